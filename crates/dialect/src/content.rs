@@ -1,0 +1,52 @@
+//! Lenient access to values: what can be understood is taken, the table check has already complained.
+
+use piton_model::{Said, Sign, Source};
+
+use crate::json::{Kind, Value};
+use crate::time;
+
+/// The text at a key; empty and blank texts count as nothing.
+pub fn text(object: Value<'_, '_>, key: &str) -> Option<String> {
+    object.get(key).and_then(as_text)
+}
+
+/// A text, or a number as it is spelled; nothing for blank texts and everything else.
+pub fn as_text(value: Value<'_, '_>) -> Option<String> {
+    match value.kind() {
+        Kind::String => value.as_str().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()),
+        Kind::Number => Some(value.raw().to_owned()),
+        Kind::Null | Kind::True | Kind::False | Kind::Array | Kind::Object => None,
+    }
+}
+
+/// The texts of a list at a key. A single text counts as a list of one, and an object in the list is taken by
+/// whichever of its keys says something: real files hold all three.
+pub fn texts(object: Value<'_, '_>, key: &str) -> Vec<String> {
+    let Some(value) = object.get(key) else { return Vec::new() };
+    match value.kind() {
+        Kind::Array => value.items().filter_map(as_sentence).collect(),
+        _ => as_text(value).filter(|text| !is_nothing(text)).into_iter().collect(),
+    }
+}
+
+/// A text, or what an object says in one of the keys that people use for it.
+pub fn as_sentence(value: Value<'_, '_>) -> Option<String> {
+    const TELLING: [&str; 9] =
+        ["message", "description", "text", "reason", "blocker", "decision", "name", "title", "id"];
+    match value.kind() {
+        Kind::Object => TELLING.iter().find_map(|key| text(value, key)).or_else(|| Some(value.raw().to_owned())),
+        _ => as_text(value),
+    }
+}
+
+/// Whether a text only says that there is nothing: `none`, `N/A`.
+pub fn is_nothing(text: &str) -> bool {
+    ["none", "n/a", "na", "null", "nil", "-", "no", "[]"].iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// The time at a key as a sign of life.
+pub fn sign(object: Value<'_, '_>, key: &'static str) -> Option<Sign> {
+    let text = text(object, key)?;
+    let said = time::read(&text).time().map_or(Said::Words(text), Said::At);
+    Some(Sign { source: Source::Field(key), said })
+}

@@ -1,0 +1,353 @@
+//! JSON as other people wrote it: every value knows the bytes it came from.
+//!
+//! Documents are edited by replacing spans, so whatever an edit does not name keeps its bytes: unknown
+//! keys, key order, number spelling, white space. That is why this is not a general JSON library. It reads
+//! RFC 8259 strictly, says where it stopped, and goes no deeper than [`DEEPEST`].
+
+mod parse;
+
+use std::borrow::Cow;
+use std::fmt;
+
+pub use parse::parse;
+
+/// How deep values may be nested.
+pub const DEEPEST: usize = 128;
+
+/// How many values a document may hold; beyond that it is not a checkpoint, and reading it would take the
+/// memory that other documents need.
+pub const MOST_VALUES: usize = 4_000_000;
+
+/// A parsed document. Its values are in the order of the text; each is followed by what it contains.
+#[derive(Debug, Clone)]
+pub struct Json<'a> {
+    text: &'a str,
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    kind: Kind,
+    start: u32,
+    end: u32,
+    /// How many nodes this value takes, itself included: where its next sibling is.
+    nodes: u32,
+}
+
+/// What a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true`
+    True,
+    /// `false`
+    False,
+    /// A number, kept as it is spelled.
+    Number,
+    /// A string.
+    String,
+    /// `[…]`
+    Array,
+    /// `{…}`
+    Object,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Kind::Null => "null",
+            Kind::True | Kind::False => "a boolean",
+            Kind::Number => "a number",
+            Kind::String => "a string",
+            Kind::Array => "a list",
+            Kind::Object => "an object",
+        })
+    }
+}
+
+/// Why a text is not JSON, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// The byte at which reading stopped.
+    pub at: usize,
+    /// What is wrong there.
+    pub problem: Problem,
+}
+
+/// What can be wrong with a text that should be JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Problem {
+    /// The text ends inside a value: the sign of a torn write.
+    Ends,
+    /// There is nothing but white space.
+    Empty,
+    /// Something else is where this should be.
+    Expected(&'static str),
+    /// After the value there is more.
+    Trailing,
+    /// `NaN`, `Infinity` and the like.
+    NotANumber,
+    /// A raw control character in a string.
+    ControlCharacter,
+    /// A backslash with something unknown after it.
+    Escape,
+    /// Deeper than [`DEEPEST`].
+    TooDeep,
+    /// More values than [`MOST_VALUES`].
+    TooMany,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Ends => write!(f, "the text ends inside a value; it was probably torn"),
+            Problem::Empty => write!(f, "the file is empty"),
+            Problem::Expected(what) => write!(f, "expected {what}"),
+            Problem::Trailing => write!(f, "there is more text after the end of the value"),
+            Problem::NotANumber => write!(f, "not a number that JSON knows"),
+            Problem::ControlCharacter => write!(f, "a control character inside a string"),
+            Problem::Escape => write!(f, "an escape that JSON does not know"),
+            Problem::TooDeep => write!(f, "values are nested deeper than {DEEPEST} levels"),
+            Problem::TooMany => write!(f, "there are more than {MOST_VALUES} values"),
+        }
+    }
+}
+
+/// A value inside a [`Json`].
+#[derive(Clone, Copy)]
+pub struct Value<'a, 'j> {
+    json: &'j Json<'a>,
+    index: usize,
+}
+
+impl<'a> Json<'a> {
+    /// The outermost value.
+    pub fn root(&self) -> Value<'a, '_> {
+        Value { json: self, index: 0 }
+    }
+
+    /// The text it was read from.
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+}
+
+impl<'a, 'j> Value<'a, 'j> {
+    fn node(self) -> Node {
+        self.json.nodes[self.index]
+    }
+
+    /// What it is.
+    pub fn kind(self) -> Kind {
+        self.node().kind
+    }
+
+    /// The bytes it takes in the text.
+    pub fn span(self) -> std::ops::Range<usize> {
+        self.node().start as usize..self.node().end as usize
+    }
+
+    /// The text it was read from, spelled as it is there.
+    pub fn raw(self) -> &'a str {
+        &self.json.text[self.span()]
+    }
+
+    /// The string it is, when it is one. A lone surrogate becomes U+FFFD.
+    pub fn as_str(self) -> Option<Cow<'a, str>> {
+        (self.kind() == Kind::String).then(|| unescape(&self.raw()[1..self.raw().len() - 1]))
+    }
+
+    /// The boolean it is, when it is one.
+    pub fn as_bool(self) -> Option<bool> {
+        match self.kind() {
+            Kind::True => Some(true),
+            Kind::False => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The whole number it is, when it is one; `3.0` and `3e0` are three as well.
+    pub fn as_int(self) -> Option<i64> {
+        if self.kind() != Kind::Number {
+            return None;
+        }
+        self.raw().parse().ok().or_else(|| {
+            let number = self.as_f64()?;
+            (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64)
+        })
+    }
+
+    /// The number it is, when it is one that a double can hold.
+    pub fn as_f64(self) -> Option<f64> {
+        if self.kind() != Kind::Number {
+            return None;
+        }
+        self.raw().parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// The values of a list; nothing for anything else.
+    pub fn items(self) -> Items<'a, 'j> {
+        self.children(Kind::Array)
+    }
+
+    /// The keys and values of an object, in order, repeated keys included; nothing for anything else.
+    pub fn entries(self) -> Entries<'a, 'j> {
+        Entries(self.children(Kind::Object))
+    }
+
+    /// The value of a key. Of a repeated key the last one counts, as in JavaScript.
+    pub fn get(self, key: &str) -> Option<Value<'a, 'j>> {
+        self.entries().filter(|(found, _)| found.is_key(key)).last().map(|(_, value)| value)
+    }
+
+    /// Whether it is the string `key`. Cheaper than decoding it.
+    pub fn is_key(self, key: &str) -> bool {
+        let raw = self.raw();
+        let inner = &raw[1..raw.len() - 1];
+        inner == key || (inner.len() > key.len() && inner.contains('\\') && unescape(inner) == key)
+    }
+
+    fn children(self, kind: Kind) -> Items<'a, 'j> {
+        let node = self.node();
+        let end = if node.kind == kind { self.index + node.nodes as usize } else { 0 };
+        Items { json: self.json, next: self.index + 1, end }
+    }
+}
+
+impl fmt::Debug for Value<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.raw())
+    }
+}
+
+/// The values of a list.
+#[derive(Clone)]
+pub struct Items<'a, 'j> {
+    json: &'j Json<'a>,
+    next: usize,
+    end: usize,
+}
+
+impl<'a, 'j> Iterator for Items<'a, 'j> {
+    type Item = Value<'a, 'j>;
+
+    fn next(&mut self) -> Option<Value<'a, 'j>> {
+        if self.next >= self.end {
+            return None;
+        }
+        let value = Value { json: self.json, index: self.next };
+        self.next += value.node().nodes as usize;
+        Some(value)
+    }
+}
+
+/// The entries of an object.
+#[derive(Clone)]
+pub struct Entries<'a, 'j>(Items<'a, 'j>);
+
+impl<'a, 'j> Iterator for Entries<'a, 'j> {
+    type Item = (Value<'a, 'j>, Value<'a, 'j>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let key = self.0.next()?;
+        let value = self.0.next().expect("every key is followed by its value");
+        Some((key, value))
+    }
+}
+
+/// Finds keys that an object repeats: the second and each further place.
+pub fn repeated_keys<'a, 'j>(json: &'j Json<'a>) -> Vec<Value<'a, 'j>> {
+    let mut repeated = Vec::new();
+    let mut keys: Vec<(Cow<'a, str>, Value<'a, 'j>)> = Vec::new();
+    for index in 0..json.nodes.len() {
+        let object = Value { json, index };
+        if object.kind() != Kind::Object || may_not_repeat(object) {
+            continue;
+        }
+        keys.clear();
+        keys.extend(object.entries().map(|(key, _)| (key.as_str().expect("a key is a string"), key)));
+        keys.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.index.cmp(&b.1.index)));
+        repeated.extend(keys.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[1].1));
+    }
+    repeated.sort_by_key(|key| key.index);
+    repeated
+}
+
+/// A cheap proof that no key repeats: all raw keys differ in length or first byte, and none is escaped.
+fn may_not_repeat(object: Value<'_, '_>) -> bool {
+    let mut seen = [0u64; 64];
+    object.entries().all(|(key, _)| {
+        let raw = key.raw().as_bytes();
+        let (slot, bit) = (
+            (raw.len() - 2).min(63),
+            raw[1..raw.len() - 1].iter().fold(0u8, |hash, byte| hash.rotate_left(3) ^ byte) & 63,
+        );
+        let new = seen[slot] & (1 << bit) == 0;
+        seen[slot] |= 1 << bit;
+        new && !raw.contains(&b'\\')
+    })
+}
+
+/// Finds the first string that holds half of a surrogate pair, which no text can hold.
+pub fn first_lone_surrogate<'a, 'j>(json: &'j Json<'a>) -> Option<Value<'a, 'j>> {
+    memchr::memmem::find(json.text.as_bytes(), b"\\u")?;
+    let strings = (0..json.nodes.len()).map(|index| Value { json, index }).filter(|value| value.kind() == Kind::String);
+    strings.into_iter().find(|string| string.raw().contains("\\u") && decode(string.raw(), &mut String::new()))
+}
+
+fn unescape(inner: &str) -> Cow<'_, str> {
+    if !inner.contains('\\') {
+        return Cow::Borrowed(inner);
+    }
+    let mut out = String::with_capacity(inner.len());
+    decode(inner, &mut out);
+    Cow::Owned(out)
+}
+
+/// Decodes escapes of a string that the parser accepted; returns whether a lone surrogate was replaced.
+fn decode(inner: &str, out: &mut String) -> bool {
+    let mut lone = false;
+    let mut rest = inner;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        let escape = rest.as_bytes().get(at + 1).copied().unwrap_or(b'\\');
+        rest = rest.get(at + 2..).unwrap_or("");
+        match escape {
+            b'b' => out.push('\u{8}'),
+            b'f' => out.push('\u{c}'),
+            b'n' => out.push('\n'),
+            b'r' => out.push('\r'),
+            b't' => out.push('\t'),
+            b'u' => {
+                let unit = hex4(rest);
+                rest = rest.get(4..).unwrap_or("");
+                let low = rest.strip_prefix("\\u").map(hex4).filter(|low| (0xdc00..0xe000).contains(low));
+                let decoded = match (unit, low) {
+                    (0xd800..0xdc00, Some(low)) => {
+                        rest = &rest[6..];
+                        char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00))
+                    }
+                    _ => char::from_u32(unit),
+                };
+                lone |= decoded.is_none();
+                out.push(decoded.unwrap_or('\u{fffd}'));
+            }
+            other => out.push(char::from(other)),
+        }
+    }
+    out.push_str(rest);
+    lone
+}
+
+fn hex4(text: &str) -> u32 {
+    text.get(..4).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or(0xfffd)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+use super::{DEEPEST, Json, Kind, MOST_VALUES, Node, Problem, SyntaxError};
+
+/// Parses a text. Nothing is recovered: a document with a syntax error is repaired from a good copy,
+/// never from a guess.
+///
+/// A text longer than 4 GiB cannot be parsed; documents are bounded far below that before they are read.
+pub fn parse(text: &str) -> Result<Json<'_>, SyntaxError> {
+    assert!(u32::try_from(text.len()).is_ok(), "documents are bounded before they are parsed");
+    let mut parser = Parser { text: text.as_bytes(), at: 0, nodes: Vec::with_capacity(text.len() / 24 + 8) };
+    parser.white_space();
+    if parser.at == parser.text.len() {
+        return Err(parser.error(Problem::Empty));
+    }
+    parser.value(0)?;
+    parser.white_space();
+    if parser.at < parser.text.len() {
+        return Err(parser.error(Problem::Trailing));
+    }
+    Ok(Json { text, nodes: parser.nodes })
+}
+
+struct Parser<'a> {
+    text: &'a [u8],
+    at: usize,
+    nodes: Vec<Node>,
+}
+
+impl Parser<'_> {
+    fn value(&mut self, depth: usize) -> Result<(), SyntaxError> {
+        if depth >= DEEPEST {
+            return Err(self.error(Problem::TooDeep));
+        }
+        let Some(first) = self.peek() else { return Err(self.error(Problem::Ends)) };
+        match first {
+            b'"' => self.string(),
+            b'{' => self.object(depth),
+            b'[' => self.array(depth),
+            b't' => self.word("true", Kind::True),
+            b'f' => self.word("false", Kind::False),
+            b'n' => self.word("null", Kind::Null),
+            b'-' | b'0'..=b'9' => self.number(),
+            b'N' | b'I' | b'+' | b'.' => Err(self.error(Problem::NotANumber)),
+            _ => Err(self.error(Problem::Expected("a value"))),
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<(), SyntaxError> {
+        let open = self.open(Kind::Object)?;
+        if self.peek() == Some(b'}') {
+            return self.close(open);
+        }
+        loop {
+            match self.peek() {
+                Some(b'"') => self.string()?,
+                Some(_) => return Err(self.error(Problem::Expected("a key in double quotes"))),
+                None => return Err(self.error(Problem::Ends)),
+            }
+            self.white_space();
+            self.punctuation(b':', "`:` after the key")?;
+            self.white_space();
+            self.value(depth + 1)?;
+            self.white_space();
+            if self.peek() == Some(b'}') {
+                return self.close(open);
+            }
+            self.punctuation(b',', "`,` or `}`")?;
+            self.white_space();
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Result<(), SyntaxError> {
+        let open = self.open(Kind::Array)?;
+        if self.peek() == Some(b']') {
+            return self.close(open);
+        }
+        loop {
+            self.value(depth + 1)?;
+            self.white_space();
+            if self.peek() == Some(b']') {
+                return self.close(open);
+            }
+            self.punctuation(b',', "`,` or `]`")?;
+            self.white_space();
+        }
+    }
+
+    fn open(&mut self, kind: Kind) -> Result<usize, SyntaxError> {
+        let open = self.nodes.len();
+        self.push(kind, self.at)?;
+        self.at += 1;
+        self.white_space();
+        Ok(open)
+    }
+
+    fn close(&mut self, open: usize) -> Result<(), SyntaxError> {
+        self.at += 1;
+        let nodes = (self.nodes.len() - open) as u32;
+        self.nodes[open].nodes = nodes;
+        self.nodes[open].end = self.at as u32;
+        Ok(())
+    }
+
+    fn string(&mut self) -> Result<(), SyntaxError> {
+        let start = self.at;
+        self.at += 1;
+        loop {
+            let rest = &self.text[self.at..];
+            let special = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20));
+            self.at += special.unwrap_or(rest.len());
+            match self.peek() {
+                None => return Err(self.error(Problem::Ends)),
+                Some(b'"') => break,
+                Some(b'\\') => self.escape()?,
+                Some(_) => return Err(self.error(Problem::ControlCharacter)),
+            }
+        }
+        self.at += 1;
+        self.push(Kind::String, start)
+    }
+
+    fn escape(&mut self) -> Result<(), SyntaxError> {
+        let rest = &self.text[self.at + 1..];
+        let length = match rest.first() {
+            None => return Err(self.error(Problem::Ends)),
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 1,
+            Some(b'u') if rest.len() < 5 => return Err(self.error(Problem::Ends)),
+            Some(b'u') if rest[1..5].iter().all(u8::is_ascii_hexdigit) => 5,
+            Some(_) => return Err(self.error(Problem::Escape)),
+        };
+        self.at += 1 + length;
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<(), SyntaxError> {
+        let start = self.at;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            Some(b'1'..=b'9') => self.digits(),
+            Some(_) => return Err(self.error(Problem::NotANumber)),
+            None => return Err(self.error(Problem::Ends)),
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.some_digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.some_digits()?;
+        }
+        self.push(Kind::Number, start)
+    }
+
+    fn some_digits(&mut self) -> Result<(), SyntaxError> {
+        match self.peek() {
+            Some(b'0'..=b'9') => self.digits(),
+            Some(_) => return Err(self.error(Problem::NotANumber)),
+            None => return Err(self.error(Problem::Ends)),
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) {
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+    }
+
+    fn word(&mut self, word: &str, kind: Kind) -> Result<(), SyntaxError> {
+        let rest = &self.text[self.at..];
+        if !rest.starts_with(word.as_bytes()) {
+            let torn = word.as_bytes().starts_with(rest);
+            return Err(self.error(if torn { Problem::Ends } else { Problem::Expected("a value") }));
+        }
+        let start = self.at;
+        self.at += word.len();
+        self.push(kind, start)
+    }
+
+    fn punctuation(&mut self, byte: u8, what: &'static str) -> Result<(), SyntaxError> {
+        match self.peek() {
+            Some(found) if found == byte => {
+                self.at += 1;
+                Ok(())
+            }
+            Some(_) => Err(self.error(Problem::Expected(what))),
+            None => Err(self.error(Problem::Ends)),
+        }
+    }
+
+    fn push(&mut self, kind: Kind, start: usize) -> Result<(), SyntaxError> {
+        if self.nodes.len() >= MOST_VALUES {
+            return Err(self.error(Problem::TooMany));
+        }
+        self.nodes.push(Node { kind, start: start as u32, end: self.at as u32, nodes: 1 });
+        Ok(())
+    }
+
+    fn white_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn error(&self, problem: Problem) -> SyntaxError {
+        SyntaxError { at: self.at, problem }
+    }
+}

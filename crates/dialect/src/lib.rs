@@ -1,0 +1,21 @@
+//! The five checkpoint protocols: bytes to the model, and findings about everything odd on the way.
+//!
+//! Reading never fails as a whole. A codec takes the bytes of a document and returns what can be known
+//! from it, with a [`piton_model::Finding`] for every deviation from the protocol's own document. Nothing
+//! here opens a file or asks the time.
+
+pub mod codes;
+pub mod content;
+pub mod json;
+pub mod schema;
+pub mod shape;
+pub mod time;
+pub mod words;
+
+pub mod crew;
+
+mod findings;
+mod source;
+
+pub use findings::Findings;
+pub use source::{Reading, Source, open_json, open_text};

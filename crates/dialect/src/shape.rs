@@ -1,0 +1,257 @@
+//! What a protocol's document looks like, as a table: one truth for `check` and for `schema`.
+
+use piton_model::{Id, Time};
+
+use crate::json::{Kind, Value};
+use crate::time::{self, TimeText};
+use crate::words::{Word, Words};
+use crate::{Findings, codes};
+
+/// What may stand at a place of a document.
+#[derive(Debug)]
+pub enum Shape {
+    /// Any text.
+    Text,
+    /// An id that becomes a file name.
+    Id,
+    /// A moment that has passed.
+    Time,
+    /// A moment that may lie in the future.
+    Deadline,
+    /// A path inside the workspace.
+    Path,
+    /// `true` or `false`.
+    Flag,
+    /// A whole number in a range.
+    Count {
+        /// The least.
+        min: i64,
+        /// The greatest.
+        max: i64,
+    },
+    /// Any number in a range.
+    Number {
+        /// The least.
+        min: f64,
+        /// The greatest.
+        max: f64,
+    },
+    /// One of a few words.
+    Word(&'static Words),
+    /// A list.
+    List(&'static Shape),
+    /// An object whose keys are not fixed.
+    Map(&'static Shape),
+    /// An object with known keys; others are kept.
+    Object(&'static [Field]),
+    /// That, or `null`.
+    OrNull(&'static Shape),
+    /// Anything.
+    Any,
+}
+
+/// Any whole number from zero.
+pub const COUNT: Shape = Shape::Count { min: 0, max: i64::MAX };
+
+/// A key of an object.
+#[derive(Debug)]
+pub struct Field {
+    /// The key.
+    pub key: &'static str,
+    /// Whether it must be there.
+    pub need: Need,
+    /// What belongs there.
+    pub shape: Shape,
+    /// What it means, for editors.
+    pub about: &'static str,
+}
+
+/// Whether a key must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Without it the document breaks a rule.
+    Required,
+    /// It may be left out.
+    Optional,
+}
+
+/// A key that must be there.
+pub const fn required(key: &'static str, shape: Shape, about: &'static str) -> Field {
+    Field { key, need: Need::Required, shape, about }
+}
+
+/// A key that may be left out.
+pub const fn optional(key: &'static str, shape: Shape, about: &'static str) -> Field {
+    Field { key, need: Need::Optional, shape, about }
+}
+
+/// Compares an object with its table and adds a finding for every difference.
+pub fn check(object: Value<'_, '_>, fields: &[Field], now: Time, findings: &mut Findings<'_>) {
+    Check { now, findings, path: String::new() }.object(object, fields);
+}
+
+struct Check<'f, 't> {
+    now: Time,
+    findings: &'f mut Findings<'t>,
+    /// Where in the document: `subtasks.items[3].status`.
+    path: String,
+}
+
+impl Check<'_, '_> {
+    fn object(&mut self, object: Value<'_, '_>, fields: &[Field]) {
+        for field in fields {
+            match object.get(field.key) {
+                Some(value) => self.inside(field.key, |check| check.value(value, &field.shape)),
+                None if field.need == Need::Required => {
+                    let name = self.name(field.key);
+                    self.findings.at(object.span().start, &codes::MISSING_KEY, format!("`{name}` is missing"));
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn value(&mut self, value: Value<'_, '_>, shape: &Shape) {
+        match shape {
+            Shape::Any => {}
+            Shape::OrNull(inner) => {
+                if !value.is_null() {
+                    self.value(value, inner);
+                }
+            }
+            Shape::Flag if value.as_bool().is_some() => {}
+            Shape::Text if value.kind() == Kind::String => {}
+            Shape::Id => self.text(value, |check, text| {
+                if let Err(why) = Id::parse(text) {
+                    check.add(value, &codes::BAD_ID, &format!("is {text:?}, which is not an id: {why}"));
+                }
+            }),
+            Shape::Path => self.text(value, |check, text| {
+                if text.starts_with('/') || text.split('/').any(|part| part == "..") {
+                    check.add(
+                        value,
+                        &codes::PATH_OUTSIDE,
+                        &format!("is {text:?}, which may lie outside of the workspace"),
+                    );
+                }
+            }),
+            Shape::Time => self.text(value, |check, text| check.time(value, text, true)),
+            Shape::Deadline => self.text(value, |check, text| check.time(value, text, false)),
+            Shape::Word(words) => self.text(value, |check, text| check.word(value, text, words)),
+            Shape::Count { min, max } if value.kind() == Kind::Number => match value.as_int() {
+                Some(number) if (*min..=*max).contains(&number) => {}
+                Some(number) => self.range(value, number, *min as f64, *max as f64),
+                None if value.as_f64().is_some() => self.wrong_type(value, shape),
+                None => self.add(value, &codes::HUGE_NUMBER, &format!("is {}", value.raw())),
+            },
+            Shape::Number { min, max } if value.kind() == Kind::Number => match value.as_f64() {
+                Some(number) if (*min..=*max).contains(&number) => {}
+                Some(number) => self.range(value, number, *min, *max),
+                None => self.add(value, &codes::HUGE_NUMBER, &format!("is {}", value.raw())),
+            },
+            Shape::List(inner) if value.kind() == Kind::Array => {
+                for (index, item) in value.items().enumerate() {
+                    self.indexed(index, |check| check.value(item, inner));
+                }
+            }
+            Shape::Map(inner) if value.kind() == Kind::Object => {
+                for (key, item) in value.entries() {
+                    let key = key.as_str().expect("a key is a string");
+                    self.inside(&key, |check| check.value(item, inner));
+                }
+            }
+            Shape::Object(fields) if value.kind() == Kind::Object => self.object(value, fields),
+            Shape::Flag
+            | Shape::Text
+            | Shape::Count { .. }
+            | Shape::Number { .. }
+            | Shape::List(_)
+            | Shape::Map(_)
+            | Shape::Object(_) => {
+                self.wrong_type(value, shape);
+            }
+        }
+    }
+
+    fn text(&mut self, value: Value<'_, '_>, then: impl FnOnce(&mut Self, &str)) {
+        match value.as_str() {
+            Some(text) => then(self, &text),
+            None => self.wrong_type(value, &Shape::Text),
+        }
+    }
+
+    fn time(&mut self, value: Value<'_, '_>, text: &str, must_be_past: bool) {
+        let read = time::read(text);
+        match read {
+            TimeText::At(_) => {}
+            TimeText::Odd(_, why) => self.add(value, &codes::TIME_ODD, &format!("is {text:?}: {why}")),
+            TimeText::Words => self.add(value, &codes::TIME_WORDS, &format!("is {text:?}, which is not a time")),
+        }
+        if must_be_past && read.time().is_some_and(|time| time.is_impossible(self.now)) {
+            self.add(value, &codes::TIME_FUTURE, &format!("is {text:?}, which lies in the future"));
+        }
+    }
+
+    fn word(&mut self, value: Value<'_, '_>, text: &str, words: &Words) {
+        match words.read(text) {
+            Word::Exact(_) => {}
+            Word::Folded(word) => self.add(value, &codes::WORD_FOLDED, &format!("is {text:?}, read as {word:?}")),
+            Word::Unknown => self.add(
+                value,
+                &codes::WORD_UNKNOWN,
+                &format!("is {text:?}, not one of {}", words.canonical.join(", ")),
+            ),
+        }
+    }
+
+    fn range(&mut self, value: Value<'_, '_>, number: impl std::fmt::Display, min: f64, max: f64) {
+        let bound = |limit: f64| if limit.abs() < 1e15 { limit.to_string() } else { "any".to_owned() };
+        self.add(value, &codes::OUT_OF_RANGE, &format!("is {number}, not between {} and {}", bound(min), bound(max)));
+    }
+
+    fn wrong_type(&mut self, value: Value<'_, '_>, shape: &Shape) {
+        self.add(value, &codes::WRONG_TYPE, &format!("is {}, expected {}", value.kind(), shape.describe()));
+    }
+
+    fn add(&mut self, value: Value<'_, '_>, code: &'static piton_model::Code, what: &str) {
+        let message = format!("`{}` {what}", self.path);
+        self.findings.at(value.span().start, code, message);
+    }
+
+    fn inside(&mut self, key: &str, then: impl FnOnce(&mut Self)) {
+        let outer = self.path.len();
+        if outer > 0 {
+            self.path.push('.');
+        }
+        self.path.push_str(key);
+        then(self);
+        self.path.truncate(outer);
+    }
+
+    fn indexed(&mut self, index: usize, then: impl FnOnce(&mut Self)) {
+        let outer = self.path.len();
+        self.path.push_str(&format!("[{index}]"));
+        then(self);
+        self.path.truncate(outer);
+    }
+
+    fn name(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+}
+
+impl Shape {
+    fn describe(&self) -> &'static str {
+        match self {
+            Shape::Text | Shape::Id | Shape::Path | Shape::Word(_) => "a string",
+            Shape::Time | Shape::Deadline => "a time as a string",
+            Shape::Flag => "true or false",
+            Shape::Count { .. } => "a whole number",
+            Shape::Number { .. } => "a number",
+            Shape::List(_) => "a list",
+            Shape::Map(_) | Shape::Object(_) => "an object",
+            Shape::OrNull(inner) => inner.describe(),
+            Shape::Any => "anything",
+        }
+    }
+}

@@ -1,0 +1,86 @@
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use piton_model::{Finding, Time, UnitRef};
+
+use crate::find::{NotFound, find, merge_superseded};
+use crate::survey::{Seen, survey};
+use crate::{OpenError, Workspace};
+
+/// What to check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// Everything in the workspace.
+    Workspace,
+    /// One unit.
+    Unit(UnitRef),
+    /// A file, or every document below a directory.
+    Path(PathBuf),
+}
+
+/// What a check found.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// Findings, by path and line.
+    pub findings: Vec<Finding>,
+    /// How many documents were read.
+    pub files: usize,
+}
+
+/// Why a check could not be made.
+#[derive(Debug)]
+pub enum CheckError {
+    /// No such unit, or several.
+    Unit(NotFound),
+    /// No such path.
+    Missing {
+        /// That path.
+        path: PathBuf,
+    },
+    /// A directory that cannot be read.
+    Open(OpenError),
+}
+
+impl fmt::Display for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CheckError::Unit(error) => error.fmt(f),
+            CheckError::Missing { path } => write!(f, "there is no such file: {}", path.display()),
+            CheckError::Open(error) => error.fmt(f),
+        }
+    }
+}
+
+/// Checks documents against the rules of their dialects. Nothing is written.
+pub fn check(workspace: &Workspace, target: &Target, now: Time) -> Result<Checked, CheckError> {
+    let mut checked = match target {
+        Target::Workspace => everything(workspace, now),
+        Target::Unit(unit) => {
+            let found = find(workspace, unit, now).map_err(CheckError::Unit)?;
+            Checked { files: found.unit.documents.len(), findings: found.findings }
+        }
+        Target::Path(path) => path_target(workspace, path, now)?,
+    };
+    checked.findings.sort_by(|a, b| (&a.place.path, a.place.line).cmp(&(&b.place.path, b.place.line)));
+    Ok(checked)
+}
+
+fn everything(workspace: &Workspace, now: Time) -> Checked {
+    let mut findings = Vec::new();
+    let mut units = Vec::new();
+    survey(workspace, None, now, &mut |seen| match seen {
+        Seen::Unit(surveyed) => units.push(surveyed),
+        Seen::Loose(loose) => findings.extend(loose),
+    });
+    merge_superseded(&mut units);
+    findings.extend(units.into_iter().flat_map(|each| each.findings));
+    Checked { findings, files: workspace.files_read() }
+}
+
+fn path_target(_workspace: &Workspace, path: &Path, now: Time) -> Result<Checked, CheckError> {
+    if path.is_dir() {
+        let below = Workspace::open(Some(path), path).map_err(CheckError::Open)?;
+        return Ok(everything(&below, now));
+    }
+    Err(CheckError::Missing { path: path.to_owned() })
+}

@@ -1,0 +1,168 @@
+use std::collections::HashMap;
+use std::fmt;
+
+use piton_dialect::codes;
+use piton_model::{
+    Dialect, Document, Finding, Judgement, Patience, Place, Role, Time, Unit, UnitRef, judge, shortest_names,
+};
+
+use crate::Workspace;
+use crate::survey::{Seen, Surveyed, survey};
+
+/// One unit, with everything that is known about it.
+#[derive(Debug)]
+pub struct Found {
+    /// The unit.
+    pub unit: Unit,
+    /// `dialect:id`, as short as it can be typed.
+    pub name: String,
+    /// Whether somebody works on it, and why we think so.
+    pub judgement: Judgement,
+    /// Everything odd about its documents.
+    pub findings: Vec<Finding>,
+}
+
+/// Why a name does not lead to a unit.
+#[derive(Debug, PartialEq, Eq)]
+pub enum NotFound {
+    /// There is no such unit.
+    Nothing {
+        /// Names that look similar, the most similar first.
+        similar: Vec<String>,
+    },
+    /// Several units have that name.
+    Ambiguous {
+        /// Their full names.
+        names: Vec<String>,
+    },
+}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotFound::Nothing { .. } => write!(f, "no such unit"),
+            NotFound::Ambiguous { names } => write!(f, "{} units have this name", names.len()),
+        }
+    }
+}
+
+/// Finds the unit that somebody named.
+pub fn find(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found, NotFound> {
+    let mut all_names = Vec::new();
+    let mut matching = Vec::new();
+    survey(workspace, wanted.dialect, now, &mut |seen| {
+        if let Seen::Unit(surveyed) = seen {
+            all_names.push((surveyed.unit.dialect, surveyed.full_name.clone()));
+            if wanted.means(surveyed.unit.dialect, &surveyed.full_name) {
+                matching.push(surveyed);
+            }
+        }
+    });
+    merge_superseded(&mut matching);
+    let short = |dialect, name: &str| {
+        let names = shortest_names(all_names.iter().map(|(dialect, name)| (*dialect, name.as_str())));
+        let at = all_names.iter().position(|each| each.0 == dialect && each.1 == name).expect("it was surveyed");
+        format!("{dialect}:{}", names[at])
+    };
+    match matching.len() {
+        1 => {
+            let surveyed = matching.remove(0);
+            let name = short(surveyed.unit.dialect, &surveyed.full_name);
+            Ok(found(surveyed, name, now))
+        }
+        0 => Err(NotFound::Nothing { similar: similar(wanted, &all_names) }),
+        _ => {
+            let names = matching.iter().map(|each| format!("{}:{}", each.unit.dialect, each.full_name)).collect();
+            Err(NotFound::Ambiguous { names })
+        }
+    }
+}
+
+pub(crate) fn found(surveyed: Surveyed, name: String, now: Time) -> Found {
+    let Surveyed { unit, findings, .. } = surveyed;
+    let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
+    Found { unit, name, judgement, findings }
+}
+
+/// For each document, the place of the newer one that describes the same unit, when there is one.
+pub(crate) fn supersede<'a>(documents: impl Iterator<Item = ((Dialect, &'a str), Option<Time>)>) -> Vec<Option<usize>> {
+    let documents: Vec<_> = documents.collect();
+    let mut newest: HashMap<(Dialect, String), usize> = HashMap::with_capacity(documents.len());
+    for (place, ((dialect, name), written)) in documents.iter().enumerate() {
+        let best = newest.entry((*dialect, identity(*dialect, name))).or_insert(place);
+        if documents[*best].1 < *written {
+            *best = place;
+        }
+    }
+    let winner = |(place, ((dialect, name), _)): (usize, &((Dialect, &str), Option<Time>))| {
+        let winner = newest[&(*dialect, identity(*dialect, name))];
+        (winner != place).then_some(winner)
+    };
+    documents.iter().enumerate().map(winner).collect()
+}
+
+/// Keeps the newest of several documents of one unit, with the others listed and a finding about it.
+pub(crate) fn merge_superseded(surveyed: &mut Vec<Surveyed>) {
+    let replaced =
+        supersede(surveyed.iter().map(|each| ((each.unit.dialect, each.full_name.as_str()), each.written())));
+    let mut losers = Vec::new();
+    let mut place = 0..;
+    let all = std::mem::take(surveyed);
+    let mut places = HashMap::new();
+    for each in all {
+        let at = place.next().expect("endless");
+        match replaced[at] {
+            Some(winner) => losers.push((winner, each)),
+            None => {
+                places.insert(at, surveyed.len());
+                surveyed.push(each);
+            }
+        }
+    }
+    for (winner, loser) in losers {
+        let winner = &mut surveyed[places[&winner]];
+        let (Some(new), Some(old)) = (winner.unit.documents.first(), loser.unit.documents.first()) else { continue };
+        winner.findings.push(Finding {
+            code: &codes::TWO_DOCUMENTS,
+            place: Place { path: old.path.clone(), line: None },
+            message: format!("{}:{} is also in {}, which is newer", winner.unit.dialect, winner.unit.id, new.path),
+        });
+        let superseded =
+            loser.unit.documents.iter().map(|document| Document { role: Role::Superseded, ..document.clone() });
+        winner.unit.documents.extend(superseded);
+    }
+}
+
+/// What tells units of a dialect apart: agents of a crew are known by file names, which fold.
+fn identity(dialect: Dialect, full_name: &str) -> String {
+    match dialect {
+        Dialect::Crew => full_name.to_ascii_lowercase().replace('-', "_"),
+        Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Task => full_name.to_owned(),
+    }
+}
+
+fn similar(wanted: &UnitRef, names: &[(Dialect, String)]) -> Vec<String> {
+    let typed = wanted.parts.last().map(|part| part.as_str().to_lowercase()).unwrap_or_default();
+    let distance = |name: &str| {
+        let end = name.rsplit('/').next().unwrap_or(name).to_lowercase();
+        if end.contains(&typed) || typed.contains(&end) { 0 } else { edit_distance(&end, &typed) }
+    };
+    let mut near: Vec<_> = names.iter().map(|(dialect, name)| (distance(name), format!("{dialect}:{name}"))).collect();
+    near.retain(|(distance, _)| *distance <= 1 + typed.len() / 4);
+    near.sort();
+    near.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// The least number of changed, added or removed bytes; names are short.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

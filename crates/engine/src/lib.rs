@@ -1,0 +1,15 @@
+//! The operations that every door calls.
+//!
+//! A door (command, hook, tool) translates in, calls one function here, and translates out. Nothing here
+//! prints or parses arguments.
+
+mod check;
+mod find;
+mod status;
+mod survey;
+mod workspace;
+
+pub use check::{CheckError, Checked, Target, check};
+pub use find::{Found, NotFound, find};
+pub use status::{Life, stale, status};
+pub use workspace::{OpenError, Workspace};

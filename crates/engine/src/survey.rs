@@ -1,0 +1,78 @@
+//! Finds every document of a workspace and reads it, one unit at a time.
+
+mod crew;
+
+use std::collections::BTreeMap;
+
+use piton_model::{Dialect, Finding, Said, Source as SignSource, Time, Unit};
+
+use crate::Workspace;
+
+/// A unit as one set of documents describes it.
+#[derive(Debug)]
+pub(crate) struct Surveyed {
+    pub unit: Unit,
+    /// The directories that hold it and its id.
+    pub full_name: String,
+    pub findings: Vec<Finding>,
+}
+
+impl Surveyed {
+    pub(crate) fn new(base: &str, unit: Unit, findings: Vec<Finding>) -> Surveyed {
+        let full_name = if base.is_empty() { unit.id.clone() } else { format!("{base}/{}", unit.id) };
+        Surveyed { unit, full_name, findings }
+    }
+
+    /// When its main document was written, as far as can be told: what it says itself, else its file's time.
+    pub(crate) fn written(&self) -> Option<Time> {
+        let said = |sign: &piton_model::Sign| match (&sign.source, &sign.said) {
+            (SignSource::Field(_), Said::At(at)) => Some(*at),
+            _ => None,
+        };
+        let own = self.unit.signs.iter().filter_map(said).max();
+        own.or_else(|| self.unit.documents.first().and_then(|document| document.modified))
+    }
+}
+
+/// What a survey finds, as it finds it.
+pub(crate) enum Seen {
+    Unit(Surveyed),
+    /// Findings about documents that belong to no unit.
+    Loose(Vec<Finding>),
+}
+
+/// Reads every document of the workspace, or of one dialect, and hands over what it finds.
+pub(crate) fn survey(workspace: &Workspace, only: Option<Dialect>, now: Time, see: &mut dyn FnMut(Seen)) {
+    let wanted = |dialect| only.is_none_or(|only| only == dialect);
+    let places = find_places(workspace);
+    if wanted(Dialect::Crew) {
+        for (base, files) in &places.crew {
+            crew::survey(workspace, base, files, now, see);
+        }
+    }
+}
+
+/// Where each dialect's files are, by the directory that holds the dialect's own.
+#[derive(Default)]
+struct Places {
+    crew: BTreeMap<String, Vec<(String, piton_dialect::crew::layout::File)>>,
+}
+
+fn find_places(workspace: &Workspace) -> Places {
+    let mut places = Places::default();
+    piton_store::walk(workspace.root(), &mut |path| {
+        if let Some((base, file)) = piton_dialect::crew::layout::recognise(path) {
+            add(&mut places.crew, base, path, file);
+        }
+    });
+    places
+}
+
+fn add<F>(places: &mut BTreeMap<String, Vec<(String, F)>>, base: &str, path: &str, file: F) {
+    match places.get_mut(base) {
+        Some(files) => files.push((path.to_owned(), file)),
+        None => {
+            places.insert(base.to_owned(), vec![(path.to_owned(), file)]);
+        }
+    }
+}

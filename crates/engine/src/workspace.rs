@@ -1,0 +1,73 @@
+use std::cell::Cell;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use piton_dialect::{Source, codes};
+use piton_model::{Code, Finding, Place};
+use piton_store::{Content, ReadError, Tree};
+
+/// A repository and the documents in it.
+#[derive(Debug)]
+pub struct Workspace {
+    pub(crate) tree: Tree,
+    files_read: Cell<usize>,
+}
+
+/// A directory that cannot be a workspace.
+#[derive(Debug)]
+pub struct OpenError {
+    /// The directory.
+    pub root: PathBuf,
+    /// What the system says.
+    pub error: io::Error,
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot open the workspace `{}`: {}", self.root.display(), self.error)
+    }
+}
+
+impl Workspace {
+    /// Opens the directory `root`, or finds the nearest workspace from `start` upwards when there is none.
+    pub fn open(root: Option<&Path>, start: &Path) -> Result<Workspace, OpenError> {
+        let root = root.map_or_else(|| piton_store::locate(start).root, Path::to_owned);
+        let tree = Tree::open(&root).map_err(|error| OpenError { root, error })?;
+        Ok(Workspace { tree, files_read: Cell::new(0) })
+    }
+
+    /// Where it is.
+    pub fn root(&self) -> &Path {
+        self.tree.root()
+    }
+
+    /// How many documents have been read so far.
+    pub fn files_read(&self) -> usize {
+        self.files_read.get()
+    }
+
+    /// Reads a document, or says in a finding why not. A document that has just vanished is no finding.
+    pub(crate) fn read(&self, path: &str) -> Result<Content, Option<Finding>> {
+        self.files_read.set(self.files_read.get() + 1);
+        self.tree.read(path).map_err(|error| unreadable(path, &error))
+    }
+}
+
+/// The finding for a document that could not be read.
+pub(crate) fn unreadable(path: &str, error: &ReadError) -> Option<Finding> {
+    let code: &'static Code = match error {
+        ReadError::Missing => return None,
+        ReadError::Outside => &codes::LINK_OUTSIDE,
+        ReadError::NotAFile { .. } => &codes::NOT_A_FILE,
+        ReadError::TooLarge { .. } => &codes::TOO_LARGE,
+        ReadError::Io { .. } => &codes::UNREADABLE,
+    };
+    Some(Finding { code, place: Place { path: path.into(), line: None }, message: error.to_string() })
+}
+
+/// A document as codecs take it.
+pub(crate) fn source<'a>(path: &str, content: &'a Content) -> Source<'a> {
+    Source { path: Arc::from(path), bytes: &content.bytes, modified: Some(content.modified) }
+}

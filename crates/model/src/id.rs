@@ -1,0 +1,220 @@
+use std::fmt;
+
+use crate::Dialect;
+
+/// The longest id that becomes a file name.
+const LONGEST: usize = 128;
+
+/// An id that is safe as a file name: it starts with a letter or digit, goes on with letters,
+/// digits, `.`, `_` and `-`, has at most 128 bytes and never contains `..`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(Box<str>);
+
+/// Why a text is not an [`Id`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BadId {
+    /// There is nothing there.
+    Empty,
+    /// It has more than 128 bytes.
+    TooLong {
+        /// How many bytes it has.
+        bytes: usize,
+    },
+    /// It starts with something that is neither a letter nor a digit.
+    Start {
+        /// What it starts with.
+        found: char,
+    },
+    /// It holds a character that an id may not hold.
+    Character {
+        /// The first such character.
+        found: char,
+    },
+    /// It holds `..`, which would climb out of a directory.
+    DotDot,
+}
+
+impl Id {
+    /// Parses an id; nothing else in the program builds one.
+    ///
+    /// ```
+    /// use piton_model::Id;
+    /// assert!(Id::parse("260220-1149-feature").is_ok());
+    /// assert!(Id::parse("../../x").is_err());
+    /// ```
+    pub fn parse(text: &str) -> Result<Id, BadId> {
+        let Some(first) = text.chars().next() else { return Err(BadId::Empty) };
+        if text.len() > LONGEST {
+            return Err(BadId::TooLong { bytes: text.len() });
+        }
+        if !first.is_ascii_alphanumeric() {
+            return Err(BadId::Start { found: first });
+        }
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        if let Some(found) = text.chars().find(|c| !allowed(*c)) {
+            return Err(BadId::Character { found });
+        }
+        if text.contains("..") {
+            return Err(BadId::DotDot);
+        }
+        Ok(Id(text.into()))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Display for BadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadId::Empty => write!(f, "it is empty"),
+            BadId::TooLong { bytes } => write!(f, "it has {bytes} bytes, more than {LONGEST}"),
+            BadId::Start { found } => write!(f, "it starts with {found:?}, not with a letter or digit"),
+            BadId::Character { found } => {
+                write!(f, "it holds {found:?}; letters, digits, `.`, `_` and `-` are allowed")
+            }
+            BadId::DotDot => write!(f, "it holds `..`"),
+        }
+    }
+}
+
+/// A unit as somebody typed it: `dialect:id`, or a bare id; the id of a task is `agent/task`, and any
+/// unit may be preceded by the directories that tell it from its namesakes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitRef {
+    /// The dialect, when it was named.
+    pub dialect: Option<Dialect>,
+    /// The parts between slashes; at least one.
+    pub parts: Vec<Id>,
+}
+
+/// Why a text is not a [`UnitRef`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BadUnit {
+    /// The word before the colon is no dialect.
+    Dialect {
+        /// That word.
+        word: String,
+    },
+    /// A part of the id is not an id.
+    Part {
+        /// That part.
+        part: String,
+        /// What is wrong with it.
+        why: BadId,
+    },
+}
+
+impl UnitRef {
+    /// Parses what somebody typed.
+    pub fn parse(text: &str) -> Result<UnitRef, BadUnit> {
+        let (dialect, rest) = match text.split_once(':') {
+            None => (None, text),
+            Some((word, rest)) => {
+                let dialect = word.parse().map_err(|()| BadUnit::Dialect { word: word.to_owned() })?;
+                (Some(dialect), rest)
+            }
+        };
+        let part = |part: &str| Id::parse(part).map_err(|why| BadUnit::Part { part: part.to_owned(), why });
+        let parts = rest.split('/').map(part).collect::<Result<_, _>>()?;
+        Ok(UnitRef { dialect, parts })
+    }
+
+    /// Whether the unit with this dialect and full name (directories, then id) is meant.
+    ///
+    /// Agents of a crew are known by file names as well, so there case, `-` and `_` do not matter.
+    pub fn means(&self, dialect: Dialect, full_name: &str) -> bool {
+        if self.dialect.is_some_and(|wanted| wanted != dialect) {
+            return false;
+        }
+        let same = |wanted: &str, found: &str| match dialect {
+            Dialect::Crew => fold_agent(wanted) == fold_agent(found),
+            Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Task => wanted == found,
+        };
+        let mut found = full_name.rsplit('/');
+        self.parts.iter().rev().all(|wanted| found.next().is_some_and(|found| same(wanted.as_str(), found)))
+    }
+}
+
+impl fmt::Display for UnitRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(dialect) = self.dialect {
+            write!(f, "{dialect}:")?;
+        }
+        for (i, part) in self.parts.iter().enumerate() {
+            write!(f, "{}{part}", if i == 0 { "" } else { "/" })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for BadUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadUnit::Dialect { word } => write!(f, "{word:?} is not a dialect"),
+            BadUnit::Part { part, why } => write!(f, "{part:?} is not an id: {why}"),
+        }
+    }
+}
+
+fn fold_agent(id: &str) -> String {
+    id.chars().map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_could_be_paths_are_refused() {
+        let long = "a".repeat(129);
+        for (text, want) in [
+            ("", BadId::Empty),
+            (long.as_str(), BadId::TooLong { bytes: 129 }),
+            ("../../x", BadId::Start { found: '.' }),
+            ("/etc/x", BadId::Start { found: '/' }),
+            (".", BadId::Start { found: '.' }),
+            ("-rf", BadId::Start { found: '-' }),
+            ("a/b", BadId::Character { found: '/' }),
+            ("a\0b", BadId::Character { found: '\0' }),
+            ("a\nb", BadId::Character { found: '\n' }),
+            ("cafe\u{301}", BadId::Character { found: '\u{301}' }),
+            ("a..b", BadId::DotDot),
+        ] {
+            assert_eq!(Id::parse(text), Err(want), "{text:?}");
+        }
+        for text in ["a", "PRD-009", "260220-1149-feature", "v1.2_x", &"a".repeat(128)] {
+            assert_eq!(Id::parse(text).map(|id| id.to_string()), Ok(text.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_reference_means_units_by_their_last_parts() {
+        let means = |typed: &str, dialect, name: &str| UnitRef::parse(typed).expect("a reference").means(dialect, name);
+        assert!(means("build:PRD-009", Dialect::Build, "PRD-009"));
+        assert!(means("PRD-009", Dialect::Build, "PRD-009"));
+        assert!(!means("plan:PRD-009", Dialect::Build, "PRD-009"));
+        assert!(!means("PRD-00", Dialect::Build, "PRD-009"));
+        assert!(means("task:migration/T060", Dialect::Task, "docs/migration/T060"));
+        assert!(means("task:T060", Dialect::Task, "docs/migration/T060"));
+        assert!(!means("task:docs/T060", Dialect::Task, "docs/migration/T060"));
+        assert!(means("crew:secondary_a", Dialect::Crew, "epics/KAI-7/Secondary-A"));
+        assert!(means("crew:KAI-7/Secondary-A", Dialect::Crew, "epics/KAI-7/Secondary-A"));
+        assert!(!means("crew:KAI-8/Secondary-A", Dialect::Crew, "epics/KAI-7/Secondary-A"));
+    }
+
+    #[test]
+    fn a_reference_names_what_is_wrong_with_it() {
+        assert_eq!(UnitRef::parse("story:X").unwrap_err().to_string(), "\"story\" is not a dialect");
+        assert!(UnitRef::parse("build:../x").unwrap_err().to_string().starts_with("\"..\" is not an id"));
+        assert!(UnitRef::parse("").is_err());
+    }
+}

@@ -1,0 +1,26 @@
+//! The vocabulary of Piton and its rules, as values and pure functions.
+//!
+//! Nothing in this crate reads a file, a clock or the environment, and no type here knows how it
+//! is written on disk: formats live in `piton-dialect`, effects in `piton-store`.
+
+mod dialect;
+mod finding;
+mod id;
+mod lifecycle;
+mod liveness;
+mod percent;
+mod report;
+pub mod secret;
+pub mod text;
+mod time;
+mod unit;
+
+pub use dialect::Dialect;
+pub use finding::{Code, Finding, Place, Severity, Tally};
+pub use id::{BadId, BadUnit, Id, UnitRef};
+pub use lifecycle::{Lifecycle, State};
+pub use liveness::{Believed, Judgement, Liveness, PassedOver, Patience, Rule, Said, Sign, Source, judge};
+pub use percent::Percent;
+pub use report::{Report, Row, Summary, shortest_names};
+pub use time::{Age, Time};
+pub use unit::{Claim, Decision, Document, Gate, GateState, Note, Progress, Role, Step, StepState, Trouble, Unit};

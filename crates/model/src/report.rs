@@ -1,0 +1,219 @@
+use std::collections::HashMap;
+
+use crate::{Believed, Dialect, Lifecycle, Liveness, Percent, Progress, State, Tally, Time, Unit};
+
+/// What is going on in a workspace.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// The moment it speaks of.
+    pub as_of: Time,
+    /// The workspace's root.
+    pub workspace: String,
+    /// A row for each unit, by dialect, then the ones that need somebody first.
+    pub rows: Vec<Row>,
+    /// The same in numbers.
+    pub summary: Summary,
+}
+
+/// A unit in a line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The protocol it follows.
+    pub dialect: Dialect,
+    /// The directories that hold it and its id: what tells it from all others of its dialect.
+    pub full_name: String,
+    /// As much of that from its end as is needed to tell it apart.
+    pub id: String,
+    /// What a person calls it.
+    pub title: Option<String>,
+    /// The document that counts.
+    pub path: String,
+    /// Where it stands.
+    pub state: State,
+    /// The status as the document words it.
+    pub status_text: String,
+    /// Stage and current step.
+    pub position: Option<String>,
+    /// How much is done.
+    pub progress: Progress,
+    /// Who works on it.
+    pub agent: Option<String>,
+    /// The number of its current incarnation.
+    pub attempt: Option<u64>,
+    /// Whether somebody really does.
+    pub liveness: Liveness,
+    /// The newest believable sign of that.
+    pub seen: Option<Believed>,
+    /// What keeps it from going on.
+    pub blockers: Vec<String>,
+    /// How many findings there are in its documents.
+    pub findings: Tally,
+}
+
+/// A report in numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// All units.
+    pub units: u32,
+    /// How many there are of each lifecycle, in the order of [`Lifecycle::ALL`].
+    pub lifecycles: [u32; 8],
+    /// Units whose worker is late.
+    pub late: u32,
+    /// Units whose worker is stale or dead.
+    pub stale: u32,
+    /// All findings, those about no unit included.
+    pub findings: Tally,
+}
+
+impl Row {
+    /// The row of a unit; its `id` is the full name until the report as a whole shortens it.
+    pub fn new(unit: Unit, full_name: String, liveness: Liveness, seen: Option<Believed>, findings: Tally) -> Row {
+        let position = unit.position();
+        let path = unit.documents.first().map(|document| document.path.to_string()).unwrap_or_default();
+        Row {
+            dialect: unit.dialect,
+            id: full_name.clone(),
+            full_name,
+            title: unit.title,
+            path,
+            state: unit.state,
+            status_text: unit.status_text,
+            position,
+            progress: unit.progress,
+            agent: unit.agent,
+            attempt: unit.attempt,
+            liveness,
+            seen,
+            blockers: unit.blockers,
+            findings,
+        }
+    }
+
+    /// `dialect:id`, as it can be typed.
+    pub fn unit(&self) -> String {
+        format!("{}:{}", self.dialect, self.id)
+    }
+
+    /// How much is done, in per cent; a unit that is done without counting anything is done wholly.
+    pub fn percent(&self) -> Percent {
+        match (&self.state, self.progress.total) {
+            (State::Done, 0) => Percent::of(1, 1),
+            _ => Percent::of(self.progress.done, self.progress.total),
+        }
+    }
+}
+
+impl Report {
+    /// Puts rows in order, shortens their names and counts them.
+    pub fn new(as_of: Time, workspace: String, mut rows: Vec<Row>, loose: Tally) -> Report {
+        let names = shortest_names(rows.iter().map(|row| (row.dialect, row.full_name.as_str())));
+        for (row, name) in rows.iter_mut().zip(names) {
+            row.id = name;
+        }
+        rows.sort_by(|a, b| {
+            (a.dialect, a.state.lifecycle(), a.liveness)
+                .cmp(&(b.dialect, b.state.lifecycle(), b.liveness))
+                .then_with(|| natural(&a.id, &b.id))
+        });
+        let mut summary = Summary { units: rows.len() as u32, findings: loose, ..Summary::default() };
+        for row in &rows {
+            let lifecycle = row.state.lifecycle();
+            let slot = Lifecycle::ALL.iter().position(|each| *each == lifecycle).expect("ALL holds every lifecycle");
+            summary.lifecycles[slot] += 1;
+            match row.liveness {
+                Liveness::Late => summary.late += 1,
+                Liveness::Stale | Liveness::Dead => summary.stale += 1,
+                Liveness::Alive | Liveness::Unknown | Liveness::Idle => {}
+            }
+            summary.findings.add(row.findings);
+        }
+        Report { as_of, workspace, rows, summary }
+    }
+}
+
+/// Shortens names to as many of their last parts as tell them from all others of the same dialect; the id
+/// of a task always keeps its two parts.
+pub fn shortest_names<'a>(names: impl Iterator<Item = (Dialect, &'a str)> + Clone) -> Vec<String> {
+    let tail = |name: &'a str, parts: usize| -> &'a str {
+        let start = name.rmatch_indices('/').nth(parts - 1).map_or(0, |(at, _)| at + 1);
+        &name[start..]
+    };
+    let least = |dialect| if dialect == Dialect::Task { 2 } else { 1 };
+    let mut same_end: HashMap<(Dialect, &str), Vec<&str>> = HashMap::new();
+    for (dialect, name) in names.clone() {
+        same_end.entry((dialect, tail(name, least(dialect)))).or_default().push(name);
+    }
+    names
+        .map(|(dialect, name)| {
+            let rivals = &same_end[&(dialect, tail(name, least(dialect)))];
+            let most = name.matches('/').count() + 1;
+            let enough = (least(dialect)..most)
+                .find(|parts| rivals.iter().filter(|rival| tail(rival, *parts) == tail(name, *parts)).count() == 1)
+                .unwrap_or(most);
+            tail(name, enough).to_owned()
+        })
+        .collect()
+}
+
+/// Compares as a person would: `T2` before `T10`.
+fn natural(a: &str, b: &str) -> std::cmp::Ordering {
+    let (mut rest_a, mut rest_b) = (a.as_bytes(), b.as_bytes());
+    loop {
+        match (rest_a.first(), rest_b.first()) {
+            (Some(x), Some(y)) if x.is_ascii_digit() && y.is_ascii_digit() => {
+                let (number_a, after_a) = split_number(rest_a);
+                let (number_b, after_b) = split_number(rest_b);
+                let order = number_a.len().cmp(&number_b.len()).then_with(|| number_a.cmp(number_b));
+                if order.is_ne() {
+                    return order;
+                }
+                (rest_a, rest_b) = (after_a, after_b);
+            }
+            (Some(x), Some(y)) if x == y => (rest_a, rest_b) = (&rest_a[1..], &rest_b[1..]),
+            (x, y) => return x.cmp(&y).then_with(|| a.cmp(b)),
+        }
+    }
+}
+
+/// Splits off the leading digits, without leading zeros.
+fn split_number(text: &[u8]) -> (&[u8], &[u8]) {
+    let end = text.iter().position(|c| !c.is_ascii_digit()).unwrap_or(text.len());
+    let start = text[..end].iter().position(|c| *c != b'0').unwrap_or(end);
+    (&text[start..end], &text[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Ordering;
+
+    use super::*;
+
+    #[test]
+    fn names_are_as_short_as_they_can_be() {
+        let check = |names: &[(Dialect, &str)], want: &[&str]| {
+            assert_eq!(shortest_names(names.iter().copied()), want);
+        };
+        use Dialect::{Crew, Plan, Task};
+        check(&[(Crew, "KAI-7/Secondary-A"), (Crew, "KAI-7/Secondary-B")], &["Secondary-A", "Secondary-B"]);
+        check(&[(Crew, "KAI-7/Secondary-A"), (Crew, "KAI-8/Secondary-A")], &["KAI-7/Secondary-A", "KAI-8/Secondary-A"]);
+        check(&[(Crew, "a/x/P"), (Crew, "b/x/P"), (Crew, "P")], &["a/x/P", "b/x/P", "P"]);
+        check(&[(Plan, "one/x"), (Crew, "two/x")], &["x", "x"]);
+        check(&[(Task, "docs/migration/T1"), (Task, "docs/content/T1")], &["migration/T1", "content/T1"]);
+        check(&[(Plan, "same"), (Plan, "same")], &["same", "same"]);
+    }
+
+    #[test]
+    fn numbers_in_names_count_as_numbers() {
+        for (a, b, want) in [
+            ("T2", "T10", Ordering::Less),
+            ("T010", "T9", Ordering::Greater),
+            ("WS1", "WS1", Ordering::Equal),
+            ("a", "b", Ordering::Less),
+            ("a", "a1", Ordering::Less),
+            ("T01", "T1", Ordering::Less),
+        ] {
+            assert_eq!(natural(a, b), want, "{a} and {b}");
+            assert_eq!(natural(b, a), want.reverse(), "{b} and {a}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Untrusted text on its way to a person: nothing in it may move a cursor, hide or reorder.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+/// Returns the text as one line that a terminal shows as it is: line breaks and tabs become spaces, and
+/// control, bidirectional and invisible characters become visible escapes.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|c| !is_break(c) && !is_hostile(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            c if is_break(c) => out.push(' '),
+            c if is_hostile(c) => {
+                let _ = match u32::from(c) {
+                    code @ 0..0x100 => write!(out, "\\x{code:02x}"),
+                    code => write!(out, "\\u{{{code:x}}}"),
+                };
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// How many columns a terminal uses for the text.
+pub fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// Cuts the text to at most that many columns, with an ellipsis where something was cut, and never
+/// inside what a reader sees as one character.
+pub fn fit(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most || columns(text) <= most {
+        return Cow::Borrowed(text);
+    }
+    let Some(room) = most.checked_sub(1) else { return Cow::Borrowed("") };
+    let mut used = 0;
+    let mut end = 0;
+    for (at, grapheme) in text.grapheme_indices(true) {
+        used += columns(grapheme);
+        if used > room {
+            break;
+        }
+        end = at + grapheme.len();
+    }
+    Cow::Owned(format!("{}…", text[..end].trim_end()))
+}
+
+/// [`fit`], then filled with spaces to exactly that many columns.
+pub fn cell(text: &str, width: usize) -> String {
+    let fitted = fit(text, width);
+    let fill = width.saturating_sub(columns(&fitted));
+    format!("{fitted}{:fill$}", "")
+}
+
+fn is_break(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\t' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+fn is_hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_reaches_the_terminal_that_it_would_obey() {
+        for (text, want) in [
+            ("plain", "plain"),
+            ("naïve 日本 👩‍👩‍👧", "naïve 日本 👩‍👩‍👧"),
+            ("two\nlines\tand", "two lines and"),
+            ("\x1b]52;c;aGk=\x07", "\\x1b]52;c;aGk=\\x07"),
+            ("a\u{9b}31mb", "a\\x9b31mb"),
+            ("abc\u{202e}fed", "abc\\u{202e}fed"),
+            ("zero\u{200b}width", "zero\\u{200b}width"),
+            ("del\x7f", "del\\x7f"),
+        ] {
+            assert_eq!(printable(text), want);
+        }
+    }
+
+    #[test]
+    fn cells_have_their_width_whatever_they_hold() {
+        for (text, width, want) in [
+            ("abc", 5, "abc  "),
+            ("abcdef", 5, "abcd…"),
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日… "),
+            ("👩‍👩‍👧👩‍👩‍👧", 3, "👩‍👩‍👧…"),
+            ("a b c", 3, "a… "),
+            ("abc", 0, ""),
+        ] {
+            let cell = cell(text, width);
+            assert_eq!(cell, want, "{text} in {width}");
+            assert_eq!(columns(&cell), width);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use piton_model::Time;
+use rustix::fs::{FileType, Mode, OFlags};
+
+/// The largest document that is read.
+pub const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// A file's bytes and the time it was last written.
+#[derive(Debug)]
+pub struct Content {
+    /// All of its bytes.
+    pub bytes: Vec<u8>,
+    /// Its modification time.
+    pub modified: Time,
+}
+
+/// Why a file was not read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// There is none.
+    Missing,
+    /// A link on the way leads out of the workspace.
+    Outside,
+    /// It is something else than a regular file.
+    NotAFile {
+        /// What it is.
+        what: &'static str,
+    },
+    /// It is larger than [`LARGEST`].
+    TooLarge {
+        /// How large it is.
+        bytes: u64,
+    },
+    /// The system refused or failed.
+    Io {
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Missing => write!(f, "there is no such file"),
+            ReadError::Outside => write!(f, "a symbolic link leads out of the workspace"),
+            ReadError::NotAFile { what } => write!(f, "it is {what}, not a regular file"),
+            ReadError::TooLarge { bytes } => write!(f, "it has {bytes} bytes, more than {LARGEST}"),
+            ReadError::Io { error } => write!(f, "{error}"),
+        }
+    }
+}
+
+/// A directory below which files are opened, and never outside of it.
+#[derive(Debug)]
+pub struct Tree {
+    root: PathBuf,
+    directory: File,
+}
+
+impl Tree {
+    /// Opens the directory.
+    pub fn open(root: &Path) -> io::Result<Tree> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::open(root, flags, Mode::empty())?;
+        Ok(Tree { root: root.to_owned(), directory: File::from(directory) })
+    }
+
+    /// Where it is.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Reads the file at a relative path. Links are followed only as long as they stay inside; a FIFO, a
+    /// device or a directory is refused without waiting for it; what is too large is not read at all.
+    pub fn read(&self, path: &str) -> Result<Content, ReadError> {
+        read_whole(self.open_beneath(path)?)
+    }
+
+    /// The names in a directory, in order; nothing when it cannot be listed.
+    pub fn list(&self, path: &str) -> Vec<String> {
+        let Ok(listing) = std::fs::read_dir(self.root.join(path)) else { return Vec::new() };
+        let mut names: Vec<_> = listing.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    #[cfg(target_os = "linux")]
+    fn open_beneath(&self, path: &str) -> Result<File, ReadError> {
+        use rustix::fs::ResolveFlags;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        loop {
+            let opened = rustix::fs::openat2(&self.directory, path, READING, Mode::empty(), resolve);
+            return match opened {
+                Ok(file) => Ok(File::from(file)),
+                // The kernel gives up when a rename races with the resolution; asking again is its own advice.
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => continue,
+                Err(rustix::io::Errno::XDEV) => Err(ReadError::Outside),
+                Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => self.open_resolved(path),
+                Err(error) => Err(from_io(error.into())),
+            };
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_beneath(&self, path: &str) -> Result<File, ReadError> {
+        self.open_resolved(path)
+    }
+
+    /// For systems without `openat2`: resolves first, then opens what was resolved without following links.
+    fn open_resolved(&self, path: &str) -> Result<File, ReadError> {
+        let root = self.root.canonicalize().map_err(from_io)?;
+        let resolved = root.join(path).canonicalize().map_err(from_io)?;
+        if !resolved.starts_with(&root) {
+            return Err(ReadError::Outside);
+        }
+        let opened = rustix::fs::open(&resolved, READING | OFlags::NOFOLLOW, Mode::empty());
+        opened.map(File::from).map_err(|error| from_io(error.into()))
+    }
+}
+
+/// Reads a file that somebody named on the command line, wherever it is, under the same bounds.
+pub fn read_named(path: &Path) -> Result<Content, ReadError> {
+    let opened = rustix::fs::open(path, READING, Mode::empty()).map_err(|error| from_io(error.into()))?;
+    read_whole(File::from(opened))
+}
+
+const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+fn read_whole(mut file: File) -> Result<Content, ReadError> {
+    let stat = rustix::fs::fstat(&file).map_err(|error| from_io(error.into()))?;
+    let what = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => None,
+        FileType::Directory => Some("a directory"),
+        FileType::Fifo => Some("a FIFO"),
+        FileType::Socket => Some("a socket"),
+        FileType::CharacterDevice | FileType::BlockDevice => Some("a device"),
+        FileType::Symlink | FileType::Unknown => Some("something unknown"),
+    };
+    if let Some(what) = what {
+        return Err(ReadError::NotAFile { what });
+    }
+    let size = stat.st_size as u64;
+    if size > LARGEST {
+        return Err(ReadError::TooLarge { bytes: size });
+    }
+    // One byte more than the file has, so that a single read also sees its end; it may grow meanwhile.
+    let mut bytes = Vec::with_capacity(size as usize + 1);
+    (&mut file).take(LARGEST + 1).read_to_end(&mut bytes).map_err(from_io)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(ReadError::TooLarge { bytes: bytes.len() as u64 });
+    }
+    Ok(Content { bytes, modified: Time::from_unix_seconds(stat.st_mtime) })
+}
+
+fn from_io(error: io::Error) -> ReadError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadError::Missing,
+        // A socket cannot be opened at all.
+        _ if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
+            ReadError::NotAFile { what: "a socket" }
+        }
+        _ => ReadError::Io { error },
+    }
+}
