@@ -1,0 +1,62 @@
+use std::hash::{BuildHasher as _, RandomState};
+
+/// Remembers ids in order to say which of them repeat.
+///
+/// A plan of 100,000 tasks is read again after every edit, and a map from texts to places would take half of that
+/// time in cache misses. This keeps eight bytes an id, in order, and sorts them once.
+pub(super) struct Ids {
+    /// The id's hash in the upper half, its place in the lower.
+    hashes: Vec<u64>,
+    seed: u64,
+}
+
+impl Ids {
+    /// Nothing yet. It is seeded, so that no plan can be written to make it slow.
+    pub fn new() -> Ids {
+        Ids { hashes: Vec::new(), seed: RandomState::new().hash_one(0) | 1 }
+    }
+
+    /// Adds the next id.
+    pub fn push(&mut self, id: &str) {
+        let mut hash = self.seed ^ id.len() as u64;
+        for chunk in id.as_bytes().chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            let product = u128::from(hash ^ u64::from_le_bytes(word)) * u128::from(self.seed);
+            hash = product as u64 ^ (product >> 64) as u64;
+        }
+        self.hashes.push(hash & 0xffff_ffff_0000_0000 | self.hashes.len() as u64);
+    }
+
+    /// The places that repeat an earlier one: pairs of the earlier and the later place, by the later.
+    pub fn repeated<'t>(mut self, id_at: impl Fn(usize) -> &'t str) -> Vec<(usize, usize)> {
+        self.hashes.sort_unstable();
+        let mut repeated = Vec::new();
+        for same_hash in self.hashes.chunk_by(|a, b| a >> 32 == b >> 32).filter(|run| run.len() > 1) {
+            // Nearly always one id; two different ones share a hash once in four thousand million pairs.
+            let mut last_places: Vec<usize> = Vec::new();
+            for place in same_hash.iter().map(|hash| (hash & 0xffff_ffff) as usize) {
+                match last_places.iter_mut().find(|last| id_at(**last) == id_at(place)) {
+                    Some(last) => repeated.push((std::mem::replace(last, place), place)),
+                    None => last_places.push(place),
+                }
+            }
+        }
+        repeated.sort_unstable_by_key(|(_, later)| *later);
+        repeated
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_repetition_is_found_with_the_place_before_it() {
+        let ids: Vec<String> = (0..1000).map(|i| format!("task-{}", i % 700)).chain(["task-0".into()]).collect();
+        let mut table = Ids::new();
+        ids.iter().for_each(|id| table.push(id));
+        let want: Vec<_> = (700..1000).map(|place| (place - 700, place)).chain([(700, 1000)]).collect();
+        assert_eq!(table.repeated(|place| &ids[place]), want);
+    }
+}
