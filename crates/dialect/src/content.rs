@@ -32,7 +32,7 @@ pub fn texts(object: Value<'_, '_>, key: &str) -> Vec<String> {
 /// A text, or what an object says in one of the keys that people use for it.
 pub fn as_sentence(value: Value<'_, '_>) -> Option<String> {
     const TELLING: [&str; 9] =
-        ["message", "description", "text", "reason", "blocker", "decision", "name", "title", "id"];
+        ["message", "decision", "blocker", "description", "text", "name", "title", "reason", "id"];
     match value.kind() {
         Kind::Object => TELLING.iter().find_map(|key| text(value, key)).or_else(|| Some(value.raw().to_owned())),
         _ => as_text(value),

@@ -1,9 +1,15 @@
 //! `plan`: a Markdown plan whose checkboxes are the truth, with a state file beside it.
 
 pub mod codes;
+mod compare;
+mod history;
 pub mod layout;
 pub mod markdown;
 mod parse;
+mod read;
 mod repeated;
+pub mod wire;
 
+pub use history::{HistoryReading, read_history};
 pub use parse::{MAIN_PHASE, Mark, Parsed, Phase, Remark, parse};
+pub use read::{PlanFiles, checksum, is_recovery, is_state, read};
