@@ -15,8 +15,10 @@ pub mod words;
 pub mod crew;
 pub mod plan;
 
+mod documents;
 mod findings;
 mod source;
 
+pub use documents::documents;
 pub use findings::Findings;
 pub use source::{Reading, Source, open_json, open_text};

@@ -255,7 +255,7 @@ impl<V: Visit> Scanner<'_, '_, V> {
             }
         }
         // Text: it continues an open paragraph, even one whose containers the line does not repeat.
-        if !(may_be_lazy && !opened) {
+        if !may_be_lazy || opened {
             self.prepare(matched, opened);
             self.mark_content();
             self.leaf = Leaf::Paragraph;

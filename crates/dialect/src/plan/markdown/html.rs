@@ -46,7 +46,8 @@ pub(super) fn block_start(rest: &[u8], in_paragraph: bool) -> Option<End> {
         return Some(End::Blank);
     }
     let alone = |length: usize| rest[length..].iter().all(|byte| matches!(byte, b' ' | b'\t'));
-    (!in_paragraph && !(named(&RAW) && !closing) && tag(rest).is_some_and(alone)).then_some(End::Blank)
+    let may_stand_alone = !in_paragraph && (closing || !named(&RAW));
+    (may_stand_alone && tag(rest).is_some_and(alone)).then_some(End::Blank)
 }
 
 /// Whether a line is the last of its HTML block.

@@ -1,0 +1,85 @@
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use clap::{ArgMatches, Args};
+use piton_engine::{find, status};
+use piton_model::UnitRef;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::print;
+use crate::render;
+
+/// How often `--watch` looks.
+const WATCH_EVERY: Duration = Duration::from_secs(2);
+
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  piton status\n  piton status plan:260220-1149-feature\n  piton status --json | jq '.units[].liveness'")]
+pub struct StatusArgs {
+    /// Only this unit, with its whole story
+    #[arg(value_name = "UNIT")]
+    unit: Option<String>,
+
+    /// Every unit, however many there are
+    #[arg(long, short)]
+    all: bool,
+
+    /// Show it again whenever something changes
+    #[arg(long, short)]
+    watch: bool,
+
+    /// One JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(matches: &ArgMatches, args: StatusArgs) -> Result<u8, Failure> {
+    let unit = args.unit.as_deref().map(|typed| UnitRef::parse(typed).map_err(|error| Failure::bad_unit(typed, &error)));
+    let unit = unit.transpose()?;
+    if !args.watch {
+        let context = Context::new(matches)?;
+        let text = show(&context, unit.as_ref(), &args)?;
+        print(&text)?;
+        return Ok(0);
+    }
+    watch(matches, unit.as_ref(), &args)
+}
+
+fn show(context: &Context, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<String, Failure> {
+    match unit {
+        Some(wanted) => {
+            let found = find(&context.workspace, wanted, context.now).map_err(|error| Failure::not_found(wanted, &error))?;
+            Ok(match args.json {
+                true => render::json_text(&render::json::unit(&found, context.now)),
+                false => render::unit::text(&found, context.color, context.width),
+            })
+        }
+        None => {
+            let report = status(&context.workspace, None, context.now);
+            Ok(match args.json {
+                true => render::json_text(&render::json::report(&report)),
+                false => render::report::text(&report, args.all, context.color, context.width),
+            })
+        }
+    }
+}
+
+/// Shows the status until it is interrupted: on a terminal always anew, elsewhere when it has changed.
+fn watch(matches: &ArgMatches, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<u8, Failure> {
+    let on_terminal = std::io::stdout().is_terminal();
+    let mut shown = String::new();
+    loop {
+        let context = Context::new(matches)?;
+        let text = show(&context, unit, args)?;
+        if text != shown {
+            if on_terminal {
+                print(&format!("\x1b[H\x1b[2J{text}"))?;
+            } else if std::io::stdout().lock().write_all(text.as_bytes()).is_err() {
+                return Ok(0);
+            }
+            shown = text;
+        }
+        std::thread::sleep(WATCH_EVERY);
+    }
+}
+

@@ -1,0 +1,66 @@
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{ArgMatches, ColorChoice, FromArgMatches as _};
+use piton_engine::Workspace;
+use piton_model::Time;
+
+use crate::args::Global;
+use crate::failure::{Failure, USAGE};
+
+/// What every verb starts from.
+pub struct Context {
+    /// The workspace.
+    pub workspace: Workspace,
+    /// The moment that ages are counted from.
+    pub now: Time,
+    /// Whether output may hold colour.
+    pub color: bool,
+    /// How many columns the terminal has.
+    pub width: usize,
+}
+
+impl Context {
+    /// Opens the workspace that the options, the environment or the current directory name.
+    pub fn new(matches: &ArgMatches) -> Result<Context, Failure> {
+        let global = Global::from_arg_matches(matches).map_err(|error| Failure::new(USAGE, error.to_string()))?;
+        let now = now(global.at.as_deref())?;
+        let root = global.root.or_else(|| std::env::var_os("PITON_ROOT").map(PathBuf::from));
+        let start = std::env::current_dir()
+            .map_err(|error| Failure::new(1, format!("cannot tell the current directory: {error}")))?;
+        let workspace = Workspace::open(root.as_deref(), &start).map_err(Failure::from)?;
+        Ok(Context { workspace, now, color: color(global.color), width: width() })
+    }
+}
+
+/// The moment that `--at` names, or the clock's.
+pub fn now(at: Option<&str>) -> Result<Time, Failure> {
+    match at {
+        Some(text) => piton_dialect::time::read(text).time().ok_or_else(|| {
+            Failure::new(USAGE, format!("--at {text:?} is not a time")).hint("write it as 2026-02-20T11:49:00Z")
+        }),
+        None => {
+            // A clock before 1970 is broken; every age is then zero, which accuses nobody.
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            Ok(Time::from_unix_seconds(since.as_secs() as i64))
+        }
+    }
+}
+
+fn color(choice: ColorChoice) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto if set("NO_COLOR") => false,
+        ColorChoice::Auto if set("CLICOLOR_FORCE") => true,
+        ColorChoice::Auto => std::io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
+    }
+}
+
+fn width() -> usize {
+    let terminal = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    let wanted = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    terminal.filter(|columns| *columns > 0).or_else(wanted).unwrap_or(80).clamp(40, 240)
+}

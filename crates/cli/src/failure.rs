@@ -1,0 +1,83 @@
+//! Errors as users see them: words, a hint, an exit code. Nowhere else are these chosen.
+
+use piton_engine::{CheckError, NotFound, OpenError};
+use piton_model::text::printable;
+use piton_model::{BadUnit, UnitRef};
+
+/// I/O and everything internal.
+pub const FAILED: u8 = 1;
+/// The command line is wrong.
+pub const USAGE: u8 = 2;
+/// `check` found an error.
+pub const FOUND_ERRORS: u8 = 3;
+/// No such unit, step or file.
+pub const NOTHING: u8 = 5;
+/// `stale` found somebody.
+pub const FOUND_STALE: u8 = 7;
+
+/// Why a command ended without doing what it was asked to.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub code: u8,
+    message: String,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    /// A failure with its exit code; the message is a lower-case fragment.
+    pub fn new(code: u8, message: impl Into<String>) -> Failure {
+        Failure { code, message: message.into(), hints: Vec::new() }
+    }
+
+    /// Adds what to do next.
+    pub fn hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Prints it to standard error.
+    pub fn print(&self) {
+        eprintln!("error: {}", printable(&self.message));
+        for hint in &self.hints {
+            eprintln!("hint: {}", printable(hint));
+        }
+    }
+
+    /// A name that cannot be a unit's.
+    pub fn bad_unit(typed: &str, error: &BadUnit) -> Failure {
+        Failure::new(USAGE, format!("{error}: {typed}")).hint("a unit is written dialect:id, such as build:PRD-009 or task:migration/T060")
+    }
+
+    /// A unit that is not there.
+    pub fn not_found(wanted: &UnitRef, error: &NotFound) -> Failure {
+        match error {
+            NotFound::Nothing { similar } if similar.is_empty() => {
+                Failure::new(NOTHING, format!("{error}: {wanted}")).hint("list all units with: piton status --all")
+            }
+            NotFound::Nothing { similar } => {
+                Failure::new(NOTHING, format!("{error}: {wanted}")).hint(format!("did you mean {}?", similar.join(" or ")))
+            }
+            NotFound::Ambiguous { names } => {
+                let failure = Failure::new(USAGE, format!("{error}: {wanted}"));
+                names.iter().fold(failure, |failure, name| failure.hint(format!("name one of them: {name}")))
+            }
+        }
+    }
+
+    /// A check that could not be made.
+    pub fn check(wanted: Option<&UnitRef>, error: &CheckError) -> Failure {
+        match (error, wanted) {
+            (CheckError::Unit(error), Some(wanted)) => Failure::not_found(wanted, error),
+            (CheckError::Missing { .. }, _) => Failure::new(NOTHING, error.to_string()),
+            (CheckError::Unit(_) | CheckError::Open(_), _) => Failure::new(FAILED, error.to_string()),
+        }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Failure {
+        let code = if error.error.kind() == std::io::ErrorKind::NotFound { NOTHING } else { FAILED };
+        Failure::new(code, error.to_string()).hint("name a directory with -C DIR")
+    }
+}

@@ -1,0 +1,35 @@
+//! Findings, one after the other.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use piton_model::text::printable;
+use piton_model::{Finding, Tally};
+
+use super::Style;
+
+/// Findings as `path:line: severity[code]: message`; what to do is said at the first of each kind.
+pub fn text(findings: &[Finding], color: bool) -> String {
+    let style = Style::new(color);
+    let mut out = String::new();
+    let mut explained = HashSet::new();
+    for finding in findings {
+        let severity = finding.code.severity;
+        let line = finding.place.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let kind = style.severity(severity, &format!("{severity}[{}]", finding.code.name));
+        let _ = writeln!(out, "{}{line}: {kind}: {}", printable(&finding.place.path), printable(&finding.message));
+        if explained.insert(finding.code.name) {
+            let _ = writeln!(out, "  {}", style.dim(&format!("help: {}", finding.code.help)));
+        }
+    }
+    out
+}
+
+/// `3 files: 1 error, 2 warnings`
+pub fn summary(tally: Tally, files: usize) -> String {
+    let count = |count: u32, word: &str| (count > 0).then(|| format!("{count} {word}{}", if count == 1 { "" } else { "s" }));
+    let parts = [count(tally.error, "error"), count(tally.warning, "warning"), count(tally.note, "note")];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    let found = if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") };
+    format!("{files} file{}: {found}", if files == 1 { "" } else { "s" })
+}

@@ -1,0 +1,164 @@
+//! JSON documents with stable keys.
+
+use piton_engine::Found;
+use piton_model::{
+    Believed, Dialect, Finding, GateState, Lifecycle, Percent, Report, Role, Row, State, StepState, Tally, Time,
+};
+use serde_json::{Value, json};
+
+/// `status --json`
+pub fn report(report: &Report) -> Value {
+    let summary = &report.summary;
+    let mut counts = serde_json::Map::new();
+    counts.insert("units".into(), json!(summary.units));
+    for (lifecycle, count) in Lifecycle::ALL.iter().zip(summary.lifecycles) {
+        counts.insert(lifecycle.word().into(), json!(count));
+    }
+    counts.insert("late".into(), json!(summary.late));
+    counts.insert("stale".into(), json!(summary.stale));
+    counts.insert("findings".into(), tally(summary.findings));
+    json!({
+        "as_of": report.as_of.to_string(),
+        "workspace": report.workspace,
+        "units": report.rows.iter().map(row).collect::<Vec<_>>(),
+        "summary": counts,
+    })
+}
+
+/// `stale --json`
+pub fn stale(rows: &[Row], now: Time) -> Value {
+    json!({ "as_of": now.to_string(), "units": rows.iter().map(row).collect::<Vec<_>>() })
+}
+
+/// `check --json`
+pub fn findings(findings: &[Finding], files: usize) -> Value {
+    json!({ "findings": findings.iter().map(finding).collect::<Vec<_>>(), "files": files })
+}
+
+/// `status UNIT --json`
+pub fn unit(found: &Found, now: Time) -> Value {
+    let unit = &found.unit;
+    let judgement = &found.judgement;
+    let full = Row::new(unit.clone(), unit.id.clone(), judgement.liveness, judgement.believed.clone(), Tally::of(&found.findings));
+    let mut summary = row(&full);
+    let map = summary.as_object_mut().expect("a row is an object");
+    map.insert("unit".into(), json!(found.name));
+    map.insert("session".into(), json!(unit.session));
+    map.insert("resumable".into(), json!(unit.resumable));
+    map.insert("steps".into(), unit.steps.iter().map(step).collect());
+    map.insert("gates".into(), unit.gates.iter().map(gate).collect());
+    let decisions = unit.decisions.iter().map(|decision| json!({ "time": decision.time, "decision": decision.text, "reason": decision.reason }));
+    map.insert("decisions".into(), decisions.collect());
+    let errors = unit.troubles.iter().map(|trouble| json!({ "time": trouble.time, "message": trouble.message, "place": trouble.place }));
+    map.insert("errors".into(), errors.collect());
+    map.insert("notes".into(), unit.notes.iter().map(|note| json!({ "label": note.label, "text": note.text })).collect());
+    map.insert("files".into(), json!(unit.files));
+    let documents = unit.documents.iter().map(|document| json!({ "path": *document.path, "role": role(document.role) }));
+    map.insert("documents".into(), documents.collect());
+    map.insert("why".into(), reasons(found));
+    map.insert("all_findings".into(), found.findings.iter().map(finding).collect());
+    json!({ "as_of": now.to_string(), "units": [summary] })
+}
+
+/// `why --json`
+pub fn why(found: &Found, now: Time) -> Value {
+    json!({
+        "as_of": now.to_string(),
+        "unit": found.name,
+        "lifecycle": found.unit.state.lifecycle().word(),
+        "liveness": found.judgement.liveness.word(),
+        "last_seen": last_seen(found.judgement.believed.as_ref()),
+        "decided_by": found.judgement.believed.as_ref().map(|seen| seen.source.to_string()),
+        "why": reasons(found),
+    })
+}
+
+fn reasons(found: &Found) -> Value {
+    super::why::reasons(found).into_iter().map(|(what, because)| json!({ "what": what, "because": because })).collect()
+}
+
+fn row(row: &Row) -> Value {
+    let reason = match &row.state {
+        State::Failed { error } => Some(error.as_str()),
+        State::Paused { reason } => reason.as_deref(),
+        _ => None,
+    };
+    json!({
+        "unit": row.unit(),
+        "dialect": row.dialect.word(),
+        "id": row.id,
+        "title": row.title,
+        "path": row.path,
+        "lifecycle": row.state.lifecycle().word(),
+        "status_text": row.status_text,
+        "reason": reason,
+        "position": row.position,
+        "done": row.progress.done,
+        "total": row.progress.total,
+        "percent": percent(row.dialect, row.percent()),
+        "agent": row.agent,
+        "attempt": row.attempt,
+        "liveness": row.liveness.word(),
+        "last_seen": last_seen(row.seen.as_ref()),
+        "blockers": row.blockers,
+        "findings": tally(row.findings),
+    })
+}
+
+/// A whole number for tasks, as their document says; one decimal for the rest.
+fn percent(dialect: Dialect, percent: Percent) -> Value {
+    match (dialect, percent.tenths()) {
+        (Dialect::Task, _) => json!(percent.floor()),
+        (_, tenths) if tenths.is_multiple_of(10) => json!(tenths / 10),
+        (_, tenths) => json!(tenths as f64 / 10.0),
+    }
+}
+
+fn last_seen(seen: Option<&Believed>) -> Option<String> {
+    seen.map(|seen| seen.at.to_string())
+}
+
+fn tally(tally: Tally) -> Value {
+    json!({ "error": tally.error, "warning": tally.warning, "note": tally.note })
+}
+
+fn finding(finding: &Finding) -> Value {
+    json!({
+        "code": finding.code.name,
+        "severity": finding.code.severity.to_string(),
+        "path": *finding.place.path,
+        "line": finding.place.line,
+        "message": finding.message,
+        "help": finding.code.help,
+    })
+}
+
+fn step(step: &piton_model::Step) -> Value {
+    let (state, by, at, outputs) = match &step.state {
+        StepState::Pending => ("pending", None, None, &[][..]),
+        StepState::Running => ("running", None, None, &[][..]),
+        StepState::Failed => ("failed", None, None, &[][..]),
+        StepState::Skipped => ("skipped", None, None, &[][..]),
+        StepState::Done { by, at, outputs } => ("done", by.as_deref(), at.as_deref(), outputs.as_slice()),
+    };
+    json!({ "id": step.id, "title": step.title, "stage": step.stage.as_deref(), "state": state, "by": by, "at": at, "outputs": outputs })
+}
+
+fn gate(gate: &piton_model::Gate) -> Value {
+    let (state, result) = match &gate.state {
+        GateState::Pending => ("pending", None),
+        GateState::Passed { result } => ("passed", result.as_deref()),
+        GateState::Failed { result } => ("failed", result.as_deref()),
+    };
+    json!({ "name": gate.name, "step": gate.step, "stage": gate.stage.as_deref(), "state": state, "result": result })
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Main => "main",
+        Role::Companion => "companion",
+        Role::Superseded => "superseded",
+        Role::Archive => "archive",
+        Role::Backup => "backup",
+    }
+}

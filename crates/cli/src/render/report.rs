@@ -1,0 +1,171 @@
+//! The table of all units.
+
+use std::fmt::Write as _;
+
+use piton_model::text::{cell, columns, fit, printable};
+use piton_model::{Lifecycle, Liveness, Report, Row, State, Tally, secret};
+
+use super::Style;
+
+/// How many units of a dialect are shown when not all are asked for.
+const SHORT: usize = 20;
+
+/// How many columns the bar takes.
+const BAR: usize = 8;
+
+/// The report as a table that fits `width` columns.
+pub fn text(report: &Report, all: bool, color: bool, width: usize) -> String {
+    let style = Style::new(color);
+    let mut out = String::new();
+    let _ = writeln!(out, "{}", headline(report));
+    let names = report.rows.iter().map(|row| columns(&row.id)).max().unwrap_or(0);
+    let name_width = names.clamp(8, (width.saturating_sub(40)).clamp(12, 36));
+    for rows in report.rows.chunk_by(|a, b| a.dialect == b.dialect) {
+        let _ = writeln!(out, "\n{}", style.bold(rows[0].dialect.word()));
+        let shown = if all || rows.len() <= SHORT + 1 { rows.len() } else { SHORT };
+        for row in &rows[..shown] {
+            unit(&mut out, row, style, name_width, width);
+        }
+        if shown < rows.len() {
+            let hidden = &rows[shown..];
+            let _ = writeln!(out, "  {}", style.dim(&format!("… {} more: {} (piton status --all)", hidden.len(), lifecycles(hidden))));
+        }
+    }
+    out
+}
+
+/// The workers that are missing, a line each.
+pub fn stale(rows: &[Row], color: bool, width: usize) -> String {
+    let style = Style::new(color);
+    let mut out = String::new();
+    let name_width = rows.iter().map(|row| columns(&row.unit())).max().unwrap_or(0).min(40);
+    for row in rows {
+        let liveness = style.liveness(row.liveness, &cell(row.liveness.word(), 5));
+        let seen = row.seen.as_ref().map(|seen| format!("{:>6}  since {} by {}", seen.age, seen.at, seen.source));
+        let line = format!("{}  {}", cell(&row.unit(), name_width), seen.unwrap_or_default());
+        let _ = writeln!(out, "{liveness}  {}", fit(&line, width.saturating_sub(7)));
+    }
+    out
+}
+
+fn headline(report: &Report) -> String {
+    let summary = &report.summary;
+    if summary.units == 0 {
+        let looked = format!("no units in {}", printable(&report.workspace));
+        return match findings(summary.findings) {
+            Some(findings) => format!("{looked} · {findings} (piton check)"),
+            None => looked,
+        };
+    }
+    let plural = if summary.units == 1 { "unit" } else { "units" };
+    let mut parts = vec![format!("{} {plural}: {}", summary.units, lifecycles(&report.rows))];
+    let missing = [(summary.stale, "stale"), (summary.late, "late")];
+    let missing: Vec<_> = missing.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    if !missing.is_empty() {
+        parts.push(missing.join(", "));
+    }
+    if let Some(findings) = findings(summary.findings) {
+        parts.push(format!("{findings} (piton check)"));
+    }
+    parts.join(" · ")
+}
+
+fn findings(tally: Tally) -> Option<String> {
+    let count = |count: u32, word: &str| (count > 0).then(|| format!("{count} {word}{}", if count == 1 { "" } else { "s" }));
+    let parts: Vec<_> = [count(tally.error, "error"), count(tally.warning, "warning")].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn lifecycles(rows: &[Row]) -> String {
+    let count = |lifecycle: Lifecycle| rows.iter().filter(|row| row.state.lifecycle() == lifecycle).count();
+    let parts = Lifecycle::ALL.into_iter().map(|lifecycle| (count(lifecycle), lifecycle)).filter(|(count, _)| *count > 0);
+    parts.map(|(count, lifecycle)| format!("{count} {lifecycle}")).collect::<Vec<_>>().join(", ")
+}
+
+fn unit(out: &mut String, row: &Row, style: Style, name_width: usize, width: usize) {
+    let lifecycle = row.state.lifecycle();
+    let word = style.lifecycle(lifecycle, &cell(lifecycle.word(), 7));
+    let counts = match row.progress.total {
+        0 => String::new(),
+        total => format!("{}/{total}", row.progress.done),
+    };
+    let used = 2 + name_width + 2 + 7 + 2 + BAR + 1 + 7 + 2;
+    let position = row.position.as_deref().filter(|_| lifecycle != Lifecycle::Done).map(clean).unwrap_or_default();
+    let line = format!(
+        "  {}  {word}  {} {:>7}  {}",
+        cell(&clean(&row.id), name_width),
+        bar(row),
+        fit(&counts, 7),
+        fit(&position, width.saturating_sub(used))
+    );
+    let _ = writeln!(out, "{}", line.trim_end());
+    let indent = "      ";
+    let room = width.saturating_sub(indent.len());
+    let about = about(row);
+    if !about.is_empty() {
+        let alive = liveness(row);
+        let alive_width = if alive.is_empty() { 0 } else { columns(&alive) + 3 };
+        let mut line = fit(&about, room.saturating_sub(alive_width)).into_owned();
+        if !alive.is_empty() {
+            line = format!("{line} · {}", style.liveness(row.liveness, &alive));
+        }
+        let _ = writeln!(out, "{indent}{line}");
+    } else if !liveness(row).is_empty() {
+        let _ = writeln!(out, "{indent}{}", style.liveness(row.liveness, &liveness(row)));
+    }
+    for trouble in troubles(row) {
+        let _ = writeln!(out, "{indent}{}", style.lifecycle(Lifecycle::Failed, &fit(&clean(&trouble), room)));
+    }
+}
+
+/// Title, agent and attempt, as far as they are known.
+fn about(row: &Row) -> String {
+    let is_done = matches!(row.state, State::Done);
+    let agent = row.agent.as_deref().filter(|agent| !is_done && *agent != row.id).map(clean);
+    let attempt = row.attempt.filter(|attempt| *attempt > 1).map(|attempt| format!("attempt {attempt}"));
+    let title = row.title.as_deref().map(clean);
+    [title, agent, attempt].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+fn liveness(row: &Row) -> String {
+    match (row.liveness, &row.seen) {
+        (Liveness::Idle, _) => String::new(),
+        (liveness, Some(seen)) => format!("{liveness} {}", seen.age),
+        (liveness, None) => format!("{liveness} whether alive").replace("unknown whether alive", "no sign of life"),
+    }
+}
+
+/// What a person has to know, a line each.
+fn troubles(row: &Row) -> Vec<String> {
+    let mut lines = Vec::new();
+    match &row.state {
+        State::Failed { error } => lines.push(format!("failed: {error}")),
+        State::Paused { reason: Some(reason) } => lines.push(format!("paused: {reason}")),
+        State::Unknown if !row.status_text.is_empty() => lines.push(format!("status: {}", row.status_text)),
+        _ => {}
+    }
+    if !matches!(row.state, State::Done) {
+        lines.extend(row.blockers.iter().take(2).map(|blocker| format!("blocked: {blocker}")));
+        if row.blockers.len() > 2 {
+            lines.push(format!("blocked: {} more", row.blockers.len() - 2));
+        }
+    }
+    if row.findings.error > 0 {
+        let plural = if row.findings.error == 1 { "error" } else { "errors" };
+        lines.push(format!("{} {plural} in its documents (piton check {})", row.findings.error, row.unit()));
+    }
+    lines
+}
+
+fn bar(row: &Row) -> String {
+    if row.progress.total == 0 && !matches!(row.state, State::Done) {
+        return "·".repeat(BAR);
+    }
+    let tenths = row.percent().tenths() as usize;
+    let full = (tenths * BAR / 1000).min(BAR);
+    format!("{}{}", "█".repeat(full), "░".repeat(BAR - full))
+}
+
+fn clean(text: &str) -> String {
+    secret::mask(&printable(text)).into_owned()
+}

@@ -1,0 +1,194 @@
+//! One unit, with its whole story.
+
+use std::fmt::Write as _;
+
+use piton_engine::Found;
+use piton_model::text::{columns, printable};
+use piton_model::{Claim, GateState, Percent, Role, State, Step, StepState, Unit, secret};
+
+use super::Style;
+
+/// How many steps are listed; a plan may have thousands.
+const MOST_STEPS: usize = 60;
+
+/// The unit as text.
+pub fn text(found: &Found, color: bool, width: usize) -> String {
+    let style = Style::new(color);
+    let unit = &found.unit;
+    let mut out = String::new();
+    let title = unit.title.as_deref().map(|title| format!("  {}", clean(title))).unwrap_or_default();
+    let _ = writeln!(out, "{}{title}\n", style.bold(&found.name));
+    facts(&mut out, found, style);
+    steps(&mut out, unit, style);
+    gates(&mut out, unit, style);
+    list(&mut out, "blockers", unit.blockers.iter().map(|blocker| clean(blocker)), style, width);
+    let troubles = unit.troubles.iter().map(|trouble| {
+        let at = trouble.time.as_deref().map(|time| format!("{time}  ")).unwrap_or_default();
+        let place = trouble.place.as_deref().map(|place| format!(" ({})", clean(place))).unwrap_or_default();
+        format!("{}{}{place}", clean(&at), clean(&trouble.message))
+    });
+    list(&mut out, "errors", troubles, style, width);
+    let decisions = unit.decisions.iter().map(|decision| {
+        let reason = decision.reason.as_deref().map(|reason| format!(": {}", clean(reason))).unwrap_or_default();
+        format!("{}{reason}", clean(&decision.text))
+    });
+    list(&mut out, "decisions", decisions, style, width);
+    for note in &unit.notes {
+        list(&mut out, note.label, std::iter::once(clean(&note.text)), style, width);
+    }
+    list(&mut out, "files", unit.files.iter().map(|file| clean(file)), style, width);
+    let documents = unit.documents.iter().map(|document| format!("{}{}", clean(&document.path), role(document.role)));
+    list(&mut out, "documents", documents, style, width);
+    if !found.findings.is_empty() {
+        let _ = writeln!(out, "\n{}", style.bold("findings"));
+        out.push_str(&super::findings::text(&found.findings, color));
+    }
+    out
+}
+
+fn facts(out: &mut String, found: &Found, style: Style) {
+    let unit = &found.unit;
+    let lifecycle = unit.state.lifecycle();
+    let word = style.lifecycle(lifecycle, lifecycle.word());
+    let detail = match &unit.state {
+        State::Failed { error } => format!(": {}", clean(error)),
+        State::Paused { reason: Some(reason) } => format!(": {}", clean(reason)),
+        _ if unit.status_text.is_empty() => String::new(),
+        _ => format!(" ({})", clean(&unit.status_text)),
+    };
+    fact(out, "state", &format!("{word}{detail}"));
+    if unit.progress.total > 0 {
+        let percent = Percent::of(unit.progress.done, unit.progress.total);
+        let percent = if unit.dialect == piton_model::Dialect::Task { percent.floor().to_string() } else { percent.to_string() };
+        fact(out, "progress", &format!("{} of {} ({percent} %)", unit.progress.done, unit.progress.total));
+    }
+    if let Some(position) = unit.position() {
+        fact(out, "position", &clean(&position));
+    }
+    if let Some(agent) = &unit.agent {
+        fact(out, "agent", &clean(agent));
+    }
+    if let Some(session) = &unit.session {
+        fact(out, "session", &clean(session));
+    }
+    if let Some(attempt) = unit.attempt {
+        fact(out, "attempt", &attempt.to_string());
+    }
+    let judgement = &found.judgement;
+    let seen = judgement.believed.as_ref().map(|seen| format!(", last sign {} ago by {}", seen.age, seen.source));
+    let why = match &unit.claim {
+        Claim::Nobody { why } => format!(" because {why}"),
+        Claim::Worker => String::new(),
+    };
+    let liveness = style.liveness(judgement.liveness, judgement.liveness.word());
+    fact(out, "liveness", &format!("{liveness}{why}{}", seen.unwrap_or_default()));
+    fact(out, "resumable", if unit.resumable { "yes" } else { "no" });
+}
+
+fn fact(out: &mut String, name: &str, value: &str) {
+    let _ = writeln!(out, "{name:<10} {value}");
+}
+
+fn steps(out: &mut String, unit: &Unit, style: Style) {
+    if unit.steps.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", style.bold("steps"));
+    // The interesting part of a long list is around the first step that is not done.
+    let open = unit.steps.iter().position(|step| !matches!(step.state, StepState::Done { .. } | StepState::Skipped));
+    let start = match unit.steps.len() {
+        0..=MOST_STEPS => 0,
+        length => open.unwrap_or(length).saturating_sub(MOST_STEPS / 2).min(length - MOST_STEPS),
+    };
+    if start > 0 {
+        let _ = writeln!(out, "  {}", style.dim(&format!("… {start} before")));
+    }
+    let shown = &unit.steps[start..unit.steps.len().min(start + MOST_STEPS)];
+    let mut stage = None;
+    for step in shown {
+        if step.stage != stage {
+            stage = step.stage.clone();
+            let _ = writeln!(out, "  {}", style.dim(&clean(stage.as_deref().unwrap_or(""))));
+        }
+        let _ = writeln!(out, "  {}", step_line(step));
+    }
+    let after = unit.steps.len() - start - shown.len();
+    if after > 0 {
+        let _ = writeln!(out, "  {}", style.dim(&format!("… {after} after")));
+    }
+}
+
+fn step_line(step: &Step) -> String {
+    let (mark, more) = match &step.state {
+        StepState::Pending => ("[ ]", String::new()),
+        StepState::Running => ("[~]", String::new()),
+        StepState::Failed => ("[!]", String::new()),
+        StepState::Skipped => ("[-]", String::new()),
+        StepState::Done { by, at, outputs } => {
+            let by = by.as_deref().map(|by| format!("by {}", clean(by)));
+            let at = at.as_deref().map(|at| format!("at {}", clean(at)));
+            let outputs = (!outputs.is_empty()).then(|| format!("-> {}", clean(&outputs.join(", "))));
+            ("[x]", [by, at, outputs].into_iter().flatten().collect::<Vec<_>>().join(" "))
+        }
+    };
+    let title = step.title.as_deref().map(|title| format!("  {}", clean(title))).unwrap_or_default();
+    let more = if more.is_empty() { more } else { format!("  ({more})") };
+    format!("{mark} {}{title}{more}", clean(&step.id))
+}
+
+fn gates(out: &mut String, unit: &Unit, style: Style) {
+    let lines = unit.gates.iter().map(|gate| {
+        let (mark, result) = match &gate.state {
+            GateState::Pending => ("[ ]", None),
+            GateState::Passed { result } => ("[x]", result.as_deref()),
+            GateState::Failed { result } => ("[!]", result.as_deref()),
+        };
+        let of = gate.step.as_deref().or(gate.stage.as_deref()).map(|of| format!(" ({})", clean(of))).unwrap_or_default();
+        let result = result.map(|result| format!(": {}", clean(result))).unwrap_or_default();
+        format!("{mark} {}{of}{result}", clean(&gate.name))
+    });
+    list(out, "gates", lines, style, usize::MAX);
+}
+
+fn list(out: &mut String, name: &str, lines: impl Iterator<Item = String>, style: Style, width: usize) {
+    let mut lines = lines.peekable();
+    if lines.peek().is_none() {
+        return;
+    }
+    let _ = writeln!(out, "\n{}", style.bold(name));
+    for line in lines {
+        for part in wrap(&line, width.saturating_sub(2)) {
+            let _ = writeln!(out, "  {part}");
+        }
+    }
+}
+
+/// Breaks a text at spaces so that each line fits.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        if !line.is_empty() && columns(line) + 1 + columns(word) > width {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Main | Role::Companion => "",
+        Role::Superseded => "  (older, not used)",
+        Role::Archive => "  (archive)",
+        Role::Backup => "  (backup)",
+    }
+}
+
+fn clean(text: &str) -> String {
+    secret::mask(&printable(text)).into_owned()
+}
