@@ -13,6 +13,7 @@ pub mod time;
 pub mod words;
 
 pub mod crew;
+pub mod task;
 
 mod findings;
 mod source;
