@@ -1,6 +1,7 @@
 //! Finds every document of a workspace and reads it, one unit at a time.
 
 mod crew;
+mod task;
 
 use std::collections::BTreeMap;
 
@@ -45,6 +46,11 @@ pub(crate) enum Seen {
 pub(crate) fn survey(workspace: &Workspace, only: Option<Dialect>, now: Time, see: &mut dyn FnMut(Seen)) {
     let wanted = |dialect| only.is_none_or(|only| only == dialect);
     let places = find_places(workspace);
+    if wanted(Dialect::Task) {
+        for (base, files) in &places.task {
+            task::survey(workspace, base, files, now, see);
+        }
+    }
     if wanted(Dialect::Crew) {
         for (base, files) in &places.crew {
             crew::survey(workspace, base, files, now, see);
@@ -55,12 +61,16 @@ pub(crate) fn survey(workspace: &Workspace, only: Option<Dialect>, now: Time, se
 /// Where each dialect's files are, by the directory that holds the dialect's own.
 #[derive(Default)]
 struct Places {
+    task: BTreeMap<String, Vec<(String, piton_dialect::task::layout::File)>>,
     crew: BTreeMap<String, Vec<(String, piton_dialect::crew::layout::File)>>,
 }
 
 fn find_places(workspace: &Workspace) -> Places {
     let mut places = Places::default();
     piton_store::walk(workspace.root(), &mut |path| {
+        if let Some((base, file)) = piton_dialect::task::layout::recognise(path) {
+            add(&mut places.task, base, path, file);
+        }
         if let Some((base, file)) = piton_dialect::crew::layout::recognise(path) {
             add(&mut places.crew, base, path, file);
         }

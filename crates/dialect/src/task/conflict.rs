@@ -33,7 +33,8 @@ pub fn conflicts(units: &[&Unit]) -> Vec<(usize, Finding)> {
         let mut shared: BTreeMap<usize, (&str, usize)> = BTreeMap::new();
         for file in &unit.files {
             let list = &owners[normal(file)];
-            let Some(other) = list.iter().take(2).find(|other| **other != place) else { continue };
+            // Two documents of one task are no conflict; what is wrong with them is told elsewhere.
+            let Some(other) = list.iter().take(4).find(|other| units[**other].id != unit.id) else { continue };
             shared.entry(*other).or_insert((file, 0)).1 += 1;
         }
         for (other, (file, count)) in shared.into_iter().take(MOST) {
