@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use piton_model::{Document, Finding, Note, Role, Unit};
 
+use super::Message;
 use super::status_file::{StatusFile, compare_status};
-use super::{Message, Section};
 use crate::Source;
 
 /// How many subjects of unread messages a note names.
@@ -73,8 +73,8 @@ impl Mailbox {
 }
 
 /// Adds an agent's section of `EPIC_README.md` to its unit.
-pub fn add_section(unit: &mut Unit, section: &Section<'_>, epic: Document) {
-    let body = section.body.trim();
+pub fn add_section(unit: &mut Unit, body: &str, epic: Document) {
+    let body = body.trim();
     if !body.is_empty() {
         unit.notes.push(Note { label: "epic progress", text: cut(body, LONGEST_NOTE) });
     }

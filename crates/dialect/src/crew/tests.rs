@@ -96,12 +96,12 @@ fn the_schema_accepts_what_the_check_accepts() {
 #[test]
 fn hostile_prose_takes_linear_time() {
     let texts = [
-        "<!-- BEGIN A PROGRESS -->".repeat(200_000),
-        "<!--".repeat(1_000_000),
-        "**".repeat(2_000_000),
-        "```\n".repeat(1_000_001),
-        "# ".repeat(1_000_000),
-        "- [ ] **a:** x\n".repeat(300_000),
+        "<!-- BEGIN A PROGRESS -->".repeat(20_000),
+        "<!--".repeat(100_000),
+        "**".repeat(200_000),
+        "```\n".repeat(100_001),
+        "# ".repeat(100_000),
+        "- [ ] **a:** x\n".repeat(30_000),
     ];
     for text in &texts {
         let source = Source { path: "x.md".into(), bytes: text.as_bytes(), modified: None };
