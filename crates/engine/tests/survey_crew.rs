@@ -63,7 +63,7 @@ fn copies_are_listed_and_never_monitored() {
     let directory = Directory::new("crew-copies");
     let text = checkpoint("Secondary-A", "feature_02_ledger", "IN_PROGRESS");
     let at = |name: &str| format!("agent_checkpoints/{name}.json");
-    for name in ["secondary_a", "secondary_a_crashed_1769654893", "secondary_b_aborted_1769654893"] {
+    for name in ["secondary_a", "secondary_a_crashed_1770000000", "secondary_b_aborted_1770000000"] {
         directory.write(&at(name), &text);
     }
     for name in ["secondary_a_20260302_090000", "secondary_a_20260302_091500", "secondary_a_b_20260302_100000"] {
@@ -77,7 +77,7 @@ fn copies_are_listed_and_never_monitored() {
         listed,
         [
             ("agent_checkpoints/secondary_a.json", Role::Main),
-            ("agent_checkpoints/secondary_a_crashed_1769654893.json", Role::Archive),
+            ("agent_checkpoints/secondary_a_crashed_1770000000.json", Role::Archive),
             ("agent_checkpoints/backups/secondary_a_20260302_091500.json", Role::Backup),
         ]
     );

@@ -15,7 +15,7 @@ pub struct Field<'a> {
     pub key: &'a str,
     /// The text that follows, over as many lines as it takes.
     pub value: &'a str,
-    /// Where the key's line begins.
+    /// Where the key's line begins in the text that was searched: a whole file, or the body of a message.
     pub at: usize,
 }
 

@@ -58,7 +58,7 @@ pub fn file_name(agent_id: &str) -> String {
 }
 
 /// What tells an agent from others however it is written: `Secondary-A`, `secondary_a`, `Secondary Agent A` and
-/// `secondary-a-1769654893` are one, and so are `Agent-Primary` and `PRIMARY`.
+/// `secondary-a-1770000000` are one, and so are `Agent-Primary` and `PRIMARY`.
 pub fn agent_key(name: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     for part in words(name).filter(|part| part != "agent") {
@@ -133,9 +133,9 @@ mod tests {
     fn live_files_are_told_from_copies_and_companions() {
         for (path, want) in [
             ("agent_checkpoints/secondary_a.json", Some(("", File::Checkpoint))),
-            ("epics/KAI-7/agent_checkpoints/primary.json", Some(("epics/KAI-7", File::Checkpoint))),
-            ("agent_checkpoints/secondary_a_crashed_1769654893.json", Some(("", File::Archive))),
-            ("agent_checkpoints/secondary_a_aborted_1769654893.json", Some(("", File::Archive))),
+            ("epics/E-7/agent_checkpoints/primary.json", Some(("epics/E-7", File::Checkpoint))),
+            ("agent_checkpoints/secondary_a_crashed_1770000000.json", Some(("", File::Archive))),
+            ("agent_checkpoints/secondary_a_aborted_1770000000.json", Some(("", File::Archive))),
             ("agent_checkpoints/secondary_crashed_x.json", Some(("", File::Checkpoint))),
             ("agent_checkpoints/backups/secondary_a_20260115_143000.json", Some(("", File::Backup))),
             ("e/agent_checkpoints/backups/secondary_a_20260115_143000.json", Some(("e", File::Backup))),
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn agents_and_features_are_known_however_they_are_written() {
-        for name in ["Secondary-A", "secondary_a", "Secondary Agent A", "secondary-a-1769654893", "SECONDARY-A"] {
+        for name in ["Secondary-A", "secondary_a", "Secondary Agent A", "secondary-a-1770000000", "SECONDARY-A"] {
             assert_eq!(agent_key(name), "secondary_a", "{name}");
         }
         for name in ["Agent-Primary", "primary", "Primary Agent", "PRIMARY"] {
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn copies_know_their_owner() {
-        assert_eq!(archive_owner("secondary_a_crashed_1769654893"), Some("secondary_a"));
+        assert_eq!(archive_owner("secondary_a_crashed_1770000000"), Some("secondary_a"));
         assert_eq!(archive_owner("secondary_a"), None);
         for (stem, want) in [
             ("secondary_a_20260115_143000", Some(("secondary_a", ("20260115_143000", 1)))),

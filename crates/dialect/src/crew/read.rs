@@ -11,6 +11,7 @@ pub fn is_ours(object: Value<'_, '_>) -> bool {
 
 /// Whether a copy of a checkpoint is whole, so that the checkpoint could be restored from it.
 pub fn is_whole(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let json = std::str::from_utf8(bytes).ok().and_then(|text| json::parse(text).ok());
     json.is_some_and(|json| is_ours(json.root()))
 }

@@ -1,8 +1,9 @@
 //! A feature's `STATUS` file: lines of `KEY: value`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use piton_model::{Dialect, Finding, Note, Place, Role, Said, Sign, Source as SignSource, State, Time, Unit};
+use piton_model::{Claim, Dialect, Finding, Note, Place, Role, Said, Sign, Source as SignSource, State, Time, Unit};
 
 use super::fields::plain;
 use super::{codes, standing, wire};
@@ -34,8 +35,8 @@ impl StatusFile {
         self.get("STAGE").is_some() && (self.get("STATUS").is_some() || self.get("AGENT").is_some())
     }
 
-    fn place(&self, key: &str, path: &std::sync::Arc<str>) -> Place {
-        Place { path: path.clone(), line: self.entries.get(key).map(|entry| entry.line) }
+    fn place(&self, key: &str, path: &Arc<str>) -> Place {
+        Place { path: Arc::clone(path), line: self.entries.get(key).map(|entry| entry.line) }
     }
 }
 
@@ -75,6 +76,10 @@ pub fn unit_of_status(file: &StatusFile, feature: &str, source: &Source<'_>, now
     let owned = |key| file.get(key).map(str::to_owned);
     unit.status_text = owned("STATUS").unwrap_or_default();
     (unit.state, unit.claim) = standing::state(plain(&unit.status_text));
+    if unit.state == State::Blocked {
+        // A blocked agent goes on updating its checkpoint; where there is none, nobody does.
+        unit.claim = Claim::Nobody { why: "it is blocked, and no agent has a checkpoint for it" };
+    }
     unit.agent = owned("AGENT");
     unit.session = owned("AGENT_ID");
     unit.title = owned("FEATURE");
@@ -108,7 +113,7 @@ pub fn unit_of_status(file: &StatusFile, feature: &str, source: &Source<'_>, now
 }
 
 /// Compares a feature's STATUS file with the checkpoint of its agent.
-pub fn compare_status(unit: &Unit, file: &StatusFile, path: &std::sync::Arc<str>) -> Vec<Finding> {
+pub fn compare_status(unit: &Unit, file: &StatusFile, path: &Arc<str>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut disagree = |key: &str, message| {
         let place = file.place(key, path);
@@ -182,6 +187,11 @@ mod tests {
         assert_eq!((unit.agent.as_deref(), unit.current.as_deref()), (Some("Secondary-A"), Some("write spec.md")));
         assert_eq!((unit.blockers.len(), unit.signs[0].source.clone()), (0, SignSource::Field("UPDATED")));
         assert_eq!((findings[0].code.name, findings[0].place.line), ("crew-no-checkpoint", Some(5)));
+        let text = "STAGE: S2\nSTATUS: BLOCKED\nBLOCKER: the ledger comes first\n";
+        let (file, _) = read_status_file(&source(text));
+        let (unit, findings) = unit_of_status(&file, "feature_02_ledger", &source(text), now());
+        assert_eq!((unit.state, findings.len(), unit.claim == Claim::Worker), (State::Blocked, 0, false));
+        assert_eq!(unit.blockers, ["the ledger comes first"]);
     }
 
     #[test]
