@@ -33,7 +33,10 @@ pub struct Global {
 /// The whole command line.
 pub fn command() -> Command {
     Global::command()
-        .subcommand(verb::<status::StatusArgs>("status", "Show every unit: how far it is, who works on it, whether they are alive"))
+        .subcommand(verb::<status::StatusArgs>(
+            "status",
+            "Show every unit: how far it is, who works on it, whether they are alive",
+        ))
         .subcommand(verb::<check::CheckArgs>("check", "Check documents against the rules of their dialects"))
         .subcommand(verb::<stale::StaleArgs>("stale", "List workers that are late, stale or dead"))
         .subcommand(verb::<why::WhyArgs>("why", "Explain how a unit was judged, with the records behind it"))

@@ -55,7 +55,9 @@ fn color(choice: ColorChoice) -> bool {
         ColorChoice::Never => false,
         ColorChoice::Auto if set("NO_COLOR") => false,
         ColorChoice::Auto if set("CLICOLOR_FORCE") => true,
-        ColorChoice::Auto => std::io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
+        ColorChoice::Auto => {
+            std::io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        }
     }
 }
 

@@ -46,7 +46,8 @@ impl Failure {
 
     /// A name that cannot be a unit's.
     pub fn bad_unit(typed: &str, error: &BadUnit) -> Failure {
-        Failure::new(USAGE, format!("{error}: {typed}")).hint("a unit is written dialect:id, such as build:PRD-009 or task:migration/T060")
+        Failure::new(USAGE, format!("{error}: {typed}"))
+            .hint("a unit is written dialect:id, such as build:PRD-009 or task:migration/T060")
     }
 
     /// A unit that is not there.
@@ -55,9 +56,8 @@ impl Failure {
             NotFound::Nothing { similar } if similar.is_empty() => {
                 Failure::new(NOTHING, format!("{error}: {wanted}")).hint("list all units with: piton status --all")
             }
-            NotFound::Nothing { similar } => {
-                Failure::new(NOTHING, format!("{error}: {wanted}")).hint(format!("did you mean {}?", similar.join(" or ")))
-            }
+            NotFound::Nothing { similar } => Failure::new(NOTHING, format!("{error}: {wanted}"))
+                .hint(format!("did you mean {}?", similar.join(" or "))),
             NotFound::Ambiguous { names } => {
                 let failure = Failure::new(USAGE, format!("{error}: {wanted}"));
                 names.iter().fold(failure, |failure, name| failure.hint(format!("name one of them: {name}")))

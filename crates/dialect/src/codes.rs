@@ -20,7 +20,13 @@ pub(crate) use codes;
 
 /// All codes, by the dialect they belong to; the first group belongs to all of them.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static [&'static Code])> {
-    [("any document", ANY), ("plan", crate::plan::codes::PLAN), ("crew", crate::crew::codes::CREW)].into_iter()
+    [
+        ("any document", ANY),
+        ("plan", crate::plan::codes::PLAN),
+        ("task", crate::task::codes::TASK),
+        ("crew", crate::crew::codes::CREW),
+    ]
+    .into_iter()
 }
 
 codes! { ANY:

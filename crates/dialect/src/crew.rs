@@ -1,8 +1,26 @@
 //! `crew`: one agent's feature in a crew of a primary and secondaries, in stages S2.P1 to S2.P3.
 
 pub mod codes;
+mod companions;
+mod epic;
+mod fields;
 pub mod layout;
+mod lines;
+mod markdown;
+mod messages;
 mod read;
+mod rules;
+mod standing;
+mod status_file;
 pub mod wire;
 
-pub use read::{is_ours, read_checkpoint};
+pub use companions::{Mailbox, add_section, add_status};
+pub use epic::{Section, read_epic};
+pub use fields::Field;
+pub use markdown::read_markdown;
+pub use messages::{Mark, Message, read_messages};
+pub use read::{is_ours, is_whole, read_checkpoint};
+pub use status_file::{StatusFile, compare_status, read_status_file, unit_of_status};
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,7 @@ pub mod words;
 
 pub mod crew;
 pub mod plan;
+pub mod task;
 
 mod documents;
 mod findings;

@@ -2,6 +2,7 @@
 
 mod crew;
 mod plan;
+mod task;
 
 use std::collections::BTreeMap;
 
@@ -19,9 +20,9 @@ pub(crate) struct Surveyed {
 }
 
 impl Surveyed {
-    pub(crate) fn new(base: &str, unit: Unit, findings: Vec<Finding>) -> Surveyed {
+    pub(crate) fn new(base: &str, unit: Unit, findings: Vec<Finding>) -> Box<Surveyed> {
         let full_name = if base.is_empty() { unit.id.clone() } else { format!("{base}/{}", unit.id) };
-        Surveyed { unit, full_name, findings }
+        Box::new(Surveyed { unit, full_name, findings })
     }
 
     /// When its main document was written, as far as can be told: what it says itself, else its file's time.
@@ -51,6 +52,11 @@ pub(crate) fn survey(workspace: &Workspace, only: Option<Dialect>, now: Time, se
             plan::survey(workspace, directory, files, now, see);
         }
     }
+    if wanted(Dialect::Task) {
+        for (base, files) in &places.task {
+            task::survey(workspace, base, files, now, see);
+        }
+    }
     if wanted(Dialect::Crew) {
         for (base, files) in &places.crew {
             crew::survey(workspace, base, files, now, see);
@@ -62,6 +68,7 @@ pub(crate) fn survey(workspace: &Workspace, only: Option<Dialect>, now: Time, se
 #[derive(Default)]
 struct Places {
     plan: BTreeMap<String, Vec<(String, piton_dialect::plan::layout::File)>>,
+    task: BTreeMap<String, Vec<(String, piton_dialect::task::layout::File)>>,
     crew: BTreeMap<String, Vec<(String, piton_dialect::crew::layout::File)>>,
 }
 
@@ -70,6 +77,9 @@ fn find_places(workspace: &Workspace) -> Places {
     piton_store::walk(workspace.root(), &mut |path| {
         if let Some((base, file)) = piton_dialect::plan::layout::recognise(path) {
             add(&mut places.plan, base, path, file);
+        }
+        if let Some((base, file)) = piton_dialect::task::layout::recognise(path) {
+            add(&mut places.task, base, path, file);
         }
         if let Some((base, file)) = piton_dialect::crew::layout::recognise(path) {
             add(&mut places.crew, base, path, file);

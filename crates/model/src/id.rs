@@ -206,9 +206,9 @@ mod tests {
         assert!(means("task:migration/T060", Dialect::Task, "docs/migration/T060"));
         assert!(means("task:T060", Dialect::Task, "docs/migration/T060"));
         assert!(!means("task:docs/T060", Dialect::Task, "docs/migration/T060"));
-        assert!(means("crew:secondary_a", Dialect::Crew, "epics/KAI-7/Secondary-A"));
-        assert!(means("crew:KAI-7/Secondary-A", Dialect::Crew, "epics/KAI-7/Secondary-A"));
-        assert!(!means("crew:KAI-8/Secondary-A", Dialect::Crew, "epics/KAI-7/Secondary-A"));
+        assert!(means("crew:secondary_a", Dialect::Crew, "epics/epic-7/Secondary-A"));
+        assert!(means("crew:epic-7/Secondary-A", Dialect::Crew, "epics/epic-7/Secondary-A"));
+        assert!(!means("crew:epic-8/Secondary-A", Dialect::Crew, "epics/epic-7/Secondary-A"));
     }
 
     #[test]

@@ -194,8 +194,11 @@ mod tests {
             assert_eq!(shortest_names(names.iter().copied()), want);
         };
         use Dialect::{Crew, Plan, Task};
-        check(&[(Crew, "KAI-7/Secondary-A"), (Crew, "KAI-7/Secondary-B")], &["Secondary-A", "Secondary-B"]);
-        check(&[(Crew, "KAI-7/Secondary-A"), (Crew, "KAI-8/Secondary-A")], &["KAI-7/Secondary-A", "KAI-8/Secondary-A"]);
+        check(&[(Crew, "epic-7/Secondary-A"), (Crew, "epic-7/Secondary-B")], &["Secondary-A", "Secondary-B"]);
+        check(
+            &[(Crew, "epic-7/Secondary-A"), (Crew, "epic-8/Secondary-A")],
+            &["epic-7/Secondary-A", "epic-8/Secondary-A"],
+        );
         check(&[(Crew, "a/x/P"), (Crew, "b/x/P"), (Crew, "P")], &["a/x/P", "b/x/P", "P"]);
         check(&[(Plan, "one/x"), (Crew, "two/x")], &["x", "x"]);
         check(&[(Task, "docs/migration/T1"), (Task, "docs/content/T1")], &["migration/T1", "content/T1"]);

@@ -10,7 +10,9 @@ use crate::output::{print, print_json};
 use crate::render;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  piton check\n  piton check build:PRD-009\n  piton check plans/260220-1149-feature/plan.md\n\nExit code 3 when there is an error-level finding. Every code is explained in docs/findings.md.")]
+#[command(
+    after_help = "Examples:\n  piton check\n  piton check build:PRD-009\n  piton check plans/260220-1149-feature/plan.md\n\nExit code 3 when there is an error-level finding. Every code is explained in docs/findings.md."
+)]
 pub struct CheckArgs {
     /// Units, files or directories [default: the whole workspace]
     #[arg(value_name = "UNIT | PATH")]

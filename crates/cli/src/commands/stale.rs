@@ -7,7 +7,9 @@ use crate::output::{print, print_json};
 use crate::render;
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  piton stale\n  piton stale --json\n\nExit code 7 when anybody is listed. `piton why UNIT` says which sign decided.")]
+#[command(
+    after_help = "Examples:\n  piton stale\n  piton stale --json\n\nExit code 7 when anybody is listed. `piton why UNIT` says which sign decided."
+)]
 pub struct StaleArgs {
     /// One JSON document
     #[arg(long)]

@@ -14,7 +14,9 @@ use crate::render;
 const WATCH_EVERY: Duration = Duration::from_secs(2);
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  piton status\n  piton status plan:260220-1149-feature\n  piton status --json | jq '.units[].liveness'")]
+#[command(
+    after_help = "Examples:\n  piton status\n  piton status plan:260220-1149-feature\n  piton status --json | jq '.units[].liveness'"
+)]
 pub struct StatusArgs {
     /// Only this unit, with its whole story
     #[arg(value_name = "UNIT")]
@@ -34,7 +36,8 @@ pub struct StatusArgs {
 }
 
 pub fn run(matches: &ArgMatches, args: StatusArgs) -> Result<u8, Failure> {
-    let unit = args.unit.as_deref().map(|typed| UnitRef::parse(typed).map_err(|error| Failure::bad_unit(typed, &error)));
+    let unit =
+        args.unit.as_deref().map(|typed| UnitRef::parse(typed).map_err(|error| Failure::bad_unit(typed, &error)));
     let unit = unit.transpose()?;
     if !args.watch {
         let context = Context::new(matches)?;
@@ -48,7 +51,8 @@ pub fn run(matches: &ArgMatches, args: StatusArgs) -> Result<u8, Failure> {
 fn show(context: &Context, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<String, Failure> {
     match unit {
         Some(wanted) => {
-            let found = find(&context.workspace, wanted, context.now).map_err(|error| Failure::not_found(wanted, &error))?;
+            let found =
+                find(&context.workspace, wanted, context.now).map_err(|error| Failure::not_found(wanted, &error))?;
             Ok(match args.json {
                 true => render::json_text(&render::json::unit(&found, context.now)),
                 false => render::unit::text(&found, context.color, context.width),
@@ -82,4 +86,3 @@ fn watch(matches: &ArgMatches, unit: Option<&UnitRef>, args: &StatusArgs) -> Res
         std::thread::sleep(WATCH_EVERY);
     }
 }
-

@@ -27,7 +27,8 @@ pub fn text(findings: &[Finding], color: bool) -> String {
 
 /// `3 files: 1 error, 2 warnings`
 pub fn summary(tally: Tally, files: usize) -> String {
-    let count = |count: u32, word: &str| (count > 0).then(|| format!("{count} {word}{}", if count == 1 { "" } else { "s" }));
+    let count =
+        |count: u32, word: &str| (count > 0).then(|| format!("{count} {word}{}", if count == 1 { "" } else { "s" }));
     let parts = [count(tally.error, "error"), count(tally.warning, "warning"), count(tally.note, "note")];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     let found = if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") };

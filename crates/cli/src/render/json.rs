@@ -39,7 +39,13 @@ pub fn findings(findings: &[Finding], files: usize) -> Value {
 pub fn unit(found: &Found, now: Time) -> Value {
     let unit = &found.unit;
     let judgement = &found.judgement;
-    let full = Row::new(unit.clone(), unit.id.clone(), judgement.liveness, judgement.believed.clone(), Tally::of(&found.findings));
+    let full = Row::new(
+        unit.clone(),
+        unit.id.clone(),
+        judgement.liveness,
+        judgement.believed.clone(),
+        Tally::of(&found.findings),
+    );
     let mut summary = row(&full);
     let map = summary.as_object_mut().expect("a row is an object");
     map.insert("unit".into(), json!(found.name));
@@ -47,13 +53,23 @@ pub fn unit(found: &Found, now: Time) -> Value {
     map.insert("resumable".into(), json!(unit.resumable));
     map.insert("steps".into(), unit.steps.iter().map(step).collect());
     map.insert("gates".into(), unit.gates.iter().map(gate).collect());
-    let decisions = unit.decisions.iter().map(|decision| json!({ "time": decision.time, "decision": decision.text, "reason": decision.reason }));
+    let decisions = unit
+        .decisions
+        .iter()
+        .map(|decision| json!({ "time": decision.time, "decision": decision.text, "reason": decision.reason }));
     map.insert("decisions".into(), decisions.collect());
-    let errors = unit.troubles.iter().map(|trouble| json!({ "time": trouble.time, "message": trouble.message, "place": trouble.place }));
+    let errors = unit
+        .troubles
+        .iter()
+        .map(|trouble| json!({ "time": trouble.time, "message": trouble.message, "place": trouble.place }));
     map.insert("errors".into(), errors.collect());
-    map.insert("notes".into(), unit.notes.iter().map(|note| json!({ "label": note.label, "text": note.text })).collect());
+    map.insert(
+        "notes".into(),
+        unit.notes.iter().map(|note| json!({ "label": note.label, "text": note.text })).collect(),
+    );
     map.insert("files".into(), json!(unit.files));
-    let documents = unit.documents.iter().map(|document| json!({ "path": *document.path, "role": role(document.role) }));
+    let documents =
+        unit.documents.iter().map(|document| json!({ "path": *document.path, "role": role(document.role) }));
     map.insert("documents".into(), documents.collect());
     map.insert("why".into(), reasons(found));
     map.insert("all_findings".into(), found.findings.iter().map(finding).collect());

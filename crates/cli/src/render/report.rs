@@ -28,7 +28,11 @@ pub fn text(report: &Report, all: bool, color: bool, width: usize) -> String {
         }
         if shown < rows.len() {
             let hidden = &rows[shown..];
-            let _ = writeln!(out, "  {}", style.dim(&format!("… {} more: {} (piton status --all)", hidden.len(), lifecycles(hidden))));
+            let _ = writeln!(
+                out,
+                "  {}",
+                style.dim(&format!("… {} more: {} (piton status --all)", hidden.len(), lifecycles(hidden)))
+            );
         }
     }
     out
@@ -60,7 +64,8 @@ fn headline(report: &Report) -> String {
     let plural = if summary.units == 1 { "unit" } else { "units" };
     let mut parts = vec![format!("{} {plural}: {}", summary.units, lifecycles(&report.rows))];
     let missing = [(summary.stale, "stale"), (summary.late, "late")];
-    let missing: Vec<_> = missing.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    let missing: Vec<_> =
+        missing.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
     if !missing.is_empty() {
         parts.push(missing.join(", "));
     }
@@ -71,14 +76,16 @@ fn headline(report: &Report) -> String {
 }
 
 fn findings(tally: Tally) -> Option<String> {
-    let count = |count: u32, word: &str| (count > 0).then(|| format!("{count} {word}{}", if count == 1 { "" } else { "s" }));
+    let count =
+        |count: u32, word: &str| (count > 0).then(|| format!("{count} {word}{}", if count == 1 { "" } else { "s" }));
     let parts: Vec<_> = [count(tally.error, "error"), count(tally.warning, "warning")].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn lifecycles(rows: &[Row]) -> String {
     let count = |lifecycle: Lifecycle| rows.iter().filter(|row| row.state.lifecycle() == lifecycle).count();
-    let parts = Lifecycle::ALL.into_iter().map(|lifecycle| (count(lifecycle), lifecycle)).filter(|(count, _)| *count > 0);
+    let parts =
+        Lifecycle::ALL.into_iter().map(|lifecycle| (count(lifecycle), lifecycle)).filter(|(count, _)| *count > 0);
     parts.map(|(count, lifecycle)| format!("{count} {lifecycle}")).collect::<Vec<_>>().join(", ")
 }
 

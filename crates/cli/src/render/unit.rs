@@ -59,7 +59,8 @@ fn facts(out: &mut String, found: &Found, style: Style) {
     fact(out, "state", &format!("{word}{detail}"));
     if unit.progress.total > 0 {
         let percent = Percent::of(unit.progress.done, unit.progress.total);
-        let percent = if unit.dialect == piton_model::Dialect::Task { percent.floor().to_string() } else { percent.to_string() };
+        let percent =
+            if unit.dialect == piton_model::Dialect::Task { percent.floor().to_string() } else { percent.to_string() };
         fact(out, "progress", &format!("{} of {} ({percent} %)", unit.progress.done, unit.progress.total));
     }
     if let Some(position) = unit.position() {
@@ -143,7 +144,8 @@ fn gates(out: &mut String, unit: &Unit, style: Style) {
             GateState::Passed { result } => ("[x]", result.as_deref()),
             GateState::Failed { result } => ("[!]", result.as_deref()),
         };
-        let of = gate.step.as_deref().or(gate.stage.as_deref()).map(|of| format!(" ({})", clean(of))).unwrap_or_default();
+        let of =
+            gate.step.as_deref().or(gate.stage.as_deref()).map(|of| format!(" ({})", clean(of))).unwrap_or_default();
         let result = result.map(|result| format!(": {}", clean(result))).unwrap_or_default();
         format!("{mark} {}{of}{result}", clean(&gate.name))
     });

@@ -24,7 +24,11 @@ pub fn reasons(found: &Found) -> Vec<(&'static str, String)> {
     let unit = &found.unit;
     let mut reasons = Vec::new();
     let path = unit.documents.first().map(|document| document.path.as_ref()).unwrap_or_default();
-    let status = if unit.status_text.is_empty() { "it says nothing".to_owned() } else { format!("it says {:?}", unit.status_text) };
+    let status = if unit.status_text.is_empty() {
+        "it says nothing".to_owned()
+    } else {
+        format!("it says {:?}", unit.status_text)
+    };
     reasons.push(("state", format!("{}: {status} in {path}", unit.state.lifecycle())));
     for blocker in &unit.blockers {
         reasons.push(("blocked", format!("by {blocker}")));

@@ -18,9 +18,19 @@ pub static STATUS: Words = Words {
         ("started", "IN_PROGRESS"),
         ("waiting_for_sync", "WAITING"),
         ("waiting_for_primary", "WAITING"),
+        ("waiting_for_dependencies", "WAITING"),
+        ("ready", "WAITING"),
         ("ready_for_sync", "WAITING"),
     ],
 };
+
+/// The stages in which agents work in parallel.
+pub const STAGES: [&str; 3] = ["S2.P1", "S2.P2", "S2.P3"];
+
+/// A stage without the words that agents put after it: `S2.P1 COMPLETE` is stage `S2.P1`.
+pub fn stage(text: &str) -> String {
+    text.split_whitespace().next().unwrap_or_default().trim_end_matches([',', ':', ';']).to_ascii_uppercase()
+}
 
 /// What `agent_type` may say.
 pub static AGENT_TYPE: Words = Words { canonical: &["primary", "secondary"], synonyms: &[] };

@@ -1,12 +1,18 @@
+mod companions;
+
 use piton_dialect::crew::layout::File;
-use piton_dialect::crew::read_checkpoint;
+use piton_dialect::crew::{read_checkpoint, read_markdown, unit_of_status};
+use piton_dialect::{Reading, Source};
 use piton_model::Time;
 
+use self::companions::Companions;
 use super::{Seen, Surveyed};
 use crate::Workspace;
 use crate::workspace::source;
 
-/// Reads the checkpoints of one epic.
+/// Reads the checkpoints of one epic, with what the files beside them add.
+///
+/// Those files are read once for the epic, and only where a crew is at work: a lone STATUS file is anybody's.
 pub(super) fn survey(
     workspace: &Workspace,
     base: &str,
@@ -14,18 +20,44 @@ pub(super) fn survey(
     now: Time,
     see: &mut dyn FnMut(Seen),
 ) {
-    for (path, _) in files.iter().filter(|(_, file)| *file == File::Checkpoint) {
-        let content = match workspace.read(path) {
-            Ok(content) => content,
-            Err(finding) => {
-                see(Seen::Loose(finding.into_iter().collect()));
-                continue;
-            }
+    if files.iter().all(|(_, file)| *file == File::Status) {
+        return;
+    }
+    let mut companions = Companions::read(workspace, files, see);
+    for (path, file) in files {
+        let reading = match file {
+            File::Checkpoint => read(workspace, path, |source| read_checkpoint(source, now)),
+            File::Markdown => read(workspace, path, |source| read_markdown(source, now)),
+            File::Archive | File::Backup | File::Messages | File::Inbox | File::Status | File::EpicReadme => continue,
         };
-        let reading = read_checkpoint(&source(path, &content), now);
-        see(match reading.unit {
-            Some(unit) => Seen::Unit(Box::new(Surveyed::new(base, unit, reading.findings))),
-            None => Seen::Loose(reading.findings),
-        });
+        let mut findings = reading.findings;
+        match reading.unit {
+            Some(mut unit) => {
+                companions.add_to(&mut unit, &mut findings, workspace);
+                see(Seen::Unit(Surveyed::new(base, unit, findings)));
+            }
+            None => see(Seen::Loose(findings)),
+        }
+    }
+    let is_crew = files.iter().any(|(_, file)| matches!(file, File::EpicReadme | File::Messages | File::Inbox));
+    for feature in companions.unclaimed() {
+        let mut findings = feature.findings;
+        if is_crew && feature.file.describes_a_feature() {
+            let source = Source { path: feature.document.path, bytes: &[], modified: feature.document.modified };
+            let (mut unit, odd) = unit_of_status(&feature.file, &feature.name, &source, now);
+            findings.extend(odd);
+            companions.add_to(&mut unit, &mut findings, workspace);
+            see(Seen::Unit(Surveyed::new(base, unit, findings)));
+        } else {
+            see(Seen::Loose(findings));
+        }
+    }
+    see(Seen::Loose(companions.loose()));
+}
+
+fn read(workspace: &Workspace, path: &str, then: impl FnOnce(&Source<'_>) -> Reading) -> Reading {
+    match workspace.read(path) {
+        Ok(content) => then(&source(path, &content)),
+        Err(finding) => Reading { unit: None, findings: finding.into_iter().collect() },
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn survey(
     reading.findings.extend(unreadable);
     let (base, _) = layout::id(directory);
     see(match reading.unit {
-        Some(unit) => Seen::Unit(Box::new(Surveyed::new(base, unit, reading.findings))),
+        Some(unit) => Seen::Unit(Surveyed::new(base, unit, reading.findings)),
         None => Seen::Loose(reading.findings),
     });
 }

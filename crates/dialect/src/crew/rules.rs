@@ -1,0 +1,112 @@
+//! The rules that relate the keys of an agent's checkpoint to each other.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use piton_model::{State, StepState, Unit};
+
+use super::{codes, layout, wire};
+use crate::json::Value;
+use crate::{Findings, Source, content, time};
+
+/// How often an agent updates its checkpoint.
+const INTERVAL: Duration = Duration::from_secs(15 * 60);
+
+/// Adds a finding for every broken rule.
+pub(super) fn check(root: Value<'_, '_>, unit: &Unit, source: &Source<'_>, findings: &mut Findings<'_>) {
+    check_agent(root, unit, source, findings);
+    check_stage(root, findings);
+    check_blockers(root, unit, findings);
+    check_steps(root, unit, findings);
+    check_interval(root, unit, findings);
+    if unit.state == State::Running {
+        check_running(root, findings);
+    }
+}
+
+fn check_agent(root: Value<'_, '_>, unit: &Unit, source: &Source<'_>, findings: &mut Findings<'_>) {
+    let expected = layout::file_name(&unit.id);
+    if source.file_name() != expected {
+        let message = format!("{} is kept in {}, not in {expected}", unit.id, source.file_name());
+        findings.whole(&codes::CREW_FILE_NAME, message);
+    }
+    if let Some(kind) = root.get("agent_type").filter(|kind| kind.as_str().is_some()) {
+        let is_primary = unit.id.to_ascii_lowercase().contains("primary");
+        if (kind.as_str().as_deref() == Some("primary")) != is_primary {
+            let message = format!("`agent_type` is {} for {}", kind.raw(), unit.id);
+            findings.at(kind.span().start, &codes::CREW_AGENT_TYPE, message);
+        }
+    }
+    if let Some(session) = root.get("session_id").filter(|session| is_blank(*session)) {
+        findings.at(session.span().start, &codes::CREW_SESSION, "`session_id` is blank");
+    }
+}
+
+fn check_stage(root: Value<'_, '_>, findings: &mut Findings<'_>) {
+    let Some((value, stage)) = root.get("stage").and_then(|value| Some((value, value.as_str()?))) else { return };
+    if !wire::STAGES.contains(&wire::stage(&stage).as_str()) {
+        let message = format!("`stage` is {stage:?}, not one of {}", wire::STAGES.join(", "));
+        findings.at(value.span().start, &codes::CREW_STAGE, message);
+    }
+}
+
+fn check_blockers(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
+    if unit.state == State::Blocked && unit.blockers.is_empty() {
+        let at = root.get("status").unwrap_or(root).span().start;
+        findings.at(at, &codes::CREW_BLOCKED_WITHOUT_BLOCKER, "the status is BLOCKED, but `blockers` is empty");
+    }
+    if unit.state == State::Done
+        && let (Some(blockers), Some(first)) = (root.get("blockers"), unit.blockers.first())
+    {
+        let message = format!("the status is COMPLETE, but `blockers` names {first:?}");
+        findings.at(blockers.span().start, &codes::CREW_BLOCKERS_LEFT, message);
+    }
+}
+
+fn check_steps(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
+    let Some(next) = root.get("next_steps") else { return };
+    let at = next.span().start;
+    match (&unit.state, next.items().next()) {
+        (State::Done, Some(_)) => {
+            findings.at(at, &codes::CREW_NEXT_STEPS, "the status is COMPLETE, but there are next steps");
+        }
+        (State::Running, None) => {
+            findings.at(at, &codes::CREW_NEXT_STEPS, "the status is IN_PROGRESS, but `next_steps` is empty");
+        }
+        _ => {}
+    }
+    let is_done = |state: &StepState| matches!(state, StepState::Done { .. });
+    let (done, open): (Vec<_>, Vec<_>) = unit.steps.iter().partition(|step| is_done(&step.state));
+    let done: HashSet<_> = done.into_iter().map(|step| step.id.as_str()).collect();
+    for step in open.iter().filter(|step| done.contains(step.id.as_str())) {
+        let message = format!("{:?} is in `completed_steps` and in `next_steps`", step.id);
+        findings.at(at, &codes::CREW_STEP_TWICE, message);
+    }
+}
+
+fn check_interval(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
+    let moment = |key| root.get(key).and_then(|value| Some((value, time::read(&value.as_str()?).time()?)));
+    let (Some((_, last)), Some((value, next))) = (moment("last_checkpoint"), moment("next_checkpoint_expected")) else {
+        return;
+    };
+    if unit.state == State::Running && next != last.after(INTERVAL) {
+        let message = format!("the next checkpoint is expected at {next}, not 15 minutes after the last");
+        findings.at(value.span().start, &codes::CREW_INTERVAL, message);
+    }
+}
+
+fn check_running(root: Value<'_, '_>, findings: &mut Findings<'_>) {
+    if let Some(value) = root.get("can_resume").filter(|value| value.as_bool() == Some(false)) {
+        let message = "the status is IN_PROGRESS, but `can_resume` is false";
+        findings.at(value.span().start, &codes::CREW_NOT_RESUMABLE, message);
+    }
+    if let Some(value) = root.get("recovery_instructions").filter(|value| is_blank(*value)) {
+        let message = "the status is IN_PROGRESS, but `recovery_instructions` is blank";
+        findings.at(value.span().start, &codes::CREW_NO_INSTRUCTIONS, message);
+    }
+}
+
+/// Whether it is a text without anything in it.
+fn is_blank(value: Value<'_, '_>) -> bool {
+    value.as_str().is_some() && content::as_text(value).is_none()
+}

@@ -1,0 +1,58 @@
+//! What a status word says about an agent.
+
+use piton_model::{Claim, State};
+
+use super::wire;
+
+/// What a status word means. Words beyond the protocol's four are those of real files.
+///
+/// Beginnings are enough where a mistake does no harm: an agent that waits, is paused or blocked is left alone.
+/// Complete it is only by the word itself.
+pub(super) fn state(status: &str) -> (State, Claim) {
+    let nobody = |why| Claim::Nobody { why };
+    let waiting = || (State::Waiting, nobody("it waits for others"));
+    match wire::STATUS.read(status).word() {
+        Some("IN_PROGRESS") => return (State::Running, Claim::Worker),
+        Some("BLOCKED") => return (State::Blocked, Claim::Worker),
+        Some("WAITING") => return waiting(),
+        Some("COMPLETE") => return (State::Done, nobody("it is complete")),
+        _ => {}
+    }
+    let folded: String = status.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    match folded.as_str() {
+        word if word.starts_with("paused") => (State::Paused { reason: None }, nobody("it is paused")),
+        word if word.starts_with("waiting") || word.starts_with("readyfor") => waiting(),
+        word if word.starts_with("blocked") => (State::Blocked, Claim::Worker),
+        "pending" | "notstarted" | "queued" => (State::Queued, nobody("it has not been started")),
+        // A part of the stage is finished: `S2.P1_COMPLETE`. What follows is up to the primary.
+        "s2p1complete" | "s2p2complete" | "s2p3complete" => waiting(),
+        _ => (State::Unknown, nobody("its status is not understood")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_real_files_have_a_meaning() {
+        for (status, want) in [
+            ("IN_PROGRESS", State::Running),
+            ("in progress", State::Running),
+            ("BLOCKED", State::Blocked),
+            ("Blocked by the ledger", State::Blocked),
+            ("WAITING_FOR_SYNC", State::Waiting),
+            ("WAITING_FOR_DEPENDENCIES", State::Waiting),
+            ("WAITING_FOR_PRIMARY - cross-feature alignment", State::Waiting),
+            ("READY_FOR_SYNC", State::Waiting),
+            ("S2.P1_COMPLETE", State::Waiting),
+            ("COMPLETE", State::Done),
+            ("complete, but untested", State::Unknown),
+            ("PAUSED", State::Paused { reason: None }),
+            ("PENDING", State::Queued),
+            ("", State::Unknown),
+        ] {
+            assert_eq!(state(status).0, want, "{status:?}");
+        }
+    }
+}
