@@ -19,7 +19,7 @@ pub fn text(report: &Report, all: bool, color: bool, width: usize) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", headline(report));
     let names = report.rows.iter().map(|row| columns(&row.id)).max().unwrap_or(0);
-    let name_width = names.clamp(8, (width.saturating_sub(40)).clamp(12, 36));
+    let name_width = names.clamp(8, width.saturating_sub(48).clamp(12, 44));
     for rows in report.rows.chunk_by(|a, b| a.dialect == b.dialect) {
         let _ = writeln!(out, "\n{}", style.bold(rows[0].dialect.word()));
         let shown = if all || rows.len() <= SHORT + 1 { rows.len() } else { SHORT };
@@ -96,49 +96,50 @@ fn unit(out: &mut String, row: &Row, style: Style, name_width: usize, width: usi
         0 => String::new(),
         total => format!("{}/{total}", row.progress.done),
     };
-    let used = 2 + name_width + 2 + 7 + 2 + BAR + 1 + 7 + 2;
-    let position = row.position.as_deref().filter(|_| lifecycle != Lifecycle::Done).map(clean).unwrap_or_default();
-    let line = format!(
-        "  {}  {word}  {} {:>7}  {}",
-        cell(&clean(&row.id), name_width),
-        bar(row),
-        fit(&counts, 7),
-        fit(&position, width.saturating_sub(used))
-    );
+    let alive = style.liveness(row.liveness, &liveness(row));
+    let name = cell(&fit_name(&clean(&row.id), name_width), name_width);
+    let line = format!("  {name}  {word}  {} {:>7}  {alive}", bar(row), fit(&counts, 7));
     let _ = writeln!(out, "{}", line.trim_end());
-    let indent = "      ";
+    let indent = "    ";
     let room = width.saturating_sub(indent.len());
-    let about = about(row);
+    let about = about(row, room);
     if !about.is_empty() {
-        let alive = liveness(row);
-        let alive_width = if alive.is_empty() { 0 } else { columns(&alive) + 3 };
-        let mut line = fit(&about, room.saturating_sub(alive_width)).into_owned();
-        if !alive.is_empty() {
-            line = format!("{line} · {}", style.liveness(row.liveness, &alive));
-        }
-        let _ = writeln!(out, "{indent}{line}");
-    } else if !liveness(row).is_empty() {
-        let _ = writeln!(out, "{indent}{}", style.liveness(row.liveness, &liveness(row)));
+        let _ = writeln!(out, "{indent}{}", style.dim(&about));
     }
     for trouble in troubles(row) {
         let _ = writeln!(out, "{indent}{}", style.lifecycle(Lifecycle::Failed, &fit(&clean(&trouble), room)));
     }
 }
 
-/// Title, agent and attempt, as far as they are known.
-fn about(row: &Row) -> String {
-    let is_done = matches!(row.state, State::Done);
-    let agent = row.agent.as_deref().filter(|agent| !is_done && *agent != row.id).map(clean);
+/// Cuts a name that is too long; what tells namesakes apart is cut before the id itself.
+fn fit_name(name: &str, width: usize) -> String {
+    match name.rsplit_once('/') {
+        Some((directories, id)) if columns(name) > width && columns(id) + 4 <= width => {
+            format!("{}/{id}", fit(directories, width - columns(id) - 1))
+        }
+        _ => fit(name, width).into_owned(),
+    }
+}
+
+/// Title, position, agent and attempt, as far as they are known and fit.
+fn about(row: &Row, room: usize) -> String {
+    let is_open = !matches!(row.state, State::Done);
+    let agent = row.agent.as_deref().filter(|agent| is_open && !row.full_name.ends_with(*agent)).map(clean);
     let attempt = row.attempt.filter(|attempt| *attempt > 1).map(|attempt| format!("attempt {attempt}"));
+    let position = row.position.as_deref().filter(|_| is_open).map(clean);
     let title = row.title.as_deref().map(clean);
-    [title, agent, attempt].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    // A long title leaves room for the position, which changes and matters more.
+    let title_room = if position.is_some() { (room * 2 / 5).max(16) } else { room };
+    let title = title.map(|title| fit(&title, title_room).into_owned());
+    let all = [title, position, agent, attempt].into_iter().flatten().collect::<Vec<_>>().join(" · ");
+    fit(&all, room).into_owned()
 }
 
 fn liveness(row: &Row) -> String {
     match (row.liveness, &row.seen) {
         (Liveness::Idle, _) => String::new(),
         (liveness, Some(seen)) => format!("{liveness} {}", seen.age),
-        (liveness, None) => format!("{liveness} whether alive").replace("unknown whether alive", "no sign of life"),
+        (_, None) => "no sign of life".to_owned(),
     }
 }
 
@@ -159,7 +160,7 @@ fn troubles(row: &Row) -> Vec<String> {
     }
     if row.findings.error > 0 {
         let plural = if row.findings.error == 1 { "error" } else { "errors" };
-        lines.push(format!("{} {plural} in its documents (piton check {})", row.findings.error, row.unit()));
+        lines.push(format!("{} {plural} in its documents", row.findings.error));
     }
     lines
 }
