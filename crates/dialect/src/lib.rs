@@ -6,11 +6,13 @@
 
 pub mod codes;
 pub mod content;
+pub mod graph;
 pub mod json;
 pub mod schema;
 pub mod shape;
 pub mod time;
 pub mod words;
+pub mod yaml;
 
 pub mod crew;
 
