@@ -15,6 +15,7 @@ pub mod words;
 pub mod yaml;
 
 pub mod crew;
+pub mod pipeline;
 
 mod findings;
 mod source;

@@ -76,9 +76,10 @@ pub fn parse(text: &str) -> Result<Yaml, YamlError> {
     }
     let mut builder = Builder { nodes: Vec::new(), open: Vec::new() };
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| YamlError {
-            line: error.marker().line() as u32,
-            problem: error.info().to_owned(),
+        let (event, span) = event.map_err(|error| {
+            // What is missing at the end is reported after the last line, where no text is.
+            let line = error.marker().line().clamp(1, text.lines().count().max(1)) as u32;
+            YamlError { line, problem: error.info().to_owned() }
         })?;
         let line = span.start.line() as u32;
         if let Event::DocumentEnd = event {
