@@ -34,6 +34,11 @@ impl<'a> Findings<'a> {
         self.push(code, Some(line), message.into());
     }
 
+    /// Adds a finding about a line, counted from 1.
+    pub fn on_line(&mut self, line: u32, code: &'static Code, message: impl Into<String>) {
+        self.push(code, Some(line), message.into());
+    }
+
     /// The line, counted from 1, that holds the byte at `offset`.
     pub fn line(&self, offset: usize) -> u32 {
         let starts = self.line_starts.get_or_init(|| {

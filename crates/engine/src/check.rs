@@ -69,7 +69,7 @@ fn everything(workspace: &Workspace, now: Time) -> Checked {
     let mut findings = Vec::new();
     let mut units = Vec::new();
     survey(workspace, None, now, &mut |seen| match seen {
-        Seen::Unit(surveyed) => units.push(surveyed),
+        Seen::Unit(surveyed) => units.push(*surveyed),
         Seen::Loose(loose) => findings.extend(loose),
     });
     merge_superseded(&mut units);

@@ -54,7 +54,7 @@ pub fn find(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found,
         if let Seen::Unit(surveyed) = seen {
             all_names.push((surveyed.unit.dialect, surveyed.full_name.clone()));
             if wanted.means(surveyed.unit.dialect, &surveyed.full_name) {
-                matching.push(surveyed);
+                matching.push(*surveyed);
             }
         }
     });

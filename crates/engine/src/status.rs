@@ -12,7 +12,7 @@ pub fn status(workspace: &Workspace, only: Option<Dialect>, now: Time) -> Report
     survey(workspace, only, now, &mut |seen| match seen {
         Seen::Unit(surveyed) => {
             written.push(surveyed.written());
-            rows.push(row(surveyed, now));
+            rows.push(row(*surveyed, now));
         }
         Seen::Loose(findings) => loose.add(Tally::of(&findings)),
     });

@@ -1,6 +1,7 @@
 //! Finds every document of a workspace and reads it, one unit at a time.
 
 mod crew;
+mod pipeline;
 
 use std::collections::BTreeMap;
 
@@ -36,7 +37,7 @@ impl Surveyed {
 
 /// What a survey finds, as it finds it.
 pub(crate) enum Seen {
-    Unit(Surveyed),
+    Unit(Box<Surveyed>),
     /// Findings about documents that belong to no unit.
     Loose(Vec<Finding>),
 }
@@ -44,7 +45,15 @@ pub(crate) enum Seen {
 /// Reads every document of the workspace, or of one dialect, and hands over what it finds.
 pub(crate) fn survey(workspace: &Workspace, only: Option<Dialect>, now: Time, see: &mut dyn FnMut(Seen)) {
     let wanted = |dialect| only.is_none_or(|only| only == dialect);
-    let places = find_places(workspace);
+    let mut places = find_places(workspace);
+    if wanted(Dialect::Pipeline) {
+        if !places.pipeline.contains_key("") && pipeline::has_strays(workspace, "") {
+            places.pipeline.insert(String::new(), Vec::new());
+        }
+        for (base, files) in &places.pipeline {
+            pipeline::survey(workspace, base, files, now, see);
+        }
+    }
     if wanted(Dialect::Crew) {
         for (base, files) in &places.crew {
             crew::survey(workspace, base, files, now, see);
@@ -55,6 +64,7 @@ pub(crate) fn survey(workspace: &Workspace, only: Option<Dialect>, now: Time, se
 /// Where each dialect's files are, by the directory that holds the dialect's own.
 #[derive(Default)]
 struct Places {
+    pipeline: BTreeMap<String, Vec<(String, piton_dialect::pipeline::layout::File)>>,
     crew: BTreeMap<String, Vec<(String, piton_dialect::crew::layout::File)>>,
 }
 
@@ -63,6 +73,9 @@ fn find_places(workspace: &Workspace) -> Places {
     piton_store::walk(workspace.root(), &mut |path| {
         if let Some((base, file)) = piton_dialect::crew::layout::recognise(path) {
             add(&mut places.crew, base, path, file);
+        }
+        if let Some((base, file)) = piton_dialect::pipeline::layout::recognise(path) {
+            add(&mut places.pipeline, base, path, file);
         }
     });
     places

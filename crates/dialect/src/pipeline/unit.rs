@@ -214,9 +214,7 @@ fn notes(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Note> {
 fn changes(stats: Value<'_, '_>) -> Option<String> {
     let count = |key| stats.get(key).and_then(Value::as_int);
     let (added, deleted, files) = (count("lines_added"), count("lines_deleted"), count("files_changed"));
-    if added.or(deleted).or(files).is_none() {
-        return None;
-    }
+    added.or(deleted).or(files)?;
     let (added, deleted, files) = (added.unwrap_or(0), deleted.unwrap_or(0), files.unwrap_or(0));
     Some(format!("{added} lines added, {deleted} deleted, {files} files"))
 }

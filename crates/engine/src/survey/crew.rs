@@ -24,7 +24,7 @@ pub(super) fn survey(
         };
         let reading = read_checkpoint(&source(path, &content), now);
         see(match reading.unit {
-            Some(unit) => Seen::Unit(Surveyed::new(base, unit, reading.findings)),
+            Some(unit) => Seen::Unit(Box::new(Surveyed::new(base, unit, reading.findings))),
             None => Seen::Loose(reading.findings),
         });
     }
