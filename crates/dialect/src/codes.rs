@@ -20,8 +20,13 @@ pub(crate) use codes;
 
 /// All codes, by the dialect they belong to; the first group belongs to all of them.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static [&'static Code])> {
-    [("any document", ANY), ("pipeline", crate::pipeline::codes::PIPELINE), ("crew", crate::crew::codes::CREW)]
-        .into_iter()
+    [
+        ("any document", ANY),
+        ("pipeline", crate::pipeline::codes::PIPELINE),
+        ("build", crate::build::codes::BUILD),
+        ("crew", crate::crew::codes::CREW),
+    ]
+    .into_iter()
 }
 
 codes! { ANY:

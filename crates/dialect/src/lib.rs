@@ -14,6 +14,7 @@ pub mod time;
 pub mod words;
 pub mod yaml;
 
+pub mod build;
 pub mod crew;
 pub mod pipeline;
 

@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use piton_model::{Code, Document, Finding, Place, Role, Said, Sign, Time};
 
 use super::{codes, layout, wire};
+use crate::content::Offsets;
 use crate::json::{Kind, Value};
 use crate::{Findings, Source, content, open_json, shape};
 
@@ -72,7 +73,7 @@ pub fn read_checkpoint(source: &Source<'_>, file: layout::File, now: Time) -> Re
     shape::check(root, wire::CHECKPOINT, now, &mut findings);
     let mut checkpoint = take(root, source, file);
     checkpoint.stage_line = root.get("stage").map(|stage| findings.line(stage.span().start));
-    Rules { root, checkpoint: &checkpoint, findings: &mut findings }.check(source);
+    Rules { root, offsets: Offsets::new(root), checkpoint: &checkpoint, findings: &mut findings }.check(source);
     checkpoint.findings = findings.finish();
     Ok(checkpoint)
 }
@@ -108,6 +109,7 @@ fn joined(texts: Vec<String>) -> Option<String> {
 
 struct Rules<'a, 'j, 'c, 'f> {
     root: Value<'a, 'j>,
+    offsets: Offsets<'a, 'j>,
     checkpoint: &'c Checkpoint,
     findings: &'f mut Findings<'a>,
 }
@@ -194,7 +196,7 @@ impl Rules<'_, '_, '_, '_> {
         }
     }
 
-    fn is_empty(&mut self, stage: u8, key: &str, tasks: usize) {
+    fn is_empty(&mut self, stage: u8, key: &'static str, tasks: usize) {
         if tasks > 0 {
             self.at(key, &codes::PIPELINE_TASK_LISTS, format!("`{key}` has {tasks} tasks at stage {stage}, not none"));
         }
@@ -212,8 +214,7 @@ impl Rules<'_, '_, '_, '_> {
         }
     }
 
-    fn at(&mut self, key: &str, code: &'static Code, message: String) {
-        let value = self.root.get(key).unwrap_or(self.root);
-        self.findings.at(value.span().start, code, message);
+    fn at(&mut self, key: &'static str, code: &'static Code, message: String) {
+        self.findings.at(self.offsets.of(key), code, message);
     }
 }

@@ -4,6 +4,7 @@ use piton_model::{Code, Finding, Place};
 
 use super::codes;
 use super::state::{Fact, Standing, Stories};
+use crate::content::Offsets;
 use crate::json::Value;
 use crate::{Findings, Source, graph};
 
@@ -17,7 +18,7 @@ pub(super) fn check<'a, 'j>(
     source: &Source<'_>,
     findings: &mut Findings<'_>,
 ) {
-    Rules { root, source, stories, findings, with_stories: 0 }.check();
+    Rules { root, source, stories, findings, offsets: Offsets::new(root), with_stories: 0 }.check();
 }
 
 struct Rules<'a, 'j, 's, 'f, 't> {
@@ -25,6 +26,7 @@ struct Rules<'a, 'j, 's, 'f, 't> {
     source: &'s Source<'t>,
     stories: &'s mut Stories<'a, 'j>,
     findings: &'s mut Findings<'f>,
+    offsets: Offsets<'a, 'j>,
     with_stories: usize,
 }
 
@@ -49,7 +51,8 @@ impl Rules<'_, '_, '_, '_, '_> {
         let story = &self.stories.list[place];
         if story.in_queue && story.standing == Standing::Done {
             let message = format!("{:?} is DONE, but still in `priority_queue_ids`", story.id);
-            self.about(place, self.root.get("priority_queue_ids"), &codes::PIPELINE_QUEUE, message);
+            let at = self.offsets.of("priority_queue_ids");
+            self.about(place, at, &codes::PIPELINE_QUEUE, message);
         }
     }
 
@@ -65,14 +68,14 @@ impl Rules<'_, '_, '_, '_, '_> {
             let over = value.as_int().filter(|count| *count > limit);
             if let Some(count) = over.filter(|_| story.standing != Standing::Paused) {
                 let message = format!("`{key}` of {:?} is {count}, more than {limit}", story.id);
-                self.about(place, Some(value), &codes::PIPELINE_LIMIT, message);
+                self.about(place, value.span().start, &codes::PIPELINE_LIMIT, message);
             }
         }
     }
 
     fn dependencies(&mut self, place: usize, is_complete: bool) {
         let story = &self.stories.list[place];
-        let depends = story.fact(Fact::Depends);
+        let depends = start(story.fact(Fact::Depends), self.root);
         for unknown in story.unknown_dependencies.clone() {
             let message = format!("{:?} depends on {unknown:?}, which is no story here", self.stories.list[place].id);
             self.about(place, depends, &codes::PIPELINE_UNKNOWN_DEPENDENCY, message);
@@ -83,7 +86,8 @@ impl Rules<'_, '_, '_, '_, '_> {
         if let (Standing::Stage(stage), Some(open), false) = (story.standing, open, is_complete) {
             let needed = &self.stories.list[*open].id;
             let message = format!("{:?} is at STAGE_{stage}, but depends on {needed:?}, which is not DONE", story.id);
-            self.about(place, story.fact(Fact::State), &codes::PIPELINE_EARLY_START, message);
+            let at = start(story.fact(Fact::State), self.root);
+            self.about(place, at, &codes::PIPELINE_EARLY_START, message);
         }
     }
 
@@ -92,7 +96,7 @@ impl Rules<'_, '_, '_, '_, '_> {
         for cycle in graph::cycles(&edges) {
             let named = graph::describe(&cycle, |story| &self.stories.list[story].id);
             let place = cycle[0];
-            let depends = self.stories.list[place].fact(Fact::Depends);
+            let depends = start(self.stories.list[place].fact(Fact::Depends), self.root);
             self.about(place, depends, &codes::PIPELINE_CYCLE, format!("stories depend on each other: {named}"));
         }
     }
@@ -150,8 +154,7 @@ impl Rules<'_, '_, '_, '_, '_> {
     }
 
     /// Adds a finding that concerns one story.
-    fn about(&mut self, story: usize, value: Option<Value<'_, '_>>, code: &'static Code, message: String) {
-        let at = value.unwrap_or(self.root).span().start;
+    fn about(&mut self, story: usize, at: usize, code: &'static Code, message: String) {
         if self.with_stories >= MOST_WITH_STORIES {
             return self.findings.at(at, code, message);
         }
@@ -159,4 +162,8 @@ impl Rules<'_, '_, '_, '_, '_> {
         let place = Place { path: self.source.path.clone(), line: Some(self.findings.line(at)) };
         self.stories.list[story].findings.push(Finding { code, place, message });
     }
+}
+
+fn start(value: Option<Value<'_, '_>>, root: Value<'_, '_>) -> usize {
+    value.unwrap_or(root).span().start
 }
