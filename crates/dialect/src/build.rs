@@ -14,3 +14,6 @@ pub mod wire;
 pub use checkpoint::is_ours;
 pub use read::{FoundSpec, Wanted, read_checkpoint};
 pub use spec::{GateRule, Phase, Spec, SpecReading, Workstream, prd_of, read_spec};
+
+#[cfg(test)]
+mod tests;

@@ -53,6 +53,14 @@ impl<'a> Findings<'a> {
         self.text
     }
 
+    /// The one finding about a document of another tool: what else is odd in it is not ours to judge.
+    pub fn foreign(mut self, message: impl Into<String>) -> Vec<Finding> {
+        self.list.clear();
+        self.dropped = 0;
+        self.whole(&codes::FOREIGN, message);
+        self.list
+    }
+
     /// The findings, in the order of their lines.
     pub fn finish(mut self) -> Vec<Finding> {
         self.list.sort_by_key(|finding| finding.place.line);

@@ -1,5 +1,6 @@
 //! Finds every document of a workspace and reads it, one unit at a time.
 
+mod build;
 mod crew;
 mod pipeline;
 
@@ -54,6 +55,11 @@ pub(crate) fn survey(workspace: &Workspace, only: Option<Dialect>, now: Time, se
             pipeline::survey(workspace, base, files, now, see);
         }
     }
+    if wanted(Dialect::Build) {
+        for (base, files) in &places.build {
+            build::survey(workspace, base, files, &places.specs, now, see);
+        }
+    }
     if wanted(Dialect::Crew) {
         for (base, files) in &places.crew {
             crew::survey(workspace, base, files, now, see);
@@ -65,6 +71,8 @@ pub(crate) fn survey(workspace: &Workspace, only: Option<Dialect>, now: Time, se
 #[derive(Default)]
 struct Places {
     pipeline: BTreeMap<String, Vec<(String, piton_dialect::pipeline::layout::File)>>,
+    build: BTreeMap<String, Vec<(String, piton_dialect::build::layout::File)>>,
+    specs: build::Specs,
     crew: BTreeMap<String, Vec<(String, piton_dialect::crew::layout::File)>>,
 }
 
@@ -76,6 +84,13 @@ fn find_places(workspace: &Workspace) -> Places {
         }
         if let Some((base, file)) = piton_dialect::pipeline::layout::recognise(path) {
             add(&mut places.pipeline, base, path, file);
+        }
+        match piton_dialect::build::layout::recognise(path) {
+            Some((base, file @ piton_dialect::build::layout::File::Checkpoint)) => {
+                add(&mut places.build, base, path, file);
+            }
+            Some((_, piton_dialect::build::layout::File::Spec)) => places.specs.add(path),
+            None => {}
         }
     });
     places

@@ -3,7 +3,7 @@ use piton_model::Time;
 use super::checkpoint::{is_ours, take, take_gates};
 use super::spec::SpecReading;
 use super::{codes, rules, unit, wire};
-use crate::{Reading, Source, codes as any, open_json, shape};
+use crate::{Reading, Source, open_json, shape};
 
 /// The specification that a checkpoint belongs to.
 #[derive(Debug)]
@@ -29,11 +29,8 @@ pub fn read_checkpoint(source: &Source<'_>, now: Time, find_spec: &mut dyn FnMut
     let Some(json) = json else { return Reading { unit: None, findings: findings.finish() } };
     let root = json.root();
     if !is_ours(root) {
-        findings.whole(
-            &any::FOREIGN,
-            "this is not a build's checkpoint: it lists no workstreams and has no `prd` with a `status`",
-        );
-        return Reading { unit: None, findings: findings.finish() };
+        let message = "this is not a build's checkpoint: it lists no workstreams and has no `prd` with a `status`";
+        return Reading { unit: None, findings: findings.foreign(message) };
     }
     shape::check(root, wire::CHECKPOINT, now, &mut findings);
     let mut checkpoint = take(root, source);
@@ -42,7 +39,8 @@ pub fn read_checkpoint(source: &Source<'_>, now: Time, find_spec: &mut dyn FnMut
         FoundSpec::Read(reading) => Some(*reading),
         FoundSpec::Nothing => None,
     };
-    if let (None, Some((key, path))) = (&reading, &checkpoint.spec_path) {
+    let leads_there = |path: &str| reading.as_ref().is_some_and(|reading| reading.document.path.ends_with(path));
+    if let Some((key, path)) = checkpoint.spec_path.as_ref().filter(|(_, path)| !leads_there(path)) {
         let at = root.get(key).unwrap_or(root).span().start;
         findings.at(at, &codes::BUILD_SPEC_MISSING, format!("`{key}` is {path:?}, which is not there"));
     }

@@ -94,7 +94,8 @@ impl Rules<'_, '_, '_, '_> {
         let phase = self.checkpoint.phase.unwrap_or(0);
         let done = self.checkpoint.count(Bucket::Completed);
         if status == "initialized" && (phase > 0 || done > 0) {
-            let message = format!("nothing has begun by the status, but phase {phase} and {done} workstreams have");
+            let message =
+                format!("the status is {status}, but `current_phase` is {phase} and {done} workstreams are completed");
             self.at("status", &codes::BUILD_INITIALIZED_BEGUN, message);
         }
     }

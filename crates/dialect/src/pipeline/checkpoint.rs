@@ -64,11 +64,8 @@ pub fn read_checkpoint(source: &Source<'_>, file: layout::File, now: Time) -> Re
     let Some(json) = json else { return Err(findings.finish()) };
     let root = json.root();
     if !is_our_checkpoint(root) {
-        findings.whole(
-            &crate::codes::FOREIGN,
-            "this is not a story's checkpoint: it has no `storyId` with a stage or lists of tasks",
-        );
-        return Err(findings.finish());
+        let message = "this is not a story's checkpoint: it has no `storyId` with a stage or lists of tasks";
+        return Err(findings.foreign(message));
     }
     shape::check(root, wire::CHECKPOINT, now, &mut findings);
     let mut checkpoint = take(root, source, file);

@@ -29,8 +29,7 @@ pub fn read(state: Option<&Source<'_>>, checkpoints: Vec<Checkpoint>, now: Time,
     let root = json.root();
     if !is_our_state(root) {
         let message = "this is the state of another tool: it has no `complete` with stories, workers or a queue";
-        findings.whole(&any::FOREIGN, message);
-        see(Seen::Loose(findings.finish()));
+        see(Seen::Loose(findings.foreign(message)));
         return without_state(checkpoints, now, see);
     }
     shape::check(root, wire::STATE, now, &mut findings);
