@@ -8,6 +8,9 @@ use super::wire;
 use crate::json::{Kind, Value};
 use crate::{Source, content};
 
+/// How many phases and workstreams with a status of their own are read from a checkpoint.
+const MOST: usize = 10_000;
+
 /// Keys that hold the PRD's id; the first is the protocol's.
 pub(super) const ID_KEYS: [&str; 4] = ["prd", "prd_id", "id", "spec_id"];
 
@@ -143,7 +146,7 @@ fn by_status(root: Value<'_, '_>) -> Vec<(String, Bucket)> {
         };
         Some((id.as_str()?.into_owned(), bucket))
     };
-    root.get("workstreams").into_iter().flat_map(Value::entries).filter_map(bucket).collect()
+    root.get("workstreams").into_iter().flat_map(Value::entries).filter_map(bucket).take(MOST).collect()
 }
 
 fn failure(error: Value<'_, '_>) -> Option<Failure> {
@@ -172,5 +175,5 @@ fn phases(root: Value<'_, '_>) -> Vec<Phase> {
             line: 0,
         }
     };
-    list.into_iter().flat_map(Value::items).map(phase).collect()
+    list.into_iter().flat_map(Value::items).map(phase).take(MOST).collect()
 }

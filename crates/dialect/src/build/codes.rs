@@ -67,6 +67,8 @@ codes! { BUILD:
     BUILD_SPEC_UNKNOWN_DEPENDENCY = Error "build-spec-unknown-dependency", "correct the id, or add the workstream";
     /// Workstreams depend on each other in a circle.
     BUILD_SPEC_CYCLE = Error "build-spec-cycle", "remove one of the dependencies";
-    /// A workstream depends on one that is not in an earlier phase.
+    /// A workstream depends on one in the same phase, though the workstreams of a phase are executed in parallel.
+    BUILD_SPEC_SAME_PHASE = Warning "build-spec-same-phase", "move it to a later phase";
+    /// A workstream depends on one in a later phase, so it would be executed too early.
     BUILD_SPEC_ORDER = Error "build-spec-order", "move it to a later phase";
 }

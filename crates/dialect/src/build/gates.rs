@@ -15,12 +15,15 @@ pub(super) struct Listed {
     pub result: Option<String>,
 }
 
+/// How many gates of one list are read. No build has as many, and a hostile file must not take all memory.
+const MOST: usize = 10_000;
+
 /// The gates of a list, or of a map from names to results.
 pub(super) fn listed(list: Option<Value<'_, '_>>, is_step: &dyn Fn(&str) -> bool) -> Vec<Listed> {
     let Some(list) = list else { return Vec::new() };
     match list.kind() {
-        Kind::Array => list.items().filter_map(|item| one(item, is_step)).collect(),
-        Kind::Object => list.entries().map(|(name, result)| from_entry(name, result, is_step)).collect(),
+        Kind::Array => list.items().filter_map(|item| one(item, is_step)).take(MOST).collect(),
+        Kind::Object => list.entries().map(|(name, result)| from_entry(name, result, is_step)).take(MOST).collect(),
         _ => content::as_text(list).into_iter().map(|text| parse(&text, is_step)).collect(),
     }
 }

@@ -67,9 +67,10 @@ fn dependencies(spec: &Spec, places: &HashMap<&str, usize>, phase_of: &[Option<u
             if let (Some(own), Some(needed)) = (phase_of[place], phase_of[dependency])
                 && needed >= own
             {
+                let code = if needed == own { &codes::BUILD_SPEC_SAME_PHASE } else { &codes::BUILD_SPEC_ORDER };
                 let (own, needed) = (own + 1, needed + 1);
                 let message = format!("{:?} in phase {own} depends on {id:?} in phase {needed}", stream.id);
-                findings.on_line(stream.line, &codes::BUILD_SPEC_ORDER, message);
+                findings.on_line(stream.line, code, message);
             }
         }
     }

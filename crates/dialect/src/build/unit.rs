@@ -14,6 +14,9 @@ use super::wire;
 use crate::json::{Kind, Value};
 use crate::{Source, content};
 
+/// How many files of a build are listed.
+const MOST_FILES: usize = 100_000;
+
 /// Makes the unit of a checkpoint and, when there is one, its specification.
 pub(super) fn unit(root: Value<'_, '_>, checkpoint: &Checkpoint, spec: Option<&Spec>, source: &Source<'_>) -> Unit {
     let mut unit = Unit::new(Dialect::Build, checkpoint.id.clone(), source.document(Role::Main));
@@ -100,6 +103,7 @@ fn steps(root: Value<'_, '_>, checkpoint: &Checkpoint, spec: Option<&Spec>, plan
         .into_iter()
         .flat_map(Value::entries)
         .filter_map(|(key, files)| Some((key.as_str()?, files)))
+        .filter(|(id, _)| checkpoint.bucket_of.contains_key(&**id))
         .collect();
     let failed = checkpoint.failure.as_ref().filter(|_| checkpoint.status == Some("failed"));
     let failed = failed.and_then(|failure| failure.workstream.as_deref());
@@ -222,14 +226,14 @@ fn decisions(root: Value<'_, '_>) -> Vec<Decision> {
 fn files(root: Value<'_, '_>) -> Vec<String> {
     let Some(artifacts) = root.get("artifacts") else { return Vec::new() };
     match artifacts.kind() {
-        Kind::Object => artifacts.entries().flat_map(|(_, files)| each_text(files)).collect(),
+        Kind::Object => artifacts.entries().flat_map(|(_, files)| each_text(files)).take(MOST_FILES).collect(),
         _ => each_text(artifacts),
     }
 }
 
 fn each_text(value: Value<'_, '_>) -> Vec<String> {
     let own = content::as_text(value);
-    own.into_iter().chain(value.items().filter_map(content::as_text)).collect()
+    own.into_iter().chain(value.items().filter_map(content::as_text)).take(MOST_FILES).collect()
 }
 
 fn notes(root: Value<'_, '_>) -> Vec<Note> {

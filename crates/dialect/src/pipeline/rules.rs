@@ -76,10 +76,12 @@ impl Rules<'_, '_, '_, '_, '_> {
     fn dependencies(&mut self, place: usize, is_complete: bool) {
         let story = &self.stories.list[place];
         let depends = start(story.fact(Fact::Depends), self.root);
-        for unknown in story.unknown_dependencies.clone() {
+        let unknown = std::mem::take(&mut self.stories.list[place].unknown_dependencies);
+        for unknown in &unknown {
             let message = format!("{:?} depends on {unknown:?}, which is no story here", self.stories.list[place].id);
             self.about(place, depends, &codes::PIPELINE_UNKNOWN_DEPENDENCY, message);
         }
+        self.stories.list[place].unknown_dependencies = unknown;
         let story = &self.stories.list[place];
         let is_open = |dependency: &&usize| self.stories.list[**dependency].standing != Standing::Done;
         let open = story.depends.iter().find(is_open);
