@@ -22,7 +22,9 @@ pub(crate) use codes;
 pub fn all() -> impl Iterator<Item = (&'static str, &'static [&'static Code])> {
     [
         ("any document", ANY),
+        ("pipeline", crate::pipeline::codes::PIPELINE),
         ("plan", crate::plan::codes::PLAN),
+        ("build", crate::build::codes::BUILD),
         ("task", crate::task::codes::TASK),
         ("crew", crate::crew::codes::CREW),
     ]

@@ -5,6 +5,33 @@ use piton_model::{Said, Sign, Source};
 use crate::json::{Kind, Value};
 use crate::time;
 
+/// How many texts of one list are taken. No real list comes near, and a hostile one must not take all memory.
+const MOST_TEXTS: usize = 100_000;
+
+/// Where the keys of an object are, each looked up once: an object may have a million keys, and a finding for each
+/// of a million values.
+pub struct Offsets<'a, 'j> {
+    object: Value<'a, 'j>,
+    known: Vec<(&'static str, usize)>,
+}
+
+impl<'a, 'j> Offsets<'a, 'j> {
+    /// Nothing is looked up yet.
+    pub fn new(object: Value<'a, 'j>) -> Offsets<'a, 'j> {
+        Offsets { object, known: Vec::new() }
+    }
+
+    /// The byte at which the value of a key begins, or the object itself when it has no such key.
+    pub fn of(&mut self, key: &'static str) -> usize {
+        if let Some((_, at)) = self.known.iter().find(|(known, _)| *known == key) {
+            return *at;
+        }
+        let at = self.object.get(key).unwrap_or(self.object).span().start;
+        self.known.push((key, at));
+        at
+    }
+}
+
 /// The text at a key; empty and blank texts count as nothing.
 pub fn text(object: Value<'_, '_>, key: &str) -> Option<String> {
     object.get(key).and_then(as_text)
@@ -24,7 +51,7 @@ pub fn as_text(value: Value<'_, '_>) -> Option<String> {
 pub fn texts(object: Value<'_, '_>, key: &str) -> Vec<String> {
     let Some(value) = object.get(key) else { return Vec::new() };
     match value.kind() {
-        Kind::Array => value.items().filter_map(as_sentence).collect(),
+        Kind::Array => value.items().filter_map(as_sentence).take(MOST_TEXTS).collect(),
         _ => as_text(value).filter(|text| !is_nothing(text)).into_iter().collect(),
     }
 }

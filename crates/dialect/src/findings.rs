@@ -34,6 +34,11 @@ impl<'a> Findings<'a> {
         self.push(code, Some(line), message.into());
     }
 
+    /// Adds a finding about a line, counted from 1.
+    pub fn on_line(&mut self, line: u32, code: &'static Code, message: impl Into<String>) {
+        self.push(code, Some(line), message.into());
+    }
+
     /// The line, counted from 1, that holds the byte at `offset`.
     pub fn line(&self, offset: usize) -> u32 {
         let starts = self.line_starts.get_or_init(|| {
@@ -46,6 +51,14 @@ impl<'a> Findings<'a> {
     /// The text that offsets refer to.
     pub fn text(&self) -> &'a str {
         self.text
+    }
+
+    /// The one finding about a document of another tool: what else is odd in it is not ours to judge.
+    pub fn foreign(mut self, message: impl Into<String>) -> Vec<Finding> {
+        self.list.clear();
+        self.dropped = 0;
+        self.whole(&codes::FOREIGN, message);
+        self.list
     }
 
     /// The findings, in the order of their lines.

@@ -6,13 +6,17 @@
 
 pub mod codes;
 pub mod content;
+pub mod graph;
 pub mod json;
 pub mod schema;
 pub mod shape;
 pub mod time;
 pub mod words;
+pub mod yaml;
 
+pub mod build;
 pub mod crew;
+pub mod pipeline;
 pub mod plan;
 pub mod task;
 

@@ -1,6 +1,8 @@
 //! Finds every document of a workspace and reads it, one unit at a time.
 
+mod build;
 mod crew;
+mod pipeline;
 mod plan;
 mod task;
 
@@ -20,9 +22,9 @@ pub(crate) struct Surveyed {
 }
 
 impl Surveyed {
-    pub(crate) fn new(base: &str, unit: Unit, findings: Vec<Finding>) -> Box<Surveyed> {
+    pub(crate) fn new(base: &str, unit: Unit, findings: Vec<Finding>) -> Surveyed {
         let full_name = if base.is_empty() { unit.id.clone() } else { format!("{base}/{}", unit.id) };
-        Box::new(Surveyed { unit, full_name, findings })
+        Surveyed { unit, full_name, findings }
     }
 
     /// When its main document was written, as far as can be told: what it says itself, else its file's time.
@@ -43,10 +45,29 @@ pub(crate) enum Seen {
     Loose(Vec<Finding>),
 }
 
+impl From<Surveyed> for Seen {
+    fn from(surveyed: Surveyed) -> Seen {
+        Seen::Unit(Box::new(surveyed))
+    }
+}
+
 /// Reads every document of the workspace, or of one dialect, and hands over what it finds.
 pub(crate) fn survey(workspace: &Workspace, only: Option<Dialect>, now: Time, see: &mut dyn FnMut(Seen)) {
     let wanted = |dialect| only.is_none_or(|only| only == dialect);
-    let places = find_places(workspace);
+    let mut places = find_places(workspace);
+    if wanted(Dialect::Pipeline) {
+        if !places.pipeline.contains_key("") && pipeline::has_strays(workspace, "") {
+            places.pipeline.insert(String::new(), Vec::new());
+        }
+        for (base, files) in &places.pipeline {
+            pipeline::survey(workspace, base, files, now, see);
+        }
+    }
+    if wanted(Dialect::Build) {
+        for (base, files) in &places.build {
+            build::survey(workspace, base, files, &places.specs, now, see);
+        }
+    }
     if wanted(Dialect::Plan) {
         for (directory, files) in &places.plan {
             plan::survey(workspace, directory, files, now, see);
@@ -67,6 +88,9 @@ pub(crate) fn survey(workspace: &Workspace, only: Option<Dialect>, now: Time, se
 /// Where each dialect's files are, by the directory that holds the dialect's own.
 #[derive(Default)]
 struct Places {
+    pipeline: BTreeMap<String, Vec<(String, piton_dialect::pipeline::layout::File)>>,
+    build: BTreeMap<String, Vec<(String, piton_dialect::build::layout::File)>>,
+    specs: build::Specs,
     plan: BTreeMap<String, Vec<(String, piton_dialect::plan::layout::File)>>,
     task: BTreeMap<String, Vec<(String, piton_dialect::task::layout::File)>>,
     crew: BTreeMap<String, Vec<(String, piton_dialect::crew::layout::File)>>,
@@ -83,6 +107,16 @@ fn find_places(workspace: &Workspace) -> Places {
         }
         if let Some((base, file)) = piton_dialect::crew::layout::recognise(path) {
             add(&mut places.crew, base, path, file);
+        }
+        if let Some((base, file)) = piton_dialect::pipeline::layout::recognise(path) {
+            add(&mut places.pipeline, base, path, file);
+        }
+        match piton_dialect::build::layout::recognise(path) {
+            Some((base, file @ piton_dialect::build::layout::File::Checkpoint)) => {
+                add(&mut places.build, base, path, file);
+            }
+            Some((_, piton_dialect::build::layout::File::Spec)) => places.specs.add(path),
+            None => {}
         }
     });
     places

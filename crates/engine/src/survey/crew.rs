@@ -34,7 +34,7 @@ pub(super) fn survey(
         match reading.unit {
             Some(mut unit) => {
                 companions.add_to(&mut unit, &mut findings, workspace);
-                see(Seen::Unit(Surveyed::new(base, unit, findings)));
+                see(Surveyed::new(base, unit, findings).into());
             }
             None => see(Seen::Loose(findings)),
         }
@@ -47,7 +47,7 @@ pub(super) fn survey(
             let (mut unit, odd) = unit_of_status(&feature.file, &feature.name, &source, now);
             findings.extend(odd);
             companions.add_to(&mut unit, &mut findings, workspace);
-            see(Seen::Unit(Surveyed::new(base, unit, findings)));
+            see(Surveyed::new(base, unit, findings).into());
         } else {
             see(Seen::Loose(findings));
         }

@@ -39,7 +39,7 @@ pub(super) fn survey(
     reading.findings.extend(unreadable);
     let (base, _) = layout::id(directory);
     see(match reading.unit {
-        Some(unit) => Seen::Unit(Surveyed::new(base, unit, reading.findings)),
+        Some(unit) => Surveyed::new(base, unit, reading.findings).into(),
         None => Seen::Loose(reading.findings),
     });
 }

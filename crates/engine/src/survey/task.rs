@@ -42,14 +42,14 @@ pub(super) fn survey(
         if is_active(&surveyed.unit) {
             active.push(surveyed);
         } else {
-            see(Seen::Unit(surveyed));
+            see(surveyed.into());
         }
     }
     for surveyed in with_conflicts(active) {
-        see(Seen::Unit(surveyed));
+        see(surveyed.into());
     }
     for (_, archived) in archives {
-        see(Seen::Unit(newest(base, archived)));
+        see(newest(base, archived).into());
     }
     // Without checkpoints beside it, STATUS.md is somebody else's file.
     let is_managed = files.iter().any(|(_, file)| *file != File::Status);
@@ -88,7 +88,7 @@ fn read(workspace: &Workspace, path: &str, now: Time) -> Reading {
     }
 }
 
-fn with_conflicts(mut active: Vec<Box<Surveyed>>) -> Vec<Box<Surveyed>> {
+fn with_conflicts(mut active: Vec<Surveyed>) -> Vec<Surveyed> {
     let found = conflicts(&active.iter().map(|surveyed| &surveyed.unit).collect::<Vec<_>>());
     for (place, finding) in found {
         active[place].findings.push(finding);
@@ -97,7 +97,7 @@ fn with_conflicts(mut active: Vec<Box<Surveyed>>) -> Vec<Box<Surveyed>> {
 }
 
 /// A task of which only archives are left: the last one counts, the others are listed.
-fn newest(base: &str, mut archived: Vec<(u64, Unit, Vec<Finding>)>) -> Box<Surveyed> {
+fn newest(base: &str, mut archived: Vec<(u64, Unit, Vec<Finding>)>) -> Surveyed {
     archived.sort_by_key(|(number, ..)| std::cmp::Reverse(*number));
     let mut archived = archived.into_iter();
     let (_, mut unit, mut findings) = archived.next().expect("a task is listed with its first archive");

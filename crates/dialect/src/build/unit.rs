@@ -1,0 +1,274 @@
+//! A build as a unit.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use piton_model::{
+    Claim, Decision, Dialect, Gate, GateState, Note, Progress, Role, State, Step, StepState, Trouble, Unit,
+};
+
+use super::checkpoint::{Bucket, Checkpoint, Failure};
+use super::gates::Listed;
+use super::spec::{Phase, Spec};
+use super::wire;
+use crate::json::{Kind, Value};
+use crate::{Source, content};
+
+/// How many files of a build are listed.
+const MOST_FILES: usize = 100_000;
+
+/// Makes the unit of a checkpoint and, when there is one, its specification.
+pub(super) fn unit(root: Value<'_, '_>, checkpoint: &Checkpoint, spec: Option<&Spec>, source: &Source<'_>) -> Unit {
+    let mut unit = Unit::new(Dialect::Build, checkpoint.id.clone(), source.document(Role::Main));
+    unit.title = content::text(root, "prd_title").or_else(|| content::text(root, "title"));
+    unit.status_text = checkpoint.status_text.clone();
+    (unit.state, unit.claim) = state(checkpoint);
+    unit.resumable = !matches!(unit.state, State::Done | State::Unknown);
+    let phases = spec.map(|spec| &spec.phases).filter(|phases| !phases.is_empty()).unwrap_or(&checkpoint.phases);
+    let plan = Plan::new(phases);
+    unit.steps = steps(root, checkpoint, spec, &plan);
+    let count = |wanted: fn(&StepState) -> bool| unit.steps.iter().filter(|step| wanted(&step.state)).count() as u64;
+    let total = count(|state| *state != StepState::Skipped);
+    unit.progress = Progress { done: count(|state| matches!(state, StepState::Done { .. })), total };
+    position(&mut unit, checkpoint, &plan);
+    unit.gates = gates(root, checkpoint);
+    unit.troubles = checkpoint.failure.iter().map(trouble).collect();
+    unit.decisions = decisions(root);
+    unit.files = files(root);
+    unit.notes = notes(root);
+    let times = ["timestamp", "updated_at", "completed_at"];
+    unit.signs.extend(times.into_iter().find_map(|key| content::sign(root, key)));
+    unit.signs.extend(source.file_time());
+    unit
+}
+
+fn state(checkpoint: &Checkpoint) -> (State, Claim) {
+    let nobody = |why| Claim::Nobody { why };
+    let has_begun = checkpoint.count(Bucket::Completed) + checkpoint.count(Bucket::InProgress) > 0;
+    match checkpoint.status {
+        Some("initialized") if has_begun => (State::Paused { reason: None }, nobody("its status is not in_progress")),
+        Some("initialized") => (State::Queued, nobody("it has not begun")),
+        Some("in_progress") if checkpoint.count(Bucket::InProgress) > 0 => (State::Running, Claim::Worker),
+        Some("in_progress") => (State::Running, nobody("no workstream is in progress")),
+        Some("paused") => (State::Paused { reason: None }, nobody("it is paused")),
+        Some("failed") => {
+            let error = checkpoint.failure.as_ref().map_or("it does not say what failed", |failure| &failure.message);
+            (State::Failed { error: error.to_owned() }, nobody("it has failed"))
+        }
+        Some("complete") => (State::Done, nobody("it is complete")),
+        _ => (State::Unknown, nobody("its status is not understood")),
+    }
+}
+
+/// The phases, with the label that each step carries.
+struct Plan<'p> {
+    labels: Vec<Arc<str>>,
+    phase_of: HashMap<&'p str, usize>,
+}
+
+impl<'p> Plan<'p> {
+    fn new(phases: &'p [Phase]) -> Plan<'p> {
+        let mut phase_of = HashMap::new();
+        for (number, phase) in phases.iter().enumerate() {
+            for id in &phase.parallel {
+                phase_of.entry(id.as_str()).or_insert(number);
+            }
+        }
+        let labels =
+            phases.iter().enumerate().map(|(number, phase)| label(number + 1, phase.name.as_deref())).collect();
+        Plan { labels, phase_of }
+    }
+
+    fn phase(&self, id: &str) -> Option<usize> {
+        self.phase_of.get(id).copied()
+    }
+}
+
+/// `phase 2 (Service Layer)`, whether the name repeats the number or not.
+fn label(number: usize, name: Option<&str>) -> Arc<str> {
+    let name = name.map(|name| {
+        let start = format!("phase {number}");
+        let repeats = name.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(&start));
+        if repeats { name[start.len()..].trim_start_matches([' ', ':', '-', '–', '—', '.']) } else { name }
+    });
+    match name.filter(|name| !name.is_empty()) {
+        Some(name) => format!("phase {number} ({name})").into(),
+        None => format!("phase {number}").into(),
+    }
+}
+
+fn steps(root: Value<'_, '_>, checkpoint: &Checkpoint, spec: Option<&Spec>, plan: &Plan<'_>) -> Vec<Step> {
+    let artifacts: HashMap<_, _> = root
+        .get("artifacts")
+        .into_iter()
+        .flat_map(Value::entries)
+        .filter_map(|(key, files)| Some((key.as_str()?, files)))
+        .filter(|(id, _)| checkpoint.bucket_of.contains_key(&**id))
+        .collect();
+    let failed = checkpoint.failure.as_ref().filter(|_| checkpoint.status == Some("failed"));
+    let failed = failed.and_then(|failure| failure.workstream.as_deref());
+    let state = |id: &str| match checkpoint.bucket_of.get(id) {
+        Some(Bucket::Pending) if failed == Some(id) => StepState::Failed,
+        Some(Bucket::Failed) => StepState::Failed,
+        Some(Bucket::InProgress) => StepState::Running,
+        Some(Bucket::Skipped) => StepState::Skipped,
+        Some(Bucket::Completed) => {
+            let outputs = artifacts.get(id).map(|files| each_text(*files)).unwrap_or_default();
+            StepState::Done { by: None, at: None, outputs }
+        }
+        Some(Bucket::Pending) | None => StepState::Pending,
+    };
+    let stage = |id: &str| plan.phase(id).map(|phase| Arc::clone(&plan.labels[phase]));
+    let step = |id: &str, title: Option<&str>| Step {
+        id: id.to_owned(),
+        title: title.map(str::to_owned),
+        stage: stage(id),
+        state: state(id),
+    };
+    let mut seen = HashSet::new();
+    let mut steps = Vec::new();
+    for stream in spec.into_iter().flat_map(|spec| &spec.workstreams) {
+        if seen.insert(stream.id.as_str()) {
+            steps.push(step(&stream.id, stream.name.as_deref()));
+        }
+    }
+    let mut listed: Vec<_> = checkpoint.listed.iter().map(|(id, _)| id.as_str()).collect();
+    // A list keeps its order; completed ones come first. Those that only have a status have no order of their own.
+    listed.sort_by_key(|id| checkpoint.bucket_of.get(*id) != Some(&Bucket::Completed));
+    let mut by_status: Vec<_> = checkpoint.bucket_of.keys().map(String::as_str).collect();
+    by_status.sort_unstable();
+    let named = root.get("workstreams").into_iter().flat_map(Value::entries);
+    let names: HashMap<_, _> =
+        named.filter_map(|(id, stream)| Some((id.as_str()?, content::text(stream, "name")?))).collect();
+    for id in listed.into_iter().chain(by_status) {
+        if seen.insert(id) {
+            steps.push(step(id, names.get(id).map(String::as_str)));
+        }
+    }
+    steps
+}
+
+/// Where the build is, or would be resumed: the first phase that has something left.
+fn position(unit: &mut Unit, checkpoint: &Checkpoint, plan: &Plan<'_>) {
+    let is_open = |step: &&Step| matches!(step.state, StepState::Pending | StepState::Running | StepState::Failed);
+    let resume = unit.steps.iter().filter(is_open).filter_map(|step| plan.phase(&step.id)).min();
+    let recorded = checkpoint.phase.and_then(|phase| usize::try_from(phase).ok()).filter(|phase| *phase > 0);
+    let recorded_label = |phase: usize| plan.labels.get(phase - 1).cloned().unwrap_or_else(|| label(phase, None));
+    unit.stage = match resume {
+        Some(phase) => Some(plan.labels[phase].to_string()),
+        None => recorded.map(|phase| recorded_label(phase).to_string()),
+    };
+    if unit.state == State::Done {
+        return;
+    }
+    let here = |step: &&Step| resume.is_none() || plan.phase(&step.id) == resume;
+    let open = || unit.steps.iter().filter(is_open).filter(here);
+    let current = open().find(|step| step.state == StepState::Running).or_else(|| open().next());
+    unit.current = match current {
+        Some(step) => Some(step.title.as_ref().map_or_else(|| step.id.clone(), |title| format!("{} {title}", step.id))),
+        None => checkpoint.waiting.first().map(|gate| format!("gate {}", gate.name)),
+    };
+}
+
+fn gates(root: Value<'_, '_>, checkpoint: &Checkpoint) -> Vec<Gate> {
+    let gate = |listed: &Listed, state| Gate {
+        name: listed.name.clone(),
+        step: listed.step.clone(),
+        stage: listed.stage.as_deref().map(Arc::from),
+        state,
+    };
+    let judged = |listed: &Listed| match listed.has_failed {
+        true => gate(listed, GateState::Failed { result: listed.result.clone() }),
+        false => gate(listed, GateState::Passed { result: listed.result.clone() }),
+    };
+    let passed = checkpoint.passed.iter().map(judged);
+    let waiting = checkpoint.waiting.iter().map(|listed| gate(listed, GateState::Pending));
+    passed.chain(waiting).chain(root.get("adversarial_review").and_then(review)).collect()
+}
+
+fn review(review: Value<'_, '_>) -> Option<Gate> {
+    let verdict = content::text(review, "verdict")?;
+    let count = |key| review.get(key).and_then(Value::as_int);
+    let counted = |(key, what)| count(key).map(|count| format!(", {count} {what}")).unwrap_or_default();
+    let counts: String = [("p0_count", "P0"), ("p1_count", "P1")].into_iter().map(counted).collect();
+    let result = Some(format!("{verdict}{counts}"));
+    let state = match wire::VERDICT.read(&verdict).word() {
+        Some("ship" | "ship_with_gates" | "overridden") => GateState::Passed { result },
+        Some("do_not_ship") => GateState::Failed { result },
+        _ => GateState::Pending,
+    };
+    Some(Gate { name: "adversarial review".to_owned(), step: None, stage: None, state })
+}
+
+fn trouble(failure: &Failure) -> Trouble {
+    let file = failure.file.as_ref().map(|file| match failure.line {
+        Some(line) => format!("{file}:{line}"),
+        None => file.clone(),
+    });
+    let place = match (&failure.workstream, file) {
+        (Some(workstream), Some(file)) => Some(format!("{workstream}, {file}")),
+        (workstream, file) => workstream.clone().or(file),
+    };
+    Trouble { time: None, message: failure.message.clone(), place }
+}
+
+fn decisions(root: Value<'_, '_>) -> Vec<Decision> {
+    let decision = |item: Value<'_, '_>| {
+        let text = ["decision", "resolution", "text"].iter().find_map(|key| content::text(item, key));
+        let text = text.or_else(|| content::as_sentence(item))?;
+        let reason = ["reason", "rationale", "question"].iter().find_map(|key| content::text(item, key));
+        Some(Decision { time: content::text(item, "timestamp"), text, reason })
+    };
+    root.get("decisions").into_iter().flat_map(Value::items).filter_map(decision).collect()
+}
+
+/// Every file that `artifacts` names, whatever its form.
+fn files(root: Value<'_, '_>) -> Vec<String> {
+    let Some(artifacts) = root.get("artifacts") else { return Vec::new() };
+    match artifacts.kind() {
+        Kind::Object => artifacts.entries().flat_map(|(_, files)| each_text(files)).take(MOST_FILES).collect(),
+        _ => each_text(artifacts),
+    }
+}
+
+fn each_text(value: Value<'_, '_>) -> Vec<String> {
+    let own = content::as_text(value);
+    own.into_iter().chain(value.items().filter_map(content::as_text)).take(MOST_FILES).collect()
+}
+
+fn notes(root: Value<'_, '_>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut add = |label, text: Option<String>| notes.extend(text.map(|text| Note { label, text }));
+    for (label, key) in [("eslint fix", "eslint_fixes"), ("key fix", "key_fixes")] {
+        for fix in root.get(key).into_iter().flat_map(Value::items) {
+            let text = match (content::text(fix, "file"), content::text(fix, "change")) {
+                (Some(file), Some(change)) => Some(format!("{file}: {change}")),
+                _ => content::as_sentence(fix),
+            };
+            add(label, text);
+        }
+    }
+    for done in content::texts(root, "cleanup_done") {
+        add("cleanup done", Some(done));
+    }
+    let joined = |key| Some(content::texts(root, key).join(", ")).filter(|texts| !texts.is_empty());
+    add("dormant workstreams", joined("dormant_workstreams"));
+    let texts = [
+        ("next action", "next_action"),
+        ("resume instructions", "resume_instructions"),
+        ("resume notes", "resume_notes"),
+        ("notes", "notes"),
+        ("design check", "gov010_check"),
+        ("created at", "created_at"),
+        ("worktree", "worktree"),
+        ("branch", "branch"),
+    ];
+    for (label, key) in texts {
+        add(label, root.get(key).and_then(content::as_sentence));
+    }
+    let review = root.get("adversarial_review");
+    for (label, key) in [("review report", "findings_path"), ("override reason", "override_reason")] {
+        add(label, review.and_then(|review| content::text(review, key)));
+    }
+    notes
+}

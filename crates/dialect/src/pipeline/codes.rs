@@ -1,0 +1,52 @@
+//! Findings of `pipeline` documents.
+
+use crate::codes::codes;
+
+codes! { PIPELINE:
+    /// A checkpoint lacks what its stage requires: `planScore` at 0; `readiness` and `verdict` at 1, with `reason` when NO-GO; `verdict` and `qualityScore` at 3, with `issues` when FAIL.
+    PIPELINE_STAGE_FIELD = Error "pipeline-stage-field", "add the key that the stage requires";
+    /// The verdict is not one of the stage's: GO and NO-GO belong to stage 1, PASS, CONCERNS, WAIVED and FAIL to stage 3, and stages 0 and 2 have none.
+    PIPELINE_VERDICT_STAGE = Error "pipeline-verdict-stage", "correct `stage` or `verdict`";
+    /// The plan's score is below 2: the tasks are not good enough to be validated.
+    PIPELINE_PLAN_SCORE = Error "pipeline-plan-score", "plan the story again";
+    /// The verdict is GO, but the readiness is below 5.
+    PIPELINE_READINESS = Error "pipeline-readiness", "validate the story again; GO needs a readiness of 5";
+    /// Stage 0 created no task, or more than 8.
+    PIPELINE_TASK_COUNT = Warning "pipeline-task-count", "plan 1 to 8 tasks; split a larger story";
+    /// A task is listed twice: as completed and as remaining, or twice in one list. Nobody can tell whether it is done.
+    PIPELINE_TASK_TWICE = Error "pipeline-task-twice", "keep the task in one list only";
+    /// Tasks remain at stage 3, which judges a story whose tasks are all done.
+    PIPELINE_TASKS_LEFT = Error "pipeline-tasks-left", "finish the tasks at stage 2, or move them to `tasksCompleted`";
+    /// Stages 0 and 1 have no completed tasks, and stage 1 no remaining ones: nothing has been executed yet.
+    PIPELINE_TASK_LISTS = Warning "pipeline-task-lists", "empty the list, or correct `stage`";
+    /// The story in the file's name is not the one in `storyId`. The lead looks for it under the name.
+    PIPELINE_FILE_NAME = Warning "pipeline-file-name", "rename the file to checkpoint-{storyId}.json";
+    /// The checkpoint's stage does not fit `story_state`. It may be equal or one behind; after a FAIL it is 3 while the story is back at 2.
+    PIPELINE_STAGE_MISMATCH = Error "pipeline-stage-mismatch", "find out which of the two is right; the story is not resumed until they fit";
+    /// The story is DONE, but its checkpoint says that the quality gate failed.
+    PIPELINE_DONE_FAILED = Error "pipeline-done-failed", "return the story to STAGE_2, or judge it again";
+    /// A counter in the state does not fit its maps.
+    PIPELINE_COUNT = Warning "pipeline-count", "let the lead write the state again; the maps are believed";
+    /// A story was retried more often than the protocol allows (quality 2, validation 1, crash 1), and is not PAUSED.
+    PIPELINE_LIMIT = Warning "pipeline-limit", "look at the story yourself; more retries will hardly help";
+    /// Stories wait for each other in a circle, so none of them can ever start.
+    PIPELINE_CYCLE = Error "pipeline-cycle", "remove one of the dependencies in `depends_on`";
+    /// A story depends on one that the pipeline does not know, so it can never start.
+    PIPELINE_UNKNOWN_DEPENDENCY = Error "pipeline-unknown-dependency", "correct the id, or add the story";
+    /// Nothing runs, and every queued story waits for another one.
+    PIPELINE_DEADLOCK = Error "pipeline-deadlock", "continue a paused story, or remove a dependency";
+    /// A story is at work although a story it depends on is not DONE.
+    PIPELINE_EARLY_START = Error "pipeline-early-start", "pause it until its dependencies are DONE";
+    /// A checkpoint belongs to a story that the state does not know.
+    PIPELINE_NOT_IN_STATE = Warning "pipeline-not-in-state", "add the story to the state, or archive the checkpoint";
+    /// There are checkpoints, but no state that could be read. What the lead knew is lost; what the workers wrote is not.
+    PIPELINE_NO_STATE = Warning "pipeline-no-state", "restore state.json from a backup or git, or start the pipeline again";
+    /// A worker wrote its checkpoint inside of its worktree, where the lead never looks and where it is deleted with the worktree.
+    PIPELINE_STRAY = Warning "pipeline-stray", "move it to the project's own .pipeline directory, and give workers an absolute path";
+    /// `complete` is true, but stories are neither DONE nor PAUSED.
+    PIPELINE_COMPLETE_EARLY = Error "pipeline-complete-early", "set `complete` to false, or finish the stories";
+    /// The queue of remaining stories holds a story that is DONE, or one twice.
+    PIPELINE_QUEUE = Warning "pipeline-queue", "remove it from `priority_queue_ids`";
+    /// The state has more stories than can be read.
+    PIPELINE_TOO_MANY = Error "pipeline-too-many", "move finished stories elsewhere";
+}

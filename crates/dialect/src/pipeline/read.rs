@@ -1,0 +1,115 @@
+use std::cmp::Reverse;
+
+use piton_model::{Document, Finding, Place, Role, Time, Unit};
+
+use super::state::{Standing, Stories};
+use super::unit::{Pipeline, fits, unit};
+use super::{Checkpoint, codes, is_our_state, rules, wire};
+use crate::json::Value;
+use crate::{Source, codes as any, open_json, shape};
+
+/// What the files of a pipeline say, as they say it.
+#[derive(Debug)]
+pub enum Seen {
+    /// A story, and everything odd about it.
+    Story(Box<Unit>, Vec<Finding>),
+    /// Findings that concern no single story.
+    Loose(Vec<Finding>),
+}
+
+/// Reads a pipeline: its state, when there is one, with the checkpoints of its stories. A story is handed over for
+/// every id that the state or a checkpoint names.
+pub fn read(state: Option<&Source<'_>>, checkpoints: Vec<Checkpoint>, now: Time, see: &mut dyn FnMut(Seen)) {
+    let Some(source) = state else { return without_state(checkpoints, now, see) };
+    let (json, mut findings) = open_json(source);
+    let Some(json) = json else {
+        see(Seen::Loose(findings.finish()));
+        return without_state(checkpoints, now, see);
+    };
+    let root = json.root();
+    if !is_our_state(root) {
+        let message = "this is the state of another tool: it has no `complete` with stories, workers or a queue";
+        see(Seen::Loose(findings.foreign(message)));
+        return without_state(checkpoints, now, see);
+    }
+    shape::check(root, wire::STATE, now, &mut findings);
+    let mut stories = Stories::collect(root, &mut findings);
+    rules::check(root, &mut stories, source, &mut findings);
+    see(Seen::Loose(findings.finish()));
+    let pipeline = Pipeline {
+        state: Some(source.document(Role::Main)),
+        is_complete: root.get("complete").and_then(Value::as_bool) == Some(true),
+    };
+    hand_over(&pipeline, stories, checkpoints, now, see);
+}
+
+fn without_state(mut checkpoints: Vec<Checkpoint>, now: Time, see: &mut dyn FnMut(Seen)) {
+    if let Some(first) = checkpoints.iter_mut().find(|checkpoint| !checkpoint.is_stray) {
+        let place = Place { path: first.document.path.clone(), line: None };
+        let message = "there is no state.json of this pipeline that can be read".to_owned();
+        first.findings.push(Finding { code: &codes::PIPELINE_NO_STATE, place, message });
+    }
+    hand_over(&Pipeline { state: None, is_complete: false }, Stories::default(), checkpoints, now, see);
+}
+
+fn hand_over(
+    pipeline: &Pipeline,
+    mut stories: Stories<'_, '_>,
+    checkpoints: Vec<Checkpoint>,
+    now: Time,
+    see: &mut dyn FnMut(Seen),
+) {
+    let mut of_story: Vec<Vec<Checkpoint>> = Vec::new();
+    of_story.resize_with(stories.list.len(), Vec::new);
+    for checkpoint in checkpoints {
+        match stories.named_by_checkpoint(&checkpoint.story) {
+            Some(place) => {
+                of_story.resize_with(stories.list.len(), Vec::new);
+                of_story[place].push(checkpoint);
+            }
+            None => see(Seen::Loose(checkpoint.findings)),
+        }
+    }
+    for (place, mut own) in of_story.into_iter().enumerate() {
+        own.sort_by_key(|checkpoint| Reverse((checkpoint.written(now), !checkpoint.is_stray)));
+        let mut own = own.into_iter();
+        let mut counts = own.next();
+        let mut findings = std::mem::take(&mut stories.list[place].findings);
+        if let Some(checkpoint) = &mut counts {
+            compare(pipeline, stories.list[place].standing, checkpoint);
+        }
+        let Some(mut unit) = unit(pipeline, &stories, place, counts.as_ref()) else { continue };
+        for older in own {
+            let newer = unit.documents.first().map(|document| document.path.clone()).unwrap_or_default();
+            findings.extend(older.findings);
+            findings.push(Finding {
+                code: &any::TWO_DOCUMENTS,
+                place: Place { path: older.document.path.clone(), line: None },
+                message: format!("{} also has a checkpoint in {newer}, which is newer", older.story),
+            });
+            unit.documents.push(Document { role: Role::Superseded, ..older.document });
+        }
+        findings.extend(counts.into_iter().flat_map(|checkpoint| checkpoint.findings));
+        see(Seen::Story(Box::new(unit), findings));
+    }
+}
+
+/// Compares a checkpoint with where the state says that its story stands.
+fn compare(pipeline: &Pipeline, standing: Standing, checkpoint: &mut Checkpoint) {
+    let written = checkpoint.stage.map_or_else(|| "unknown".to_owned(), |stage| stage.to_string());
+    if pipeline.state.is_some() && standing == Standing::Absent {
+        let message = format!("the pipeline's state does not know the story {:?}", checkpoint.story);
+        checkpoint.about_stage(&codes::PIPELINE_NOT_IN_STATE, message);
+    } else if !fits(standing, checkpoint) {
+        let says = match standing {
+            Standing::Stage(stage) => format!("STAGE_{stage}"),
+            Standing::Done => "DONE".to_owned(),
+            Standing::Queued | Standing::Paused | Standing::Unknown | Standing::Absent => "QUEUED".to_owned(),
+        };
+        let message = format!("`stage` is {written}, but the pipeline's state says {says}");
+        checkpoint.about_stage(&codes::PIPELINE_STAGE_MISMATCH, message);
+    } else if standing == Standing::Done && checkpoint.verdict == Some("FAIL") {
+        let message = "the pipeline's state says DONE, but `verdict` is FAIL".to_owned();
+        checkpoint.about_stage(&codes::PIPELINE_DONE_FAILED, message);
+    }
+}

@@ -1,0 +1,171 @@
+//! The rules between the keys of a pipeline's state.
+
+use piton_model::{Code, Finding, Place};
+
+use super::codes;
+use super::state::{Fact, Standing, Stories};
+use crate::content::Offsets;
+use crate::json::Value;
+use crate::{Findings, Source, graph};
+
+/// How many findings are kept with the stories they are about. The others are only counted.
+const MOST_WITH_STORIES: usize = 200;
+
+/// Checks the rules and notes, at each story, what concerns it.
+pub(super) fn check<'a, 'j>(
+    root: Value<'a, 'j>,
+    stories: &mut Stories<'a, 'j>,
+    source: &Source<'_>,
+    findings: &mut Findings<'_>,
+) {
+    Rules { root, source, stories, findings, offsets: Offsets::new(root), with_stories: 0 }.check();
+}
+
+struct Rules<'a, 'j, 's, 'f, 't> {
+    root: Value<'a, 'j>,
+    source: &'s Source<'t>,
+    stories: &'s mut Stories<'a, 'j>,
+    findings: &'s mut Findings<'f>,
+    offsets: Offsets<'a, 'j>,
+    with_stories: usize,
+}
+
+impl Rules<'_, '_, '_, '_, '_> {
+    fn check(&mut self) {
+        let is_complete = self.root.get("complete").and_then(Value::as_bool) == Some(true);
+        for place in 0..self.stories.list.len() {
+            self.queue(place);
+            self.limits(place);
+            self.dependencies(place, is_complete);
+        }
+        self.cycles();
+        self.counts();
+        if is_complete {
+            self.complete();
+        } else {
+            self.deadlock();
+        }
+    }
+
+    fn queue(&mut self, place: usize) {
+        let story = &self.stories.list[place];
+        if story.in_queue && story.standing == Standing::Done {
+            let message = format!("{:?} is DONE, but still in `priority_queue_ids`", story.id);
+            let at = self.offsets.of("priority_queue_ids");
+            self.about(place, at, &codes::PIPELINE_QUEUE, message);
+        }
+    }
+
+    fn limits(&mut self, place: usize) {
+        let limits = [
+            (Fact::Quality, "quality_cycles", 2),
+            (Fact::Validation, "validation_retries", 1),
+            (Fact::Crash, "crash_count", 1),
+        ];
+        for (fact, key, limit) in limits {
+            let story = &self.stories.list[place];
+            let Some(value) = story.fact(fact) else { continue };
+            let over = value.as_int().filter(|count| *count > limit);
+            if let Some(count) = over.filter(|_| story.standing != Standing::Paused) {
+                let message = format!("`{key}` of {:?} is {count}, more than {limit}", story.id);
+                self.about(place, value.span().start, &codes::PIPELINE_LIMIT, message);
+            }
+        }
+    }
+
+    fn dependencies(&mut self, place: usize, is_complete: bool) {
+        let story = &self.stories.list[place];
+        let depends = start(story.fact(Fact::Depends), self.root);
+        let unknown = std::mem::take(&mut self.stories.list[place].unknown_dependencies);
+        for unknown in &unknown {
+            let message = format!("{:?} depends on {unknown:?}, which is no story here", self.stories.list[place].id);
+            self.about(place, depends, &codes::PIPELINE_UNKNOWN_DEPENDENCY, message);
+        }
+        self.stories.list[place].unknown_dependencies = unknown;
+        let story = &self.stories.list[place];
+        let is_open = |dependency: &&usize| self.stories.list[**dependency].standing != Standing::Done;
+        let open = story.depends.iter().find(is_open);
+        if let (Standing::Stage(stage), Some(open), false) = (story.standing, open, is_complete) {
+            let needed = &self.stories.list[*open].id;
+            let message = format!("{:?} is at STAGE_{stage}, but depends on {needed:?}, which is not DONE", story.id);
+            let at = start(story.fact(Fact::State), self.root);
+            self.about(place, at, &codes::PIPELINE_EARLY_START, message);
+        }
+    }
+
+    fn cycles(&mut self) {
+        let edges: Vec<_> = self.stories.list.iter().map(|story| story.depends.clone()).collect();
+        for cycle in graph::cycles(&edges) {
+            let named = graph::describe(&cycle, |story| &self.stories.list[story].id);
+            let place = cycle[0];
+            let depends = start(self.stories.list[place].fact(Fact::Depends), self.root);
+            self.about(place, depends, &codes::PIPELINE_CYCLE, format!("stories depend on each other: {named}"));
+        }
+    }
+
+    fn counts(&mut self) {
+        if self.root.get("story_state").is_none() {
+            return;
+        }
+        let count = |wanted: &dyn Fn(&super::state::Story<'_, '_>) -> bool| {
+            self.stories.list.iter().filter(|story| wanted(story)).count() as i64
+        };
+        let at_work = count(&|story| matches!(story.standing, Standing::Stage(_)));
+        let assigned =
+            count(&|story| story.fact(Fact::Worker).is_some_and(|name| !name.is_null()) && !story.is_settled());
+        let open = count(&|story| !story.is_settled());
+        let queued = count(&|story| story.standing == Standing::Queued);
+        let number = |key| self.root.get(key).and_then(|value| Some((value, value.as_int()?)));
+        if let Some((value, said)) = number("active_workers").filter(|(_, said)| *said != at_work && *said != assigned)
+        {
+            let message = format!("`active_workers` is {said}, but {at_work} stories are at a stage");
+            self.findings.at(value.span().start, &codes::PIPELINE_COUNT, message);
+        }
+        // Some leads count the queue alone, as the protocol's own example does.
+        if let Some((value, said)) = number("stories_remaining").filter(|(_, said)| *said != open && *said != queued) {
+            let message = format!("`stories_remaining` is {said}, but {open} stories are neither DONE nor PAUSED");
+            self.findings.at(value.span().start, &codes::PIPELINE_COUNT, message);
+        }
+    }
+
+    fn complete(&mut self) {
+        let open = self.stories.list.iter().filter(|story| !story.is_settled()).count();
+        if let (Some(complete), true) = (self.root.get("complete"), open > 0) {
+            let message = format!("`complete` is true, but {open} stories are neither DONE nor PAUSED");
+            self.findings.at(complete.span().start, &codes::PIPELINE_COMPLETE_EARLY, message);
+        }
+    }
+
+    fn deadlock(&mut self) {
+        let list = &self.stories.list;
+        let is_blocked = |story: &super::state::Story<'_, '_>| {
+            let open = story.depends.iter().any(|dependency| list[*dependency].standing != Standing::Done);
+            open || !story.unknown_dependencies.is_empty()
+        };
+        let queued: Vec<_> = (0..list.len()).filter(|place| list[*place].standing == Standing::Queued).collect();
+        let runs = list.iter().any(|story| matches!(story.standing, Standing::Stage(_) | Standing::Unknown));
+        if runs || queued.is_empty() || !queued.iter().all(|place| is_blocked(&list[*place])) {
+            return;
+        }
+        let message = format!("nothing runs, and all {} queued stories wait for others", queued.len());
+        let at = self.root.get("story_state").unwrap_or(self.root).span().start;
+        self.findings.at(at, &codes::PIPELINE_DEADLOCK, message);
+        for place in queued {
+            self.stories.list[place].is_deadlocked = true;
+        }
+    }
+
+    /// Adds a finding that concerns one story.
+    fn about(&mut self, story: usize, at: usize, code: &'static Code, message: String) {
+        if self.with_stories >= MOST_WITH_STORIES {
+            return self.findings.at(at, code, message);
+        }
+        self.with_stories += 1;
+        let place = Place { path: self.source.path.clone(), line: Some(self.findings.line(at)) };
+        self.stories.list[story].findings.push(Finding { code, place, message });
+    }
+}
+
+fn start(value: Option<Value<'_, '_>>, root: Value<'_, '_>) -> usize {
+    value.unwrap_or(root).span().start
+}

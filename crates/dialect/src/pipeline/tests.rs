@@ -1,0 +1,349 @@
+use piton_model::{Claim, Finding, GateState, Lifecycle, Said, Source as SignSource, State, Time, Unit};
+use proptest::prelude::*;
+
+use super::layout::File;
+use super::*;
+use crate::Source;
+
+/// 2026-02-14T15:00:00Z
+const NOW: i64 = 1_771_081_200;
+
+fn source<'a>(path: &str, text: &'a str) -> Source<'a> {
+    Source { path: path.into(), bytes: text.as_bytes(), modified: Some(Time::from_unix_seconds(NOW - 60)) }
+}
+
+/// Reads a state and checkpoints, each with its path.
+fn read_all(state: Option<&str>, checkpoints: &[(&str, &str)]) -> (Vec<(Unit, Vec<Finding>)>, Vec<Finding>) {
+    let now = Time::from_unix_seconds(NOW);
+    let mut loose = Vec::new();
+    let mut read_checkpoints = Vec::new();
+    for (path, text) in checkpoints {
+        let file = if path.starts_with(".worktrees") { File::Stray } else { File::Checkpoint };
+        match read_checkpoint(&source(path, text), file, now) {
+            Ok(checkpoint) => read_checkpoints.push(checkpoint),
+            Err(findings) => loose.extend(findings),
+        }
+    }
+    let mut stories = Vec::new();
+    let state = state.map(|text| source(".pipeline/state.json", text));
+    read(state.as_ref(), read_checkpoints, now, &mut |seen| match seen {
+        Seen::Story(unit, findings) => stories.push((*unit, findings)),
+        Seen::Loose(findings) => loose.extend(findings),
+    });
+    (stories, loose)
+}
+
+fn codes_of(state: Option<&str>, checkpoints: &[(&str, &str)]) -> Vec<&'static str> {
+    let (stories, loose) = read_all(state, checkpoints);
+    let all = loose.into_iter().chain(stories.into_iter().flat_map(|(_, findings)| findings));
+    let mut names: Vec<_> = all.map(|finding| finding.code.name).collect();
+    names.sort_unstable();
+    names
+}
+
+/// A checkpoint of KITE-7 with these keys in place of, or beside, the usual ones.
+fn checkpoint(stage: u8, more: &str) -> String {
+    format!(
+        r#"{{"storyId": "KITE-7", "stage": {stage}, "agentId": "a-1", "lastAction": "flew",
+        "timestamp": "2026-02-14T14:30:00Z", {more}}}"#
+    )
+}
+
+const EMPTY: &str = r#""tasksCompleted": [], "tasksRemaining": []"#;
+
+#[test]
+fn each_stage_has_its_rules() {
+    let nine: Vec<_> = (0..9).map(|n| format!("\"T{n}\"")).collect();
+    let nine = format!(r#""planScore": 3, "tasksCompleted": [], "tasksRemaining": [{}]"#, nine.join(","));
+    for (stage, more, want) in [
+        (0, r#""planScore": 3, "tasksCompleted": [], "tasksRemaining": ["T1"]"#, vec![]),
+        (0, r#""tasksCompleted": [], "tasksRemaining": ["T1"]"#, vec!["pipeline-stage-field"]),
+        (0, r#""planScore": 1, "tasksCompleted": [], "tasksRemaining": ["T1"]"#, vec!["pipeline-plan-score"]),
+        (0, &format!(r#""planScore": 2, {EMPTY}"#), vec!["pipeline-task-count"]),
+        (0, &nine, vec!["pipeline-task-count"]),
+        (0, r#""planScore": 2, "tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#, vec!["pipeline-task-lists"]),
+        (
+            0,
+            r#""planScore": 2, "verdict": "GO", "tasksCompleted": [], "tasksRemaining": ["T2"]"#,
+            vec!["pipeline-verdict-stage"],
+        ),
+        (1, &format!(r#""readiness": 7, "verdict": "GO", {EMPTY}"#), vec![]),
+        (1, &format!(r#""readiness": 4, "verdict": "GO", {EMPTY}"#), vec!["pipeline-readiness"]),
+        (1, &format!(r#""readiness": 4, "verdict": "NO-GO", "reason": "no tests", {EMPTY}"#), vec![]),
+        (1, &format!(r#""readiness": 4, "verdict": "NO-GO", {EMPTY}"#), vec!["pipeline-stage-field"]),
+        (1, EMPTY, vec!["pipeline-stage-field", "pipeline-stage-field"]),
+        (1, &format!(r#""readiness": 7, "verdict": "PASS", {EMPTY}"#), vec!["pipeline-verdict-stage"]),
+        (
+            1,
+            r#""readiness": 7, "verdict": "GO", "tasksCompleted": [], "tasksRemaining": ["T1"]"#,
+            vec!["pipeline-task-lists"],
+        ),
+        (2, r#""tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#, vec![]),
+        (2, r#""tasksCompleted": ["T1"], "tasksRemaining": ["T1"]"#, vec!["pipeline-task-twice"]),
+        (2, r#""verdict": "PASS", "tasksCompleted": ["T1"], "tasksRemaining": []"#, vec!["pipeline-verdict-stage"]),
+        (3, r#""verdict": "PASS", "qualityScore": 92, "tasksCompleted": ["T1"], "tasksRemaining": []"#, vec![]),
+        (
+            3,
+            r#""verdict": "pass", "qualityScore": 92, "tasksCompleted": ["T1"], "tasksRemaining": []"#,
+            vec!["word-folded"],
+        ),
+        (
+            3,
+            r#""verdict": "FINE", "qualityScore": 92, "tasksCompleted": ["T1"], "tasksRemaining": []"#,
+            vec!["word-unknown"],
+        ),
+        (
+            3,
+            r#""verdict": "GO", "qualityScore": 92, "tasksCompleted": ["T1"], "tasksRemaining": []"#,
+            vec!["pipeline-verdict-stage"],
+        ),
+        (
+            3,
+            r#""verdict": "FAIL", "qualityScore": 12, "tasksCompleted": ["T1"], "tasksRemaining": []"#,
+            vec!["pipeline-stage-field"],
+        ),
+        (
+            3,
+            r#""verdict": "PASS", "qualityScore": 92, "tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#,
+            vec!["pipeline-tasks-left"],
+        ),
+        (3, r#""tasksCompleted": ["T1"], "tasksRemaining": []"#, vec!["pipeline-stage-field", "pipeline-stage-field"]),
+        (4, EMPTY, vec!["out-of-range"]),
+    ] {
+        let text = checkpoint(stage, more);
+        let mut got = codes_of(None, &[(".pipeline/checkpoint-KITE-7.json", &text)]);
+        got.retain(|name| *name != "pipeline-no-state");
+        assert_eq!(got, want, "stage {stage}: {more}");
+    }
+}
+
+#[test]
+fn the_state_has_its_rules() {
+    for (keys, want) in [
+        (r#""story_state": {"A": "STAGE_2", "B": "DONE"}, "active_workers": 1, "stories_remaining": 1"#, vec![]),
+        (r#""story_state": {"A": "STAGE_2"}, "active_workers": 2"#, vec!["pipeline-count"]),
+        (r#""story_state": {"A": "STAGE_2"}, "stories_remaining": 4"#, vec!["pipeline-count"]),
+        (r#""story_state": {"A": "FLYING"}"#, vec!["word-unknown"]),
+        (r#""story_state": {"A": "done"}"#, vec!["word-folded"]),
+        (r#""story_state": {"A": "STAGE_2"}, "quality_cycles": {"A": 2}"#, vec![]),
+        (r#""story_state": {"A": "STAGE_2"}, "quality_cycles": {"A": 3}"#, vec!["pipeline-limit"]),
+        (r#""story_state": {"A": "PAUSED"}, "quality_cycles": {"A": 3}"#, vec![]),
+        (r#""story_state": {"A": "STAGE_2"}, "validation_retries": {"A": 2}"#, vec!["pipeline-limit"]),
+        (r#""story_state": {"A": "STAGE_2"}, "crash_count": {"A": 2}"#, vec!["pipeline-limit"]),
+        (r#""story_state": {"A": "DONE"}, "priority_queue_ids": ["A"]"#, vec!["pipeline-queue"]),
+        (r#""story_state": {"A": "STAGE_1"}, "priority_queue_ids": ["B", "B"]"#, vec!["pipeline-queue"]),
+        (r#""story_state": {"A": "STAGE_1", "B": "QUEUED"}, "depends_on": {"B": ["A"]}"#, vec![]),
+        (r#""story_state": {"A": "STAGE_1"}, "depends_on": {"B": ["Z"]}"#, vec!["pipeline-unknown-dependency"]),
+        (r#""story_state": {"A": "STAGE_1"}, "depends_on": {"B": ["C"], "C": ["B"]}"#, vec!["pipeline-cycle"]),
+        (
+            r#""story_state": {"A": "STAGE_1"}, "depends_on": {"A": ["A"]}"#,
+            vec!["pipeline-cycle", "pipeline-early-start"],
+        ),
+        (
+            r#""story_state": {"A": "STAGE_1", "B": "STAGE_0"}, "depends_on": {"B": ["A"]}"#,
+            vec!["pipeline-early-start"],
+        ),
+        (r#""story_state": {"A": "PAUSED", "B": "QUEUED"}, "depends_on": {"B": ["A"]}"#, vec!["pipeline-deadlock"]),
+        (r#""story_state": {"A": "PAUSED", "B": "QUEUED", "C": "QUEUED"}, "depends_on": {"B": ["A"]}"#, vec![]),
+        (r#""story_state": {"A": "STAGE_2"}, "worktree_map": {"A": "../../tmp"}"#, vec!["path-outside"]),
+        (r#""story_state": {"A": "STAGE_2"}, "worktree_map": {"A": null}"#, vec![]),
+        (r#""story_state": {"../A": "STAGE_2"}"#, vec!["bad-id"]),
+        (r#""story_state": {"A": "STAGE_2"}, "last_check": "2027-02-14T14:30:00Z"}"#, vec!["not-json"]),
+    ] {
+        let text = format!("{{\"complete\": false, {keys}}}");
+        assert_eq!(codes_of(Some(&text), &[]), want, "{keys}");
+    }
+    let early = r#"{"complete": true, "story_state": {"A": "STAGE_2", "B": "DONE"}}"#;
+    assert_eq!(codes_of(Some(early), &[]), ["pipeline-complete-early"]);
+    let done = r#"{"complete": true, "story_state": {"A": "PAUSED", "B": "DONE"}}"#;
+    assert_eq!(codes_of(Some(done), &[]), [""; 0]);
+}
+
+#[test]
+fn a_cycle_is_named() {
+    let text =
+        r#"{"complete": false, "story_state": {"X": "STAGE_0"}, "depends_on": {"A": ["B"], "B": ["C"], "C": ["A"]}}"#;
+    let (stories, _) = read_all(Some(text), &[]);
+    let cycle = stories.iter().flat_map(|(_, findings)| findings).next().expect("a finding");
+    assert_eq!(cycle.message, "stories depend on each other: A → B → C → A");
+}
+
+#[test]
+fn a_checkpoint_is_compared_with_the_state() {
+    let gate = r#""verdict": "PASS", "qualityScore": 92, "tasksCompleted": ["T1"], "tasksRemaining": []"#;
+    let failed =
+        r#""verdict": "FAIL", "issues": "x", "qualityScore": 9, "tasksCompleted": ["T1"], "tasksRemaining": []"#;
+    let work = r#""tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#;
+    for (state, stage, more, want, resumable) in [
+        ("STAGE_2", 2, work, vec![], true),
+        ("STAGE_3", 2, work, vec![], true),
+        ("STAGE_1", 2, work, vec!["pipeline-stage-mismatch"], false),
+        ("STAGE_2", 3, gate, vec!["pipeline-stage-mismatch"], false),
+        ("STAGE_2", 3, failed, vec![], true),
+        ("QUEUED", 2, work, vec!["pipeline-stage-mismatch"], false),
+        ("PAUSED", 2, work, vec![], true),
+        ("DONE", 3, gate, vec![], false),
+        ("DONE", 2, work, vec!["pipeline-stage-mismatch"], false),
+        ("DONE", 3, failed, vec!["pipeline-done-failed"], false),
+    ] {
+        let state_text = format!(r#"{{"complete": false, "story_state": {{"KITE-7": "{state}"}}}}"#);
+        let text = checkpoint(stage, more);
+        let files = [(".pipeline/checkpoint-KITE-7.json", text.as_str())];
+        assert_eq!(codes_of(Some(&state_text), &files), want, "{state} with stage {stage}");
+        let (stories, _) = read_all(Some(&state_text), &files);
+        assert_eq!(stories[0].0.resumable, resumable, "{state} with stage {stage}");
+    }
+}
+
+#[test]
+fn names_strays_and_lost_states_are_reported() {
+    let text = checkpoint(2, r#""tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#);
+    let older = text.replace("14:30:00", "13:30:00");
+    let state = r#"{"complete": false, "story_state": {"KITE-7": "STAGE_2"}}"#;
+    let home = ".pipeline/checkpoint-KITE-7.json";
+    let stray = ".worktrees/story-KITE-7/.pipeline/checkpoint-KITE-7.json";
+    for (state, files, want) in [
+        (Some(state), vec![(".pipeline/checkpoint-KITE-8.json", &text)], vec!["pipeline-file-name"]),
+        (Some(state), vec![(stray, &text)], vec!["pipeline-stray"]),
+        (Some(state), vec![(home, &older), (stray, &text)], vec!["pipeline-stray", "two-documents"]),
+        (Some(r#"{"complete": false, "story_state": {}}"#), vec![(home, &text)], vec!["pipeline-not-in-state"]),
+        (None, vec![(home, &text)], vec!["pipeline-no-state"]),
+        (Some("{\"complete\": fal"), vec![(home, &text)], vec!["not-json", "pipeline-no-state"]),
+        (Some(r#"{"phase": 1, "status": "running"}"#), vec![], vec!["foreign"]),
+    ] {
+        let files: Vec<_> = files.into_iter().map(|(path, text)| (path, text.as_str())).collect();
+        assert_eq!(codes_of(state, &files), want, "{state:?} {files:?}");
+    }
+    let (stories, _) = read_all(Some(state), &[(home, &older), (stray, &text)]);
+    let paths: Vec<_> = stories[0].0.documents.iter().map(|document| &*document.path).collect();
+    assert_eq!(paths, [stray, ".pipeline/state.json", home]);
+}
+
+#[test]
+fn files_of_other_tools_yield_nothing() {
+    for text in [
+        r#"{"current_phase": "00_input", "phase_history": [], "human_intervention_required": false}"#,
+        r#"{"project": "x", "currentMilestone": "m2", "milestones": {"m1": {"status": "completed"}}}"#,
+        r#"{"phase": 2, "step": "build", "status": "running", "project_complete": false}"#,
+        r#"{"complete": false}"#,
+        r#"{"complete": "no", "story_state": []}"#,
+        r#"{"complete": true, "active_workers": "three"}"#,
+        "{}",
+    ] {
+        let (stories, loose) = read_all(Some(text), &[]);
+        assert_eq!(stories.len(), 0, "{text}");
+        assert_eq!(loose.iter().map(|finding| finding.code.name).collect::<Vec<_>>(), ["foreign"], "{text}");
+    }
+    let odd = r#"{"story_state": {"A": "STAGE_1"}}"#;
+    assert_eq!(codes_of(Some(odd), &[]), ["missing-key"]);
+}
+
+const STATE: &str = r#"{
+  "complete": false,
+  "active_workers": 3,
+  "stories_remaining": 3,
+  "last_check": "2026-02-13T14:30:00Z",
+  "story_state": { "API-427": "STAGE_2", "API-428": "STAGE_1" },
+  "worker_map": { "API-427": "story-API-427-s2", "API-428": "story-API-428-s1" },
+  "quality_cycles": { "API-427": 1, "API-428": 0 },
+  "priority_queue_ids": ["API-429", "API-430", "API-431"],
+  "story_results": { "API-427": { "stage0": "skip", "stage1": "skip", "stage2": "Done" } },
+  "infra_issues": [],
+  "worktree_map": { "API-427": ".worktrees/story-API-427" },
+  "depends_on": { "API-429": ["API-427"], "API-430": [] },
+  "stage_timestamps": { "API-428": { "stage_1_start": "2026-02-14T14:55:00Z" } },
+  "git_stats": { "API-427": { "lines_added": 245, "lines_deleted": 12, "files_changed": 5 } },
+  "readiness_scores": { "API-427": 8 },
+  "pipeline_start_time": "2026-02-13T12:55:00Z",
+  "story_briefs": { "API-427": { "approach": "cache the answers", "keyFiles": ["a.rs", "b.rs"] } }
+}"#;
+
+const CHECKPOINT: &str = r#"{
+  "storyId": "API-427", "stage": 2, "agentId": "abc-123-def",
+  "tasksCompleted": ["API-501"], "tasksRemaining": ["API-502", "API-503"],
+  "lastAction": "API-501 reviewed", "timestamp": "2026-02-14T14:30:00Z"
+}"#;
+
+#[test]
+fn stories_become_units() {
+    let (stories, loose) = read_all(Some(STATE), &[(".pipeline/checkpoint-API-427.json", CHECKPOINT)]);
+    assert_eq!(loose.iter().map(|finding| finding.code.name).collect::<Vec<_>>(), ["pipeline-count"]);
+    let ids: Vec<_> = stories.iter().map(|(unit, _)| (unit.id.as_str(), unit.state.lifecycle())).collect();
+    let queued = Lifecycle::Queued;
+    assert_eq!(
+        ids,
+        [
+            ("API-427", Lifecycle::Running),
+            ("API-428", Lifecycle::Running),
+            ("API-429", queued),
+            ("API-430", queued),
+            ("API-431", queued)
+        ]
+    );
+    let unit = &stories[0].0;
+    assert_eq!(unit.title.as_deref(), Some("cache the answers"));
+    assert_eq!(unit.position().as_deref(), Some("stage 2 · API-502"));
+    assert_eq!((unit.progress.done, unit.progress.total), (1, 3));
+    assert_eq!((unit.agent.as_deref(), unit.session.as_deref()), (Some("story-API-427-s2"), Some("abc-123-def")));
+    assert_eq!((&unit.claim, unit.status_text.as_str()), (&Claim::Worker, "STAGE_2"));
+    assert_eq!(unit.gates[0].state, GateState::Passed { result: Some("GO, readiness 8".into()) });
+    let notes: Vec<_> = unit.notes.iter().map(|note| format!("{}: {}", note.label, note.text)).collect();
+    assert_eq!(
+        notes,
+        [
+            "last action: API-501 reviewed",
+            "stage result: stage0: skip",
+            "stage result: stage1: skip",
+            "stage result: stage2: Done",
+            "readiness: 8",
+            "quality cycles: 1",
+            "worktree: .worktrees/story-API-427",
+            "changes: 245 lines added, 12 deleted, 5 files",
+            "key files: a.rs, b.rs",
+        ]
+    );
+    let sources: Vec<_> = stories[1].0.signs.iter().map(|sign| (&sign.source, &sign.said)).collect();
+    let started = Said::At(Time::from_unix_seconds(NOW - 300));
+    assert_eq!(sources, [(&SignSource::Field("stage_timestamps"), &started)]);
+    assert_eq!(stories[2].0.blockers, ["waits for API-427"]);
+}
+
+#[test]
+fn a_lost_state_leaves_the_workers_checkpoints() {
+    let (stories, _) = read_all(None, &[(".pipeline/checkpoint-API-427.json", CHECKPOINT)]);
+    let unit = &stories[0].0;
+    assert_eq!((&unit.state, &unit.claim, unit.status_text.as_str()), (&State::Running, &Claim::Worker, "stage 2"));
+    assert!(unit.resumable);
+}
+
+#[test]
+fn a_hundred_thousand_stories_are_read() {
+    let states: Vec<_> = (0..100_001).map(|n| format!("\"S{n}\": \"QUEUED\"")).collect();
+    let depends: Vec<_> = (0..100_000).map(|n| format!("\"S{n}\": [\"S{}\"]", (n + 1) % 100_000)).collect();
+    let text = format!(
+        r#"{{"complete": false, "story_state": {{{}}}, "depends_on": {{{}}}}}"#,
+        states.join(","),
+        depends.join(",")
+    );
+    let (stories, loose) = read_all(Some(&text), &[]);
+    assert_eq!(stories.len(), 100_000);
+    let names: Vec<_> = loose.iter().map(|finding| finding.code.name).collect();
+    assert_eq!(names, ["pipeline-too-many", "pipeline-deadlock"]);
+    assert_eq!(stories[0].1[0].code.name, "pipeline-cycle");
+}
+
+proptest! {
+    #[test]
+    fn no_mutation_panics(at in any::<prop::sample::Index>(), length in 0usize..30, with in "[\\[\\]{}:,\"0-9a-zA-Z _]{0,12}", in_state in any::<bool>()) {
+        let mutate = |text: &str| {
+            let at = at.index(text.len());
+            let end = (at + length).min(text.len());
+            format!("{}{with}{}", &text[..at], &text[end..])
+        };
+        let (state, checkpoint) = match in_state {
+            true => (mutate(STATE), CHECKPOINT.to_owned()),
+            false => (STATE.to_owned(), mutate(CHECKPOINT)),
+        };
+        read_all(Some(&state), &[(".pipeline/checkpoint-API-427.json", &checkpoint)]);
+    }
+}

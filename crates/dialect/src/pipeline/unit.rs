@@ -1,0 +1,220 @@
+//! A story as a unit.
+
+use piton_model::{
+    Claim, Dialect, Document, Gate, GateState, Note, Progress, Role, Said, Sign, Source, State, Step, StepState, Unit,
+};
+
+use super::Checkpoint;
+use super::state::{Fact, Standing, Stories, Story};
+use crate::json::Value;
+use crate::{content, time};
+
+/// What holds for the whole pipeline.
+pub(super) struct Pipeline {
+    /// The state's document, when it could be read.
+    pub state: Option<Document>,
+    pub is_complete: bool,
+}
+
+/// Makes the unit of a story. The document that counts is its checkpoint; a story that has none is known from the
+/// state alone.
+pub(super) fn unit(
+    pipeline: &Pipeline,
+    stories: &Stories<'_, '_>,
+    place: usize,
+    checkpoint: Option<&Checkpoint>,
+) -> Option<Unit> {
+    let story = &stories.list[place];
+    let companion = |document: &Document| Document { role: Role::Companion, ..document.clone() };
+    let main = checkpoint.map(|checkpoint| checkpoint.document.clone()).or_else(|| pipeline.state.clone())?;
+    let mut unit = Unit::new(Dialect::Pipeline, story.id.clone(), main);
+    if checkpoint.is_some() {
+        unit.documents.extend(pipeline.state.as_ref().map(companion));
+    }
+    (unit.state, unit.claim) = state(pipeline, story, checkpoint);
+    unit.status_text = status_text(story, checkpoint);
+    unit.stage = stage_number(story, checkpoint).map(|stage| format!("stage {stage}"));
+    unit.title = story.fact(Fact::Brief).and_then(|brief| content::text(brief, "approach"));
+    let worker = story.fact(Fact::Worker).and_then(content::as_text);
+    unit.session = checkpoint.and_then(|checkpoint| checkpoint.agent.clone());
+    unit.agent = worker.or_else(|| unit.session.clone());
+    unit.steps = checkpoint.map(steps).unwrap_or_default();
+    let done = checkpoint.map_or(0, |checkpoint| checkpoint.completed.len() as u64);
+    unit.progress = Progress { done, total: unit.steps.len() as u64 };
+    if unit.state != State::Done {
+        unit.current = checkpoint.and_then(|checkpoint| checkpoint.remaining.first().cloned());
+        unit.blockers = blockers(stories, story);
+    }
+    unit.gates = gates(story, checkpoint);
+    unit.signs = signs(story, checkpoint);
+    unit.notes = notes(story, checkpoint);
+    let can_continue = matches!(unit.state, State::Running | State::Paused { .. });
+    unit.resumable = can_continue && checkpoint.is_none_or(|checkpoint| fits(story.standing, checkpoint));
+    Some(unit)
+}
+
+/// Whether a checkpoint's stage fits where its story stands: it stays on disk while the next stage starts, and
+/// after a failed quality gate the story goes back.
+pub(super) fn fits(standing: Standing, checkpoint: &Checkpoint) -> bool {
+    let Some(written) = checkpoint.stage else { return true };
+    match standing {
+        Standing::Stage(stage) => {
+            let is_rework = stage == 2 && written == 3 && checkpoint.verdict == Some("FAIL");
+            written == stage || written + 1 == stage || is_rework
+        }
+        Standing::Done => written == 3,
+        Standing::Queued => false,
+        Standing::Paused | Standing::Unknown | Standing::Absent => true,
+    }
+}
+
+fn state(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> (State, Claim) {
+    let nobody = |why| Claim::Nobody { why };
+    let has_passed = checkpoint.is_some_and(|checkpoint| {
+        checkpoint.stage == Some(3) && matches!(checkpoint.verdict, Some("PASS" | "CONCERNS" | "WAIVED"))
+    });
+    match story.standing {
+        Standing::Stage(_) if pipeline.is_complete => (State::Running, nobody("the pipeline is complete")),
+        Standing::Stage(_) => (State::Running, Claim::Worker),
+        Standing::Queued if story.is_deadlocked => (State::Blocked, nobody("it waits for other stories")),
+        Standing::Queued => (State::Queued, nobody("it is queued")),
+        Standing::Done => (State::Done, nobody("it is done")),
+        Standing::Paused => {
+            let reason = checkpoint.and_then(|checkpoint| match checkpoint.verdict {
+                Some("NO-GO") => checkpoint.reason.clone(),
+                Some("FAIL") => checkpoint.issues.clone(),
+                _ => None,
+            });
+            (State::Paused { reason }, nobody("it is paused"))
+        }
+        Standing::Unknown => (State::Unknown, nobody("its state is not understood")),
+        Standing::Absent if has_passed => (State::Done, nobody("it is done")),
+        Standing::Absent if pipeline.state.is_some() => {
+            (State::Unknown, nobody("the pipeline's state does not know it"))
+        }
+        // The lead's state is lost, and the worker may still be at it.
+        Standing::Absent => (State::Running, Claim::Worker),
+    }
+}
+
+fn status_text(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> String {
+    if let Some(state) = story.fact(Fact::State) {
+        return content::as_text(state).unwrap_or_else(|| state.raw().to_owned());
+    }
+    match (story.standing, checkpoint.and_then(|checkpoint| checkpoint.stage)) {
+        (Standing::Absent, Some(stage)) => format!("stage {stage}"),
+        (Standing::Absent, None) => String::new(),
+        _ => "QUEUED".to_owned(),
+    }
+}
+
+fn stage_number(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Option<u8> {
+    match story.standing {
+        Standing::Stage(stage) => Some(stage),
+        _ => checkpoint.and_then(|checkpoint| checkpoint.stage),
+    }
+}
+
+fn steps(checkpoint: &Checkpoint) -> Vec<Step> {
+    let step = |id: &String, state| Step { id: id.clone(), title: None, stage: None, state };
+    let done = || StepState::Done { by: None, at: None, outputs: Vec::new() };
+    let completed = checkpoint.completed.iter().map(|id| step(id, done()));
+    completed.chain(checkpoint.remaining.iter().map(|id| step(id, StepState::Pending))).collect()
+}
+
+fn blockers(stories: &Stories<'_, '_>, story: &Story<'_, '_>) -> Vec<String> {
+    let open = story.depends.iter().map(|dependency| &stories.list[*dependency]);
+    let open = open.filter(|dependency| dependency.standing != Standing::Done);
+    let unknown = story.unknown_dependencies.iter().map(|id| format!("waits for {id}, which is no story here"));
+    open.map(|dependency| format!("waits for {}", dependency.id)).chain(unknown).collect()
+}
+
+fn gates(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Gate> {
+    let gate = |name: &str, stage: &str, passed: bool, result: String| Gate {
+        name: name.to_owned(),
+        step: None,
+        stage: Some(stage.into()),
+        state: match passed {
+            true => GateState::Passed { result: Some(result) },
+            false => GateState::Failed { result: Some(result) },
+        },
+    };
+    let scored = |verdict: &str, what: &str, score: Option<f64>| match score {
+        Some(score) => format!("{verdict}, {what} {score}"),
+        None => verdict.to_owned(),
+    };
+    let mut gates = Vec::new();
+    let at = |stage| checkpoint.filter(|checkpoint| checkpoint.stage == Some(stage));
+    if let Some(score) = at(0).and_then(|checkpoint| checkpoint.plan_score) {
+        gates.push(gate("plan", "stage 0", score >= 2.0, format!("score {score}")));
+    }
+    let recorded = story.fact(Fact::Readiness).and_then(Value::as_f64);
+    match (at(1).and_then(|checkpoint| Some((checkpoint.verdict?, checkpoint.readiness))), recorded) {
+        (Some((verdict, readiness)), _) => {
+            gates.push(gate("validation", "stage 1", verdict == "GO", scored(verdict, "readiness", readiness)));
+        }
+        // The state records a readiness only after GO.
+        (None, Some(readiness)) => {
+            gates.push(gate("validation", "stage 1", true, scored("GO", "readiness", Some(readiness))));
+        }
+        (None, None) => {}
+    }
+    if let Some((verdict, quality)) = at(3).and_then(|checkpoint| Some((checkpoint.verdict?, checkpoint.quality))) {
+        let passed = matches!(verdict, "PASS" | "CONCERNS" | "WAIVED");
+        gates.push(gate("quality", "stage 3", passed, scored(verdict, "score", quality)));
+    }
+    gates
+}
+
+/// The worker's signs of life: its checkpoint, and the start of its stage. The state's own time is the lead's.
+fn signs(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Sign> {
+    let started = || {
+        let Standing::Stage(stage) = story.standing else { return None };
+        let text = content::text(story.fact(Fact::Times)?, &format!("stage_{stage}_start"))?;
+        let said = time::read(&text).time().map_or(Said::Words(text), Said::At);
+        Some(Sign { source: Source::Field("stage_timestamps"), said })
+    };
+    let written = checkpoint.map(|checkpoint| checkpoint.signs.clone()).unwrap_or_default();
+    written.into_iter().chain(started()).collect()
+}
+
+fn notes(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut add = |label, text: Option<String>| notes.extend(text.map(|text| Note { label, text }));
+    add("last action", checkpoint.and_then(|checkpoint| checkpoint.last_action.clone()));
+    add("reason", checkpoint.and_then(|checkpoint| checkpoint.reason.clone()));
+    add("issues", checkpoint.and_then(|checkpoint| checkpoint.issues.clone()));
+    for (stage, result) in story.fact(Fact::Results).into_iter().flat_map(Value::entries) {
+        let stage = stage.as_str().expect("a key is a string");
+        add("stage result", content::as_sentence(result).map(|result| format!("{stage}: {result}")));
+    }
+    let readiness = story.fact(Fact::Readiness).and_then(content::as_text);
+    add("readiness", readiness);
+    let counters =
+        [("quality cycles", Fact::Quality), ("validation retries", Fact::Validation), ("crashes", Fact::Crash)];
+    for (label, fact) in counters {
+        let count = story.fact(fact).and_then(Value::as_int).filter(|count| *count > 0);
+        add(label, count.map(|count| count.to_string()));
+    }
+    add("worktree", story.fact(Fact::Worktree).and_then(content::as_text));
+    add("changes", story.fact(Fact::Git).and_then(changes));
+    for (label, key) in [("complexity", "complexity"), ("tech", "tech")] {
+        add(label, story.fact(Fact::Brief).and_then(|brief| content::text(brief, key)));
+    }
+    add(
+        "key files",
+        story
+            .fact(Fact::Brief)
+            .map(|brief| content::texts(brief, "keyFiles").join(", "))
+            .filter(|files| !files.is_empty()),
+    );
+    notes
+}
+
+fn changes(stats: Value<'_, '_>) -> Option<String> {
+    let count = |key| stats.get(key).and_then(Value::as_int);
+    let (added, deleted, files) = (count("lines_added"), count("lines_deleted"), count("files_changed"));
+    added.or(deleted).or(files)?;
+    let (added, deleted, files) = (added.unwrap_or(0), deleted.unwrap_or(0), files.unwrap_or(0));
+    Some(format!("{added} lines added, {deleted} deleted, {files} files"))
+}

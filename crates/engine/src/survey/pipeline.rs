@@ -1,0 +1,65 @@
+use piton_dialect::pipeline::layout::{self, File};
+use piton_dialect::pipeline::{self, read, read_checkpoint};
+use piton_model::Time;
+
+use super::{Seen, Surveyed};
+use crate::Workspace;
+use crate::workspace::source;
+
+/// Reads the pipeline of one project: its state with the checkpoints of its stories.
+pub(super) fn survey(
+    workspace: &Workspace,
+    base: &str,
+    files: &[(String, File)],
+    now: Time,
+    see: &mut dyn FnMut(Seen),
+) {
+    let mut state = None;
+    let mut checkpoints = Vec::new();
+    let strays = strays(workspace, base);
+    for (path, file) in files.iter().chain(&strays) {
+        let content = match workspace.read(path) {
+            Ok(content) => content,
+            Err(finding) => {
+                see(Seen::Loose(finding.into_iter().collect()));
+                continue;
+            }
+        };
+        if *file == File::State {
+            state = Some((path, content));
+            continue;
+        }
+        match read_checkpoint(&source(path, &content), *file, now) {
+            Ok(checkpoint) => checkpoints.push(checkpoint),
+            Err(findings) => see(Seen::Loose(findings)),
+        }
+    }
+    let state = state.as_ref().map(|(path, content)| source(path, content));
+    read(state.as_ref(), checkpoints, now, &mut |seen| {
+        see(match seen {
+            pipeline::Seen::Story(unit, findings) => Surveyed::new(base, *unit, findings).into(),
+            pipeline::Seen::Loose(findings) => Seen::Loose(findings),
+        });
+    });
+}
+
+/// Whether a project without a pipeline of its own has checkpoints in its worktrees.
+pub(super) fn has_strays(workspace: &Workspace, base: &str) -> bool {
+    !strays(workspace, base).is_empty()
+}
+
+/// Checkpoints that workers wrote inside of their worktrees, where the walk does not go.
+fn strays(workspace: &Workspace, base: &str) -> Vec<(String, File)> {
+    let worktrees = below(base, layout::WORKTREES);
+    let mut strays = Vec::new();
+    for worktree in workspace.tree.list(&worktrees) {
+        let directory = format!("{worktrees}/{worktree}/{}", layout::DIRECTORY);
+        let names = workspace.tree.list(&directory).into_iter().filter(|name| layout::story_of(name).is_some());
+        strays.extend(names.map(|name| (format!("{directory}/{name}"), File::Stray)));
+    }
+    strays
+}
+
+fn below(base: &str, name: &str) -> String {
+    if base.is_empty() { name.to_owned() } else { format!("{base}/{name}") }
+}
