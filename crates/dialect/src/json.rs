@@ -8,6 +8,7 @@ mod parse;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 pub use parse::parse;
 
@@ -23,11 +24,15 @@ pub const MOST_VALUES: usize = 4_000_000;
 pub struct Json<'a> {
     text: &'a str,
     nodes: Vec<Node>,
+    /// Whether it is known that no object repeats a key, so that the first place of a key is also the last.
+    keys_are_unique: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Node {
     kind: Kind,
+    /// Whether a string holds a backslash.
+    is_escaped: bool,
     start: u32,
     end: u32,
     /// How many nodes this value takes, itself included: where its next sibling is.
@@ -144,7 +149,7 @@ impl<'a, 'j> Value<'a, 'j> {
     }
 
     /// The bytes it takes in the text.
-    pub fn span(self) -> std::ops::Range<usize> {
+    pub fn span(self) -> Range<usize> {
         self.node().start as usize..self.node().end as usize
     }
 
@@ -155,7 +160,9 @@ impl<'a, 'j> Value<'a, 'j> {
 
     /// The string it is, when it is one. A lone surrogate becomes U+FFFD.
     pub fn as_str(self) -> Option<Cow<'a, str>> {
-        (self.kind() == Kind::String).then(|| unescape(&self.raw()[1..self.raw().len() - 1]))
+        let node = self.node();
+        (node.kind == Kind::String)
+            .then(|| unescape(&self.json.text[node.start as usize + 1..node.end as usize - 1], node.is_escaped))
     }
 
     /// The boolean it is, when it is one.
@@ -203,14 +210,19 @@ impl<'a, 'j> Value<'a, 'j> {
 
     /// The value of a key. Of a repeated key the last one counts, as in JavaScript.
     pub fn get(self, key: &str) -> Option<Value<'a, 'j>> {
-        self.entries().filter(|(found, _)| found.is_key(key)).last().map(|(_, value)| value)
+        let mut entries = self.entries().filter(|(found, _)| found.is_key(key));
+        let entry = if self.json.keys_are_unique { entries.next() } else { entries.last() };
+        entry.map(|(_, value)| value)
     }
 
     /// Whether it is the string `key`. Cheaper than decoding it.
     pub fn is_key(self, key: &str) -> bool {
-        let raw = self.raw();
-        let inner = &raw[1..raw.len() - 1];
-        inner == key || (inner.len() > key.len() && inner.contains('\\') && unescape(inner) == key)
+        let node = self.node();
+        if node.is_escaped {
+            return self.as_str().is_some_and(|text| text == key);
+        }
+        let (start, end) = (node.start as usize + 1, node.end as usize - 1);
+        end.saturating_sub(start) == key.len() && &self.json.text.as_bytes()[start..end] == key.as_bytes()
     }
 
     fn children(self, kind: Kind) -> Items<'a, 'j> {
@@ -261,36 +273,34 @@ impl<'a, 'j> Iterator for Entries<'a, 'j> {
     }
 }
 
-/// Finds keys that an object repeats: the second and each further place.
-pub fn repeated_keys<'a, 'j>(json: &'j Json<'a>) -> Vec<Value<'a, 'j>> {
+/// Finds keys that an object repeats: where the second and each further place is.
+pub fn repeated_keys(json: &mut Json<'_>) -> Vec<Range<usize>> {
     let mut repeated = Vec::new();
-    let mut keys: Vec<(Cow<'a, str>, Value<'a, 'j>)> = Vec::new();
     for index in 0..json.nodes.len() {
         let object = Value { json, index };
         if object.kind() != Kind::Object || may_not_repeat(object) {
             continue;
         }
-        keys.clear();
-        keys.extend(object.entries().map(|(key, _)| (key.as_str().expect("a key is a string"), key)));
-        keys.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.index.cmp(&b.1.index)));
-        repeated.extend(keys.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[1].1));
+        let mut keys: Vec<_> = object.entries().map(|(key, _)| (key.as_str(), key.index)).collect();
+        keys.sort();
+        let again = keys.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+        repeated.extend(again.map(|pair| Value { json, index: pair[1].1 }.span()));
     }
-    repeated.sort_by_key(|key| key.index);
+    repeated.sort_by_key(|span| span.start);
+    json.keys_are_unique = repeated.is_empty();
     repeated
 }
 
-/// A cheap proof that no key repeats: all raw keys differ in length or first byte, and none is escaped.
+/// A cheap proof that no key repeats: all of them differ in length or in a small hash, and none is escaped.
 fn may_not_repeat(object: Value<'_, '_>) -> bool {
-    let mut seen = [0u64; 64];
+    let mut seen = [0u64; 32];
     object.entries().all(|(key, _)| {
-        let raw = key.raw().as_bytes();
-        let (slot, bit) = (
-            (raw.len() - 2).min(63),
-            raw[1..raw.len() - 1].iter().fold(0u8, |hash, byte| hash.rotate_left(3) ^ byte) & 63,
-        );
-        let new = seen[slot] & (1 << bit) == 0;
+        let raw = &key.json.text.as_bytes()[key.span()];
+        let slot = (raw.len() - 2).min(31);
+        let bit = raw.iter().fold(0u8, |hash, byte| hash.rotate_left(3) ^ byte) & 63;
+        let is_new = seen[slot] & (1 << bit) == 0;
         seen[slot] |= 1 << bit;
-        new && !raw.contains(&b'\\')
+        is_new && !key.node().is_escaped
     })
 }
 
@@ -298,11 +308,11 @@ fn may_not_repeat(object: Value<'_, '_>) -> bool {
 pub fn first_lone_surrogate<'a, 'j>(json: &'j Json<'a>) -> Option<Value<'a, 'j>> {
     memchr::memmem::find(json.text.as_bytes(), b"\\u")?;
     let strings = (0..json.nodes.len()).map(|index| Value { json, index }).filter(|value| value.kind() == Kind::String);
-    strings.into_iter().find(|string| string.raw().contains("\\u") && decode(string.raw(), &mut String::new()))
+    strings.into_iter().find(|string| string.node().is_escaped && decode(string.raw(), &mut String::new()))
 }
 
-fn unescape(inner: &str) -> Cow<'_, str> {
-    if !inner.contains('\\') {
+fn unescape(inner: &str, is_escaped: bool) -> Cow<'_, str> {
+    if !is_escaped {
         return Cow::Borrowed(inner);
     }
     let mut out = String::with_capacity(inner.len());

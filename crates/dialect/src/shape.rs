@@ -1,5 +1,7 @@
 //! What a protocol's document looks like, as a table: one truth for `check` and for `schema`.
 
+use std::fmt::Write as _;
+
 use piton_model::{Id, Time};
 
 use crate::json::{Kind, Value};
@@ -99,15 +101,22 @@ struct Check<'f, 't> {
 
 impl Check<'_, '_> {
     fn object(&mut self, object: Value<'_, '_>, fields: &[Field]) {
-        for field in fields {
-            match object.get(field.key) {
-                Some(value) => self.inside(field.key, |check| check.value(value, &field.shape)),
-                None if field.need == Need::Required => {
-                    let name = self.name(field.key);
-                    self.findings.at(object.span().start, &codes::MISSING_KEY, format!("`{name}` is missing"));
-                }
-                None => {}
+        let mut is_there = vec![false; fields.len()];
+        let mut next = 0;
+        for (key, value) in object.entries() {
+            // Documents mostly keep the table's order, so the search starts where the last key was found.
+            let after = (next..fields.len()).chain(0..next).find(|place| key.is_key(fields[*place].key));
+            if let Some(place) = after {
+                is_there[place] = true;
+                next = place + 1;
+                self.inside(fields[place].key, |check| check.value(value, &fields[place].shape));
             }
+        }
+        for (field, _) in
+            fields.iter().zip(is_there).filter(|(field, is_there)| field.need == Need::Required && !is_there)
+        {
+            let name = self.name(field.key);
+            self.findings.at(object.span().start, &codes::MISSING_KEY, format!("`{name}` is missing"));
         }
     }
 
@@ -230,7 +239,7 @@ impl Check<'_, '_> {
 
     fn indexed(&mut self, index: usize, then: impl FnOnce(&mut Self)) {
         let outer = self.path.len();
-        self.path.push_str(&format!("[{index}]"));
+        let _ = write!(self.path, "[{index}]");
         then(self);
         self.path.truncate(outer);
     }

@@ -81,7 +81,7 @@ pub fn open_text<'a>(source: &Source<'a>) -> (Option<&'a str>, Findings<'a>) {
 pub fn open_json<'a>(source: &Source<'a>) -> (Option<Json<'a>>, Findings<'a>) {
     let (text, mut findings) = open_text(source);
     let Some(text) = text else { return (None, findings) };
-    let json = match json::parse(text) {
+    let mut json = match json::parse(text) {
         Ok(json) => json,
         Err(error) => {
             let nul = error.problem == Problem::Expected("a value") && text.as_bytes().iter().all(|byte| *byte == 0);
@@ -98,12 +98,9 @@ pub fn open_json<'a>(source: &Source<'a>) -> (Option<Json<'a>>, Findings<'a>) {
         findings.at(json.root().span().start, &codes::NOT_AN_OBJECT, format!("the document is {}", json.root().kind()));
         return (None, findings);
     }
-    for key in json::repeated_keys(&json) {
-        findings.at(
-            key.span().start,
-            &codes::REPEATED_KEY,
-            format!("the key {} stands twice in one object", key.raw()),
-        );
+    for key in json::repeated_keys(&mut json) {
+        let message = format!("the key {} stands twice in one object", &text[key.clone()]);
+        findings.at(key.start, &codes::REPEATED_KEY, message);
     }
     if let Some(string) = json::first_lone_surrogate(&json) {
         findings.at(string.span().start, &codes::LONE_SURROGATE, "a string holds half of a surrogate pair");

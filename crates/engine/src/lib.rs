@@ -5,6 +5,7 @@
 
 mod check;
 mod find;
+mod parallel;
 mod status;
 mod survey;
 mod workspace;

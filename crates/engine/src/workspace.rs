@@ -1,8 +1,8 @@
-use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use piton_dialect::{Source, codes};
 use piton_model::{Code, Finding, Place};
@@ -12,7 +12,7 @@ use piton_store::{Content, ReadError, Tree};
 #[derive(Debug)]
 pub struct Workspace {
     pub(crate) tree: Tree,
-    files_read: Cell<usize>,
+    files_read: AtomicUsize,
 }
 
 /// A directory that cannot be a workspace.
@@ -35,7 +35,7 @@ impl Workspace {
     pub fn open(root: Option<&Path>, start: &Path) -> Result<Workspace, OpenError> {
         let root = root.map_or_else(|| piton_store::locate(start).root, Path::to_owned);
         let tree = Tree::open(&root).map_err(|error| OpenError { root, error })?;
-        Ok(Workspace { tree, files_read: Cell::new(0) })
+        Ok(Workspace { tree, files_read: AtomicUsize::new(0) })
     }
 
     /// Where it is.
@@ -45,12 +45,12 @@ impl Workspace {
 
     /// How many documents have been read so far.
     pub fn files_read(&self) -> usize {
-        self.files_read.get()
+        self.files_read.load(Ordering::Relaxed)
     }
 
     /// Reads a document, or says in a finding why not. A document that has just vanished is no finding.
     pub(crate) fn read(&self, path: &str) -> Result<Content, Option<Finding>> {
-        self.files_read.set(self.files_read.get() + 1);
+        self.files_read.fetch_add(1, Ordering::Relaxed);
         self.tree.read(path).map_err(|error| unreadable(path, &error))
     }
 }

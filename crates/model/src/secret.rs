@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::{self, Finder};
 
 /// How a credential begins, and how many characters of it must follow to be one.
 const SHAPES: [(&str, usize); 11] = [
@@ -22,11 +23,17 @@ const SHAPES: [(&str, usize); 11] = [
 
 const PRIVATE_KEY: &str = "PRIVATE KEY-----";
 
+static BEGIN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("-----BEGIN "));
+
+/// Prepared once: every document is searched for all of them.
+static FINDERS: LazyLock<Vec<Finder<'static>>> =
+    LazyLock::new(|| SHAPES.iter().map(|(start, _)| Finder::new(*start).into_owned()).collect());
+
 /// Finds what looks like credentials, in order.
 pub fn find(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    for (start, least) in SHAPES {
-        for at in memmem::find_iter(text.as_bytes(), start) {
+    for (finder, (start, least)) in FINDERS.iter().zip(SHAPES) {
+        for at in finder.find_iter(text.as_bytes()) {
             let continues = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-');
             if at > 0 && continues(text.as_bytes()[at - 1]) {
                 continue;
@@ -38,7 +45,7 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
             }
         }
     }
-    if let Some(begin) = memmem::find(text.as_bytes(), b"-----BEGIN ") {
+    if let Some(begin) = BEGIN.find(text.as_bytes()) {
         let keys = memmem::find_iter(&text.as_bytes()[begin..], PRIVATE_KEY);
         found.extend(keys.map(|at| begin + at..begin + at + PRIVATE_KEY.len()));
     }

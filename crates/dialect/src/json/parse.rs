@@ -16,7 +16,7 @@ pub fn parse(text: &str) -> Result<Json<'_>, SyntaxError> {
     if parser.at < parser.text.len() {
         return Err(parser.error(Problem::Trailing));
     }
-    Ok(Json { text, nodes: parser.nodes })
+    Ok(Json { text, nodes: parser.nodes, keys_are_unique: false })
 }
 
 struct Parser<'a> {
@@ -102,6 +102,7 @@ impl Parser<'_> {
 
     fn string(&mut self) -> Result<(), SyntaxError> {
         let start = self.at;
+        let mut is_escaped = false;
         self.at += 1;
         loop {
             let rest = &self.text[self.at..];
@@ -110,12 +111,17 @@ impl Parser<'_> {
             match self.peek() {
                 None => return Err(self.error(Problem::Ends)),
                 Some(b'"') => break,
-                Some(b'\\') => self.escape()?,
+                Some(b'\\') => {
+                    is_escaped = true;
+                    self.escape()?;
+                }
                 Some(_) => return Err(self.error(Problem::ControlCharacter)),
             }
         }
         self.at += 1;
-        self.push(Kind::String, start)
+        self.push(Kind::String, start)?;
+        self.nodes.last_mut().expect("it was just added").is_escaped = is_escaped;
+        Ok(())
     }
 
     fn escape(&mut self) -> Result<(), SyntaxError> {
@@ -197,7 +203,7 @@ impl Parser<'_> {
         if self.nodes.len() >= MOST_VALUES {
             return Err(self.error(Problem::TooMany));
         }
-        self.nodes.push(Node { kind, start: start as u32, end: self.at as u32, nodes: 1 });
+        self.nodes.push(Node { kind, is_escaped: false, start: start as u32, end: self.at as u32, nodes: 1 });
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use piton_model::Time;
 use self::companions::Companions;
 use super::{Seen, Surveyed};
 use crate::Workspace;
+use crate::parallel::map_in_order;
 use crate::workspace::source;
 
 /// Reads the checkpoints of one epic, with what the files beside them add.
@@ -24,12 +25,12 @@ pub(super) fn survey(
         return;
     }
     let mut companions = Companions::read(workspace, files, see);
-    for (path, file) in files {
-        let reading = match file {
-            File::Checkpoint => read(workspace, path, |source| read_checkpoint(source, now)),
-            File::Markdown => read(workspace, path, |source| read_markdown(source, now)),
-            File::Archive | File::Backup | File::Messages | File::Inbox | File::Status | File::EpicReadme => continue,
-        };
+    let live: Vec<_> = files.iter().filter(|(_, file)| matches!(file, File::Checkpoint | File::Markdown)).collect();
+    let read_one = |(path, file): &&(String, File)| match file {
+        File::Markdown => read(workspace, path, |source| read_markdown(source, now)),
+        _ => read(workspace, path, |source| read_checkpoint(source, now)),
+    };
+    map_in_order(&live, read_one, |reading| {
         let mut findings = reading.findings;
         match reading.unit {
             Some(mut unit) => {
@@ -38,7 +39,7 @@ pub(super) fn survey(
             }
             None => see(Seen::Loose(findings)),
         }
-    }
+    });
     let is_crew = files.iter().any(|(_, file)| matches!(file, File::EpicReadme | File::Messages | File::Inbox));
     for feature in companions.unclaimed() {
         let mut findings = feature.findings;

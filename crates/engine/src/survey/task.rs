@@ -8,6 +8,7 @@ use piton_model::{Finding, Time, Unit};
 
 use super::{Seen, Surveyed};
 use crate::Workspace;
+use crate::parallel::map_in_order;
 use crate::workspace::source;
 
 /// Archived checkpoints by the task they belong to: when each was archived among its task's, and what it says.
@@ -27,24 +28,28 @@ pub(super) fn survey(
     let paths = |wanted| files.iter().filter(move |(_, file)| *file == wanted).map(|(path, _)| path.as_str());
     let mut archives = read_archives(workspace, paths(File::Archive), now, see);
     let mut active = Vec::new();
-    for path in paths(File::Checkpoint) {
-        let reading = read(workspace, path, now);
-        let Some(mut unit) = reading.unit else {
-            see(Seen::Loose(reading.findings));
-            continue;
-        };
-        let mut findings = reading.findings;
-        for (_, archived, odd) in archives.remove(&unit.id).into_iter().flatten() {
-            unit.documents.extend(archived.documents);
-            findings.extend(odd);
-        }
-        let surveyed = Surveyed::new(base, unit, findings);
-        if is_active(&surveyed.unit) {
-            active.push(surveyed);
-        } else {
-            see(surveyed.into());
-        }
-    }
+    let current: Vec<&str> = paths(File::Checkpoint).collect();
+    map_in_order(
+        &current,
+        |path| read(workspace, path, now),
+        |reading| {
+            let Some(mut unit) = reading.unit else {
+                see(Seen::Loose(reading.findings));
+                return;
+            };
+            let mut findings = reading.findings;
+            for (_, archived, odd) in archives.remove(&unit.id).into_iter().flatten() {
+                unit.documents.extend(archived.documents);
+                findings.extend(odd);
+            }
+            let surveyed = Surveyed::new(base, unit, findings);
+            if is_active(&surveyed.unit) {
+                active.push(surveyed);
+            } else {
+                see(surveyed.into());
+            }
+        },
+    );
     for surveyed in with_conflicts(active) {
         see(surveyed.into());
     }
