@@ -7,6 +7,7 @@
 mod parse;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 
@@ -26,6 +27,10 @@ pub struct Json<'a> {
     nodes: Vec<Node>,
     /// Whether it is known that no object repeats a key, so that the first place of a key is also the last.
     keys_are_unique: bool,
+    /// Behind the entry that was found last. Keys are mostly asked for in the order of the document.
+    next_entry: Cell<usize>,
+    /// The object it belongs to.
+    next_object: Cell<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -210,9 +215,19 @@ impl<'a, 'j> Value<'a, 'j> {
 
     /// The value of a key. Of a repeated key the last one counts, as in JavaScript.
     pub fn get(self, key: &str) -> Option<Value<'a, 'j>> {
-        let mut entries = self.entries().filter(|(found, _)| found.is_key(key));
-        let entry = if self.json.keys_are_unique { entries.next() } else { entries.last() };
-        entry.map(|(_, value)| value)
+        let is_wanted = |(found, _): &(Value<'a, 'j>, Value<'a, 'j>)| found.is_key(key);
+        if !self.json.keys_are_unique {
+            return self.entries().filter(is_wanted).last().map(|(_, value)| value);
+        }
+        let Entries(all) = self.entries();
+        let hint = self.json.next_entry.get();
+        let is_inside = (all.next..all.end).contains(&hint) && self.json.next_object.get() == self.index;
+        let after = Entries(Items { next: if is_inside { hint } else { all.next }, ..all.clone() });
+        let before = Entries(Items { end: if is_inside { hint } else { all.next }, ..all });
+        let (_, value) = after.chain(before).find(is_wanted)?;
+        self.json.next_entry.set(value.index + value.node().nodes as usize);
+        self.json.next_object.set(self.index);
+        Some(value)
     }
 
     /// Whether it is the string `key`. Cheaper than decoding it.

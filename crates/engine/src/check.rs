@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use piton_model::{Finding, Time, UnitRef};
 
 use crate::find::{NotFound, find, merge_superseded};
-use crate::survey::{Seen, survey};
+use crate::survey::{Detail, Seen, survey};
 use crate::{OpenError, Workspace};
 
 /// What to check.
@@ -68,7 +68,7 @@ pub fn check(workspace: &Workspace, target: &Target, now: Time) -> Result<Checke
 fn everything(workspace: &Workspace, now: Time) -> Checked {
     let mut findings = Vec::new();
     let mut units = Vec::new();
-    survey(workspace, None, now, &mut |seen| match seen {
+    survey(workspace, None, Detail::Full, now, &mut |seen| match seen {
         Seen::Unit(surveyed) => units.push(*surveyed),
         Seen::Loose(loose) => findings.extend(loose),
     });

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 const FEW: usize = 256;
 
 /// How many items a thread takes at a time: enough to be worth starting it, few enough to hold the results.
-const BATCH: usize = 2048;
+const BATCH: usize = 512;
 
 /// Works on all items, with all cores when there are many, and hands over the results in the order of the items.
 pub(crate) fn map_in_order<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync, mut take: impl FnMut(R)) {

@@ -2,14 +2,14 @@ use piton_model::{Dialect, Judgement, Liveness, Patience, Report, Row, Tally, Ti
 
 use crate::Workspace;
 use crate::find::supersede;
-use crate::survey::{Seen, Surveyed, survey};
+use crate::survey::{Detail, Seen, Surveyed, survey};
 
 /// Reports on every unit of the workspace. Nothing is written.
 pub fn status(workspace: &Workspace, only: Option<Dialect>, now: Time) -> Report {
     let mut rows = Vec::new();
     let mut written = Vec::new();
     let mut loose = Tally::default();
-    survey(workspace, only, now, &mut |seen| match seen {
+    survey(workspace, only, Detail::Line, now, &mut |seen| match seen {
         Seen::Unit(surveyed) => {
             written.push(surveyed.written());
             rows.push(row(*surveyed, now));

@@ -51,8 +51,23 @@ impl From<Surveyed> for Seen {
     }
 }
 
+/// How much of a unit is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// What a line about it needs.
+    Line,
+    /// Everything.
+    Full,
+}
+
 /// Reads every document of the workspace, or of one dialect, and hands over what it finds.
-pub(crate) fn survey(workspace: &Workspace, only: Option<Dialect>, now: Time, see: &mut dyn FnMut(Seen)) {
+pub(crate) fn survey(
+    workspace: &Workspace,
+    only: Option<Dialect>,
+    detail: Detail,
+    now: Time,
+    see: &mut dyn FnMut(Seen),
+) {
     let wanted = |dialect| only.is_none_or(|only| only == dialect);
     let mut places = find_places(workspace);
     if wanted(Dialect::Pipeline) {
@@ -80,7 +95,7 @@ pub(crate) fn survey(workspace: &Workspace, only: Option<Dialect>, now: Time, se
     }
     if wanted(Dialect::Crew) {
         for (base, files) in &places.crew {
-            crew::survey(workspace, base, files, now, see);
+            crew::survey(workspace, base, files, detail, now, see);
         }
     }
 }

@@ -21,36 +21,45 @@ const SHAPES: [(&str, usize); 11] = [
     ("AIza", 30),
 ];
 
+/// The shortest credential: `AKIA` and 16 more.
+const SHORTEST: usize = 20;
+
 const PRIVATE_KEY: &str = "PRIVATE KEY-----";
 
 static BEGIN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("-----BEGIN "));
 
-/// Prepared once: every document is searched for all of them.
-static FINDERS: LazyLock<Vec<Finder<'static>>> =
-    LazyLock::new(|| SHAPES.iter().map(|(start, _)| Finder::new(*start).into_owned()).collect());
-
 /// Finds what looks like credentials, in order.
+///
+/// Every document is searched, so this looks only at every twentieth byte: a credential is a longer run than that
+/// of letters, digits, `_` and `-`.
 pub fn find(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
     let mut found = Vec::new();
-    for (finder, (start, least)) in FINDERS.iter().zip(SHAPES) {
-        for at in finder.find_iter(text.as_bytes()) {
-            let continues = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-');
-            if at > 0 && continues(text.as_bytes()[at - 1]) {
-                continue;
-            }
-            let rest = &text.as_bytes()[at + start.len()..];
-            let length = rest.iter().take_while(|c| continues(**c)).count();
-            if length >= least {
-                found.push(at..at + start.len() + length);
-            }
+    let mut at = SHORTEST - 1;
+    while at < bytes.len() {
+        if !continues(bytes[at]) {
+            at += SHORTEST;
+            continue;
         }
+        let start = bytes[..at].iter().rposition(|byte| !continues(*byte)).map_or(0, |before| before + 1);
+        let end = bytes[at..].iter().position(|byte| !continues(*byte)).map_or(bytes.len(), |length| at + length);
+        let run = &text[start..end];
+        let is_shape = |(begin, least): &(&str, usize)| run.len() >= begin.len() + least && run.starts_with(begin);
+        if SHAPES.iter().any(is_shape) {
+            found.push(start..end);
+        }
+        at = end + SHORTEST;
     }
-    if let Some(begin) = BEGIN.find(text.as_bytes()) {
-        let keys = memmem::find_iter(&text.as_bytes()[begin..], PRIVATE_KEY);
+    if let Some(begin) = BEGIN.find(bytes) {
+        let keys = memmem::find_iter(&bytes[begin..], PRIVATE_KEY);
         found.extend(keys.map(|at| begin + at..begin + at + PRIVATE_KEY.len()));
+        found.sort_by_key(|range| range.start);
     }
-    found.sort_by_key(|range| range.start);
     found
+}
+
+fn continues(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 /// Replaces what looks like credentials by their first characters and `…`.
@@ -83,5 +92,15 @@ mod tests {
             assert_eq!(mask(harmless), harmless);
         }
         assert_eq!(find("-----BEGIN RSA PRIVATE KEY-----").len(), 1);
+    }
+
+    #[test]
+    fn credentials_are_found_wherever_they_stand() {
+        for shift in 0..60 {
+            let text = format!("{}AKIAIOSFODNN7EXAMPLE {}", " ".repeat(shift), "word ".repeat(shift));
+            assert_eq!(find(&text), [shift..shift + 20]);
+            let text = format!("{}x{}", "ab ".repeat(shift), "AKIAIOSFODNN7EXAMPLE");
+            assert!(find(&text).is_empty(), "a credential starts its run");
+        }
     }
 }

@@ -6,7 +6,7 @@ use piton_dialect::{Reading, Source};
 use piton_model::Time;
 
 use self::companions::Companions;
-use super::{Seen, Surveyed};
+use super::{Detail, Seen, Surveyed};
 use crate::Workspace;
 use crate::parallel::map_in_order;
 use crate::workspace::source;
@@ -18,6 +18,7 @@ pub(super) fn survey(
     workspace: &Workspace,
     base: &str,
     files: &[(String, File)],
+    detail: Detail,
     now: Time,
     see: &mut dyn FnMut(Seen),
 ) {
@@ -26,9 +27,15 @@ pub(super) fn survey(
     }
     let mut companions = Companions::read(workspace, files, see);
     let live: Vec<_> = files.iter().filter(|(_, file)| matches!(file, File::Checkpoint | File::Markdown)).collect();
-    let read_one = |(path, file): &&(String, File)| match file {
-        File::Markdown => read(workspace, path, |source| read_markdown(source, now)),
-        _ => read(workspace, path, |source| read_checkpoint(source, now)),
+    let read_one = |(path, file): &&(String, File)| {
+        let mut reading = match file {
+            File::Markdown => read(workspace, path, |source| read_markdown(source, now)),
+            _ => read(workspace, path, |source| read_checkpoint(source, now)),
+        };
+        if let (Detail::Line, Some(unit)) = (detail, &mut reading.unit) {
+            unit.drop_details();
+        }
+        reading
     };
     map_in_order(&live, read_one, |reading| {
         let mut findings = reading.findings;
