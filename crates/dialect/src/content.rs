@@ -40,7 +40,7 @@ pub fn text(object: Value<'_, '_>, key: &str) -> Option<String> {
 /// A text, or a number as it is spelled; nothing for blank texts and everything else.
 pub fn as_text(value: Value<'_, '_>) -> Option<String> {
     match value.kind() {
-        Kind::String => value.as_str().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()),
+        Kind::String => value.as_str().map(|text| text.trim_ascii().to_owned()).filter(|text| !text.is_empty()),
         Kind::Number => Some(value.raw().to_owned()),
         Kind::Null | Kind::True | Kind::False | Kind::Array | Kind::Object => None,
     }
@@ -53,6 +53,20 @@ pub fn texts(object: Value<'_, '_>, key: &str) -> Vec<String> {
     match value.kind() {
         Kind::Array => value.items().filter_map(as_sentence).take(MOST_TEXTS).collect(),
         _ => as_text(value).filter(|text| !is_nothing(text)).into_iter().collect(),
+    }
+}
+
+/// How many texts [`texts`] would take.
+pub fn count_texts(object: Value<'_, '_>, key: &str) -> u64 {
+    let Some(value) = object.get(key) else { return 0 };
+    let says_something = |value: &Value<'_, '_>| match value.kind() {
+        Kind::String => value.as_str().is_some_and(|text| !text.trim_ascii().is_empty()),
+        Kind::Number | Kind::Object => true,
+        Kind::Null | Kind::True | Kind::False | Kind::Array => false,
+    };
+    match value.kind() {
+        Kind::Array => value.items().filter(says_something).take(MOST_TEXTS).count() as u64,
+        _ => as_text(value).filter(|text| !is_nothing(text)).map_or(0, |_| 1),
     }
 }
 

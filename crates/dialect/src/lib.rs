@@ -26,4 +26,4 @@ mod source;
 
 pub use documents::documents;
 pub use findings::Findings;
-pub use source::{Reading, Source, open_json, open_text};
+pub use source::{Detail, Reading, Source, open_json, open_text};

@@ -33,6 +33,15 @@ impl Source<'_> {
     }
 }
 
+/// How much of a unit is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// What a line about it needs: where it stands, but not its steps, files and notes.
+    Line,
+    /// Everything.
+    Full,
+}
+
 /// What a document says.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {

@@ -1,9 +1,9 @@
 //! No bytes make the readers of `crew` panic.
 
-use piton_dialect::Source;
 use piton_dialect::crew::{
     compare_status, layout, read_checkpoint, read_epic, read_markdown, read_messages, read_status_file, unit_of_status,
 };
+use piton_dialect::{Detail, Source};
 use piton_model::Time;
 
 fn source(bytes: &[u8]) -> Source<'_> {
@@ -17,7 +17,8 @@ fn now() -> Time {
 #[test]
 fn checkpoint() {
     bolero::check!().for_each(|bytes: &[u8]| {
-        read_checkpoint(&source(bytes), now());
+        read_checkpoint(&source(bytes), Detail::Full, now());
+        read_checkpoint(&source(bytes), Detail::Line, now());
     });
 }
 

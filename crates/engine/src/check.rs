@@ -1,10 +1,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use piton_dialect::Detail;
 use piton_model::{Finding, Time, UnitRef};
 
 use crate::find::{NotFound, find, merge_superseded};
-use crate::survey::{Detail, Seen, survey};
+use crate::survey::{Seen, survey};
 use crate::{OpenError, Workspace};
 
 /// What to check.

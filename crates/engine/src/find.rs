@@ -1,13 +1,13 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use piton_dialect::codes;
+use piton_dialect::{Detail, codes};
 use piton_model::{
     Dialect, Document, Finding, Judgement, Patience, Place, Role, Time, Unit, UnitRef, judge, shortest_names,
 };
 
 use crate::Workspace;
-use crate::survey::{Detail, Seen, Surveyed, survey};
+use crate::survey::{Seen, Surveyed, survey};
 
 /// One unit, with everything that is known about it.
 #[derive(Debug)]

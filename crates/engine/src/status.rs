@@ -1,8 +1,9 @@
+use piton_dialect::Detail;
 use piton_model::{Dialect, Judgement, Liveness, Patience, Report, Row, Tally, Time, judge};
 
 use crate::Workspace;
 use crate::find::supersede;
-use crate::survey::{Detail, Seen, Surveyed, survey};
+use crate::survey::{Seen, Surveyed, survey};
 
 /// Reports on every unit of the workspace. Nothing is written.
 pub fn status(workspace: &Workspace, only: Option<Dialect>, now: Time) -> Report {

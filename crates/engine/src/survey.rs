@@ -8,6 +8,7 @@ mod task;
 
 use std::collections::BTreeMap;
 
+use piton_dialect::Detail;
 use piton_model::{Dialect, Finding, Said, Source as SignSource, Time, Unit};
 
 use crate::Workspace;
@@ -49,15 +50,6 @@ impl From<Surveyed> for Seen {
     fn from(surveyed: Surveyed) -> Seen {
         Seen::Unit(Box::new(surveyed))
     }
-}
-
-/// How much of a unit is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Detail {
-    /// What a line about it needs.
-    Line,
-    /// Everything.
-    Full,
 }
 
 /// Reads every document of the workspace, or of one dialect, and hands over what it finds.

@@ -59,8 +59,19 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
 }
 
 fn continues(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+    CONTINUES[usize::from(byte)]
 }
+
+/// Letters, digits, `_` and `-`.
+static CONTINUES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'_' | b'-');
+        byte += 1;
+    }
+    table
+};
 
 /// Replaces what looks like credentials by their first characters and `…`.
 pub fn mask(text: &str) -> Cow<'_, str> {
@@ -98,7 +109,7 @@ mod tests {
     fn credentials_are_found_wherever_they_stand() {
         for shift in 0..60 {
             let text = format!("{}AKIAIOSFODNN7EXAMPLE {}", " ".repeat(shift), "word ".repeat(shift));
-            assert_eq!(find(&text), [shift..shift + 20]);
+            assert!(find(&text).iter().eq(&[shift..shift + 20]));
             let text = format!("{}x{}", "ab ".repeat(shift), "AKIAIOSFODNN7EXAMPLE");
             assert!(find(&text).is_empty(), "a credential starts its run");
         }

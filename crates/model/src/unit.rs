@@ -80,17 +80,6 @@ impl Unit {
         }
     }
 
-    /// Drops what a line about the unit does not need, so that a hundred thousand of them fit into memory.
-    pub fn drop_details(&mut self) {
-        self.steps = Vec::new();
-        self.gates = Vec::new();
-        self.decisions = Vec::new();
-        self.troubles = Vec::new();
-        self.files = Vec::new();
-        self.notes = Vec::new();
-        self.documents.truncate(1);
-    }
-
     /// Stage and current step in one line.
     pub fn position(&self) -> Option<String> {
         match (&self.stage, &self.current) {

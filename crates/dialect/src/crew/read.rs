@@ -2,7 +2,7 @@ use piton_model::{Dialect, Note, Progress, Role, Step, StepState, Time, Unit};
 
 use super::{rules, standing, wire};
 use crate::json::Value;
-use crate::{Reading, Source, content, json, open_json, shape};
+use crate::{Detail, Reading, Source, content, json, open_json, shape};
 
 /// Whether an object is an agent's checkpoint.
 pub fn is_ours(object: Value<'_, '_>) -> bool {
@@ -17,7 +17,7 @@ pub fn is_whole(bytes: &[u8]) -> bool {
 }
 
 /// Reads an agent's checkpoint.
-pub fn read_checkpoint(source: &Source<'_>, now: Time) -> Reading {
+pub fn read_checkpoint(source: &Source<'_>, detail: Detail, now: Time) -> Reading {
     let (json, mut findings) = open_json(source);
     let Some(json) = json else { return Reading { unit: None, findings: findings.finish() } };
     let root = json.root();
@@ -29,37 +29,40 @@ pub fn read_checkpoint(source: &Source<'_>, now: Time) -> Reading {
         return Reading { unit: None, findings: findings.finish() };
     }
     shape::check(root, wire::CHECKPOINT, now, &mut findings);
-    let unit = unit(root, source);
+    let unit = unit(root, source, detail);
     rules::check(root, &unit, source, &mut findings);
     Reading { unit: Some(unit), findings: findings.finish() }
 }
 
-fn unit(root: Value<'_, '_>, source: &Source<'_>) -> Unit {
+/// Keys are asked for in the order in which documents hold them: that is where the next one is looked for first.
+fn unit(root: Value<'_, '_>, source: &Source<'_>, detail: Detail) -> Unit {
     let stem = source.file_name().trim_end_matches(".json");
     let id = content::text(root, "agent_id").unwrap_or_else(|| stem.to_owned());
     let mut unit = Unit::new(Dialect::Crew, id.clone(), source.document(Role::Main));
+    unit.agent = Some(id);
+    unit.session = content::text(root, "session_id");
+    unit.title = content::text(root, "feature");
+    unit.stage = content::text(root, "stage");
+    unit.signs.extend(content::sign(root, "last_checkpoint").or_else(|| content::sign(root, "timestamp")));
+    unit.signs.extend(source.file_time());
     unit.status_text = content::text(root, "status").unwrap_or_default();
     (unit.state, unit.claim) = standing::state(&unit.status_text);
-    unit.agent = Some(id);
-    unit.title = content::text(root, "feature");
-    unit.session = content::text(root, "session_id");
-    unit.stage = content::text(root, "stage");
-    unit.current = content::text(root, "current_step")
-        .or_else(|| content::text(root, "next_action"))
-        .or_else(|| content::text(root, "phase"));
     unit.resumable = root.get("can_resume").and_then(Value::as_bool) == Some(true);
     unit.blockers = content::texts(root, "blockers");
     unit.blockers.retain(|blocker| !content::is_nothing(blocker));
-    unit.files = content::texts(root, "files_modified");
-    unit.steps = steps(root);
-    let done = unit.steps.iter().filter(|step| matches!(step.state, StepState::Done { .. })).count() as u64;
-    unit.progress = Progress { done, total: unit.steps.len() as u64 };
-    let note = |label, key| content::text(root, key).map(|text| Note { label, text });
-    unit.notes.extend(note("phase", "phase"));
-    unit.notes.extend(note("recovery instructions", "recovery_instructions"));
-    unit.notes.extend(note("progress", "progress"));
-    unit.signs.extend(content::sign(root, "last_checkpoint").or_else(|| content::sign(root, "timestamp")));
-    unit.signs.extend(source.file_time());
+    unit.current = content::text(root, "current_step")
+        .or_else(|| content::text(root, "next_action"))
+        .or_else(|| content::text(root, "phase"));
+    let (done, open) = (content::count_texts(root, "completed_steps"), content::count_texts(root, "next_steps"));
+    unit.progress = Progress { done, total: done + open };
+    if detail == Detail::Full {
+        unit.steps = steps(root);
+        unit.files = content::texts(root, "files_modified");
+        let note = |label, key| content::text(root, key).map(|text| Note { label, text });
+        unit.notes.extend(note("phase", "phase"));
+        unit.notes.extend(note("recovery instructions", "recovery_instructions"));
+        unit.notes.extend(note("progress", "progress"));
+    }
     unit
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use piton_model::{State, StepState, Unit};
+use piton_model::{State, Unit};
 
 use super::{codes, layout, wire};
 use crate::json::Value;
@@ -75,21 +75,29 @@ fn check_steps(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
         }
         _ => {}
     }
-    let is_done = |state: &StepState| matches!(state, StepState::Done { .. });
-    let (done, open): (Vec<_>, Vec<_>) = unit.steps.iter().partition(|step| is_done(&step.state));
-    let done: HashSet<_> = done.into_iter().map(|step| step.id.as_str()).collect();
-    for step in open.iter().filter(|step| done.contains(step.id.as_str())) {
-        let message = format!("{:?} is in `completed_steps` and in `next_steps`", step.id);
-        findings.at(at, &codes::CREW_STEP_TWICE, message);
+    let Some(completed) = root.get("completed_steps") else { return };
+    // Lists are short; only a long one is worth a set.
+    let is_long = completed.items().nth(32).is_some();
+    let set: Option<HashSet<_>> = is_long.then(|| completed.items().filter_map(Value::as_str).collect());
+    let is_completed = |step: &Value<'_, '_>| match &set {
+        Some(set) => step.as_str().is_some_and(|id| set.contains(&id)),
+        None => step.as_str().is_some_and(|id| completed.items().any(|done| done.as_str().as_ref() == Some(&id))),
+    };
+    for step in next.items().filter(is_completed) {
+        let message = format!("{} is in `completed_steps` and in `next_steps`", step.raw());
+        findings.at(step.span().start, &codes::CREW_STEP_TWICE, message);
     }
 }
 
 fn check_interval(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
+    if unit.state != State::Running {
+        return;
+    }
     let moment = |key| root.get(key).and_then(|value| Some((value, time::read(&value.as_str()?).time()?)));
     let (Some((_, last)), Some((value, next))) = (moment("last_checkpoint"), moment("next_checkpoint_expected")) else {
         return;
     };
-    if unit.state == State::Running && next != last.after(INTERVAL) {
+    if next != last.after(INTERVAL) {
         let message = format!("the next checkpoint is expected at {next}, not 15 minutes after the last");
         findings.at(value.span().start, &codes::CREW_INTERVAL, message);
     }

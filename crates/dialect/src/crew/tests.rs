@@ -29,7 +29,7 @@ fn now() -> Time {
 }
 
 fn read_at(path: &str, text: &str) -> Reading {
-    read_checkpoint(&Source { path: path.into(), bytes: text.as_bytes(), modified: None }, now())
+    read_checkpoint(&Source { path: path.into(), bytes: text.as_bytes(), modified: None }, crate::Detail::Full, now())
 }
 
 fn check(changes: &[(&str, &str)], want: &[&str]) {
@@ -119,7 +119,7 @@ proptest! {
         let mut bytes = RUNNING.as_bytes().to_vec();
         let end = (start + length).min(bytes.len());
         bytes.splice(start..end, insert.bytes());
-        read_checkpoint(&Source { path: "secondary_b.json".into(), bytes: &bytes, modified: None }, now());
+        read_checkpoint(&Source { path: "secondary_b.json".into(), bytes: &bytes, modified: None }, crate::Detail::Full, now());
         is_whole(&bytes);
     }
 }

@@ -2,11 +2,11 @@ mod companions;
 
 use piton_dialect::crew::layout::File;
 use piton_dialect::crew::{read_checkpoint, read_markdown, unit_of_status};
-use piton_dialect::{Reading, Source};
+use piton_dialect::{Detail, Reading, Source};
 use piton_model::Time;
 
 use self::companions::Companions;
-use super::{Detail, Seen, Surveyed};
+use super::{Seen, Surveyed};
 use crate::Workspace;
 use crate::parallel::map_in_order;
 use crate::workspace::source;
@@ -27,15 +27,9 @@ pub(super) fn survey(
     }
     let mut companions = Companions::read(workspace, files, see);
     let live: Vec<_> = files.iter().filter(|(_, file)| matches!(file, File::Checkpoint | File::Markdown)).collect();
-    let read_one = |(path, file): &&(String, File)| {
-        let mut reading = match file {
-            File::Markdown => read(workspace, path, |source| read_markdown(source, now)),
-            _ => read(workspace, path, |source| read_checkpoint(source, now)),
-        };
-        if let (Detail::Line, Some(unit)) = (detail, &mut reading.unit) {
-            unit.drop_details();
-        }
-        reading
+    let read_one = |(path, file): &&(String, File)| match file {
+        File::Markdown => read(workspace, path, |source| read_markdown(source, now)),
+        _ => read(workspace, path, |source| read_checkpoint(source, detail, now)),
     };
     map_in_order(&live, read_one, |reading| {
         let mut findings = reading.findings;
