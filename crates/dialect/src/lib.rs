@@ -20,10 +20,12 @@ pub mod pipeline;
 pub mod plan;
 pub mod task;
 
+mod detect;
 mod documents;
 mod findings;
 mod source;
 
+pub use detect::check_file;
 pub use documents::documents;
 pub use findings::Findings;
 pub use source::{Detail, Reading, Source, open_json, open_text};

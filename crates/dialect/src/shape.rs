@@ -205,6 +205,9 @@ impl Check<'_, '_> {
         match words.read(text) {
             Word::Exact(_) => {}
             Word::Folded(word) => self.add(value, &codes::WORD_FOLDED, &format!("is {text:?}, read as {word:?}")),
+            Word::Other => {
+                self.add(value, &codes::WORD_FOLDED, &format!("is {text:?}, a word that the protocol does not have"))
+            }
             Word::Unknown => self.add(
                 value,
                 &codes::WORD_UNKNOWN,

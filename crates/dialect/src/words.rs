@@ -7,6 +7,13 @@ pub struct Words {
     pub canonical: &'static [&'static str],
     /// Other words, in lower case with `_`, and the canonical word each stands for.
     pub synonyms: &'static [(&'static str, &'static str)],
+    /// Whether a text that is none of these still has a meaning of its own.
+    pub is_understood: fn(&str) -> bool,
+}
+
+/// For [`Words::is_understood`], where nothing else has a meaning.
+pub fn nothing_else(_: &str) -> bool {
+    false
 }
 
 /// What a text is among [`Words`].
@@ -16,6 +23,8 @@ pub enum Word {
     Exact(&'static str),
     /// One of them in another spelling, or a synonym.
     Folded(&'static str),
+    /// A word that the protocol does not have, but whose meaning is clear.
+    Other,
     /// Something else, perhaps a whole sentence.
     Unknown,
 }
@@ -29,7 +38,11 @@ impl Words {
         let folded = fold(text);
         let canonical = self.canonical.iter().find(|word| fold(word) == folded).copied();
         let synonym = || self.synonyms.iter().find(|(synonym, _)| *synonym == folded).map(|(_, word)| *word);
-        canonical.or_else(synonym).map_or(Word::Unknown, Word::Folded)
+        match canonical.or_else(synonym) {
+            Some(word) => Word::Folded(word),
+            None if (self.is_understood)(text) => Word::Other,
+            None => Word::Unknown,
+        }
     }
 }
 
@@ -38,7 +51,7 @@ impl Word {
     pub fn word(self) -> Option<&'static str> {
         match self {
             Word::Exact(word) | Word::Folded(word) => Some(word),
-            Word::Unknown => None,
+            Word::Other | Word::Unknown => None,
         }
     }
 }
@@ -58,6 +71,7 @@ mod tests {
         let words = Words {
             canonical: &["in_progress", "complete", "NO-GO"],
             synonyms: &[("completed", "complete"), ("executing", "in_progress")],
+            is_understood: |text| text == "paused",
         };
         for (text, want) in [
             ("in_progress", Word::Exact("in_progress")),
@@ -67,6 +81,7 @@ mod tests {
             ("executing", Word::Folded("in_progress")),
             ("no_go", Word::Folded("NO-GO")),
             ("complete (all but the tests)", Word::Unknown),
+            ("paused", Word::Other),
             ("", Word::Unknown),
         ] {
             assert_eq!(words.read(text), want, "{text}");

@@ -1,11 +1,13 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use piton_dialect::Detail;
+use piton_dialect::{Detail, check_file};
 use piton_model::{Finding, Time, UnitRef};
+use piton_store::{ReadError, read_named};
 
 use crate::find::{NotFound, find, merge_superseded};
 use crate::survey::{Seen, survey};
+use crate::workspace::{source, unreadable};
 use crate::{OpenError, Workspace};
 
 /// What to check.
@@ -78,10 +80,22 @@ fn everything(workspace: &Workspace, now: Time) -> Checked {
     Checked { findings, files: workspace.files_read() }
 }
 
-fn path_target(_workspace: &Workspace, path: &Path, now: Time) -> Result<Checked, CheckError> {
+/// Checks what somebody named: a directory like a workspace, a file by itself. Inside of the workspace a link that
+/// leads out is not followed; elsewhere the name is taken as it is.
+fn path_target(workspace: &Workspace, path: &Path, now: Time) -> Result<Checked, CheckError> {
     if path.is_dir() {
         let below = Workspace::open(Some(path), path).map_err(CheckError::Open)?;
         return Ok(everything(&below, now));
     }
-    Err(CheckError::Missing { path: path.to_owned() })
+    let shown = path.to_string_lossy();
+    let content = match workspace.relative(path) {
+        Some(inside) => workspace.tree.read(&inside),
+        None => read_named(path),
+    };
+    let findings = match content {
+        Ok(content) => check_file(&source(&shown, &content), now),
+        Err(ReadError::Missing) => return Err(CheckError::Missing { path: path.to_owned() }),
+        Err(error) => unreadable(&shown, &error).into_iter().collect(),
+    };
+    Ok(Checked { findings, files: 1 })
 }

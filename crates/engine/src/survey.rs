@@ -8,8 +8,8 @@ mod task;
 
 use std::collections::BTreeMap;
 
-use piton_dialect::Detail;
-use piton_model::{Dialect, Finding, Said, Source as SignSource, Time, Unit};
+use piton_dialect::{Detail, Reading};
+use piton_model::{Dialect, Document, Finding, Role, Said, Severity, Source as SignSource, Time, Unit};
 
 use crate::Workspace;
 
@@ -44,6 +44,21 @@ pub(crate) enum Seen {
     Unit(Box<Surveyed>),
     /// Findings about documents that belong to no unit.
     Loose(Vec<Finding>),
+}
+
+impl Seen {
+    /// What a document gave. A document of the dialect that cannot be read still stands for its unit, which has
+    /// the name that the file's name gives it; a foreign one does not.
+    pub(crate) fn of_reading(base: &str, dialect: Dialect, path: &str, id: &str, reading: Reading) -> Seen {
+        match reading.unit {
+            Some(unit) => Surveyed::new(base, unit, reading.findings).into(),
+            None if reading.findings.iter().any(|finding| finding.code.severity == Severity::Error) => {
+                let document = Document { path: path.into(), role: Role::Main, modified: None };
+                Surveyed::new(base, Unit::unreadable(dialect, id, document), reading.findings).into()
+            }
+            None => Seen::Loose(reading.findings),
+        }
+    }
 }
 
 impl From<Surveyed> for Seen {

@@ -43,6 +43,15 @@ impl Workspace {
         self.tree.root()
     }
 
+    /// The path below the root, when a path that somebody typed lies there by its name.
+    pub(crate) fn relative(&self, path: &Path) -> Option<String> {
+        let root = std::path::absolute(self.root()).ok()?;
+        let path = std::path::absolute(path).ok()?;
+        let has_parents = path.components().any(|part| part == std::path::Component::ParentDir);
+        let inside = path.strip_prefix(&root).ok().filter(|_| !has_parents)?;
+        inside.to_str().map(str::to_owned)
+    }
+
     /// How many documents have been read so far.
     pub fn files_read(&self) -> usize {
         self.files_read.load(Ordering::Relaxed)

@@ -80,6 +80,12 @@ impl Unit {
         }
     }
 
+    /// A unit whose document is there but cannot be read: it is shown, so that it is not forgotten.
+    pub fn unreadable(dialect: Dialect, id: impl Into<String>, document: Document) -> Unit {
+        let claim = Claim::Nobody { why: "its document cannot be read" };
+        Unit { status_text: "unreadable".to_owned(), claim, ..Unit::new(dialect, id, document) }
+    }
+
     /// Stage and current step in one line.
     pub fn position(&self) -> Option<String> {
         match (&self.stage, &self.current) {

@@ -2,7 +2,7 @@
 
 use crate::schema::DocumentShape;
 use crate::shape::{COUNT, Field, Shape, optional, required};
-use crate::words::Words;
+use crate::words::{Words, nothing_else};
 
 /// What `status` may say. The synonyms are words of real files; each stands for the nearest of the protocol's.
 pub static STATUS: Words = Words {
@@ -25,12 +25,14 @@ pub static STATUS: Words = Words {
         ("done", "complete"),
         ("finished", "complete"),
     ],
+    is_understood: nothing_else,
 };
 
 /// What a review's verdict may say.
 pub static VERDICT: Words = Words {
     canonical: &["ship", "ship_with_gates", "do_not_ship", "overridden"],
     synonyms: &[("ship_w/_gates", "ship_with_gates"), ("override", "overridden")],
+    is_understood: nothing_else,
 };
 
 static ERROR: &[Field] = &[

@@ -18,16 +18,28 @@ pub(super) fn state(status: &str) -> (State, Claim) {
         Some("COMPLETE") => return (State::Done, nobody("it is complete")),
         _ => {}
     }
+    beyond_protocol(status).unwrap_or((State::Unknown, nobody("its status is not understood")))
+}
+
+/// What the words of real files mean that the protocol does not have.
+fn beyond_protocol(status: &str) -> Option<(State, Claim)> {
+    let nobody = |why| Claim::Nobody { why };
+    let waiting = (State::Waiting, nobody("it waits for others"));
     let folded: String = status.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     match folded.as_str() {
-        word if word.starts_with("paused") => (State::Paused { reason: None }, nobody("it is paused")),
-        word if word.starts_with("waiting") || word.starts_with("readyfor") => waiting(),
-        word if word.starts_with("blocked") => (State::Blocked, Claim::Worker),
-        "pending" | "notstarted" | "queued" => (State::Queued, nobody("it has not been started")),
+        word if word.starts_with("paused") => Some((State::Paused { reason: None }, nobody("it is paused"))),
+        word if word.starts_with("waiting") || word.starts_with("readyfor") => Some(waiting),
+        word if word.starts_with("blocked") => Some((State::Blocked, Claim::Worker)),
+        "pending" | "notstarted" | "queued" => Some((State::Queued, nobody("it has not been started"))),
         // A part of the stage is finished: `S2.P1_COMPLETE`. What follows is up to the primary.
-        "s2p1complete" | "s2p2complete" | "s2p3complete" => waiting(),
-        _ => (State::Unknown, nobody("its status is not understood")),
+        "s2p1complete" | "s2p2complete" | "s2p3complete" => Some(waiting),
+        _ => None,
     }
+}
+
+/// Whether a word beyond the protocol's has a meaning here.
+pub(super) fn is_understood(status: &str) -> bool {
+    beyond_protocol(status).is_some()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The keys of an agent's checkpoint.
 
+use super::standing;
 use crate::schema::DocumentShape;
 use crate::shape::{COUNT, Field, Shape, optional, required};
-use crate::words::Words;
+use crate::words::{Words, nothing_else};
 
 /// What `status` may say. The synonyms are words of real files; each stands for the nearest of the protocol's.
 pub static STATUS: Words = Words {
@@ -22,6 +23,7 @@ pub static STATUS: Words = Words {
         ("ready", "WAITING"),
         ("ready_for_sync", "WAITING"),
     ],
+    is_understood: standing::is_understood,
 };
 
 /// The stages in which agents work in parallel.
@@ -33,7 +35,8 @@ pub fn stage(text: &str) -> String {
 }
 
 /// What `agent_type` may say.
-pub static AGENT_TYPE: Words = Words { canonical: &["primary", "secondary"], synonyms: &[] };
+pub static AGENT_TYPE: Words =
+    Words { canonical: &["primary", "secondary"], synonyms: &[], is_understood: nothing_else };
 
 static COORDINATION: &[Field] = &[
     optional("last_inbox_check", Shape::Time, "when the inbox was last read"),

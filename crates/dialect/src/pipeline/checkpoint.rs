@@ -26,7 +26,8 @@ pub struct Checkpoint {
     pub(super) signs: Vec<Sign>,
     pub(super) document: Document,
     pub(super) is_stray: bool,
-    pub(super) findings: Vec<Finding>,
+    /// Everything odd about its document.
+    pub findings: Vec<Finding>,
     stage_line: Option<u32>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::schema::DocumentShape;
 use crate::shape::{COUNT, Field, Shape, optional, required};
-use crate::words::Words;
+use crate::words::{Words, nothing_else};
 
 /// What a story's state may be.
 pub static STORY_STATE: Words = Words {
@@ -16,16 +16,18 @@ pub static STORY_STATE: Words = Words {
         ("complete", "DONE"),
         ("completed", "DONE"),
     ],
+    is_understood: nothing_else,
 };
 
 /// What a verdict may be: the first two at stage 1, the others at stage 3.
 pub static VERDICT: Words = Words {
     canonical: &["GO", "NO-GO", "PASS", "CONCERNS", "WAIVED", "FAIL"],
     synonyms: &[("nogo", "NO-GO"), ("passed", "PASS"), ("failed", "FAIL")],
+    is_understood: nothing_else,
 };
 
 /// Where tasks are kept.
-pub static STORAGE: Words = Words { canonical: &["file", "linear"], synonyms: &[] };
+pub static STORAGE: Words = Words { canonical: &["file", "linear"], synonyms: &[], is_understood: nothing_else };
 
 static INFRA_ISSUE: &[Field] = &[
     optional("phase", Shape::Any, "when it happened"),

@@ -2,7 +2,7 @@
 
 use crate::schema::DocumentShape;
 use crate::shape::{COUNT, Field, Shape, optional, required};
-use crate::words::Words;
+use crate::words::{Words, nothing_else};
 
 /// What a phase's `status` may say.
 pub static PHASE_STATUS: Words = Words {
@@ -13,6 +13,7 @@ pub static PHASE_STATUS: Words = Words {
         ("active", "in_progress"),
         ("not_started", "pending"),
     ],
+    is_understood: nothing_else,
 };
 
 static PROGRESS: &[Field] = &[

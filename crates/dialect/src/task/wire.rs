@@ -2,7 +2,7 @@
 
 use crate::schema::DocumentShape;
 use crate::shape::{COUNT, Field, Shape, optional, required};
-use crate::words::Words;
+use crate::words::{Words, nothing_else};
 
 /// What `status` may say. The synonyms are words that agents use; each stands for the nearest of the protocol's.
 pub static STATUS: Words = Words {
@@ -22,6 +22,7 @@ pub static STATUS: Words = Words {
         ("done", "complete"),
         ("finished", "complete"),
     ],
+    is_understood: nothing_else,
 };
 
 /// What the `status` of a subtask may say.
@@ -39,6 +40,7 @@ pub static SUBTASK_STATUS: Words = Words {
         ("finished", "complete"),
         ("error", "failed"),
     ],
+    is_understood: nothing_else,
 };
 
 static ITEM: &[Field] = &[

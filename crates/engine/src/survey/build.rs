@@ -1,10 +1,11 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use piton_dialect::Reading;
 use piton_dialect::build::{FoundSpec, Wanted, layout, prd_of, read_checkpoint, read_spec};
-use piton_model::{Finding, Time};
+use piton_model::{Dialect, Finding, Time};
 
-use super::{Seen, Surveyed};
+use super::Seen;
 use crate::Workspace;
 use crate::workspace::source;
 
@@ -57,22 +58,16 @@ pub(super) fn survey(
     see: &mut dyn FnMut(Seen),
 ) {
     for (path, _) in files {
-        let content = match workspace.read(path) {
-            Ok(content) => content,
-            Err(finding) => {
-                see(Seen::Loose(finding.into_iter().collect()));
-                continue;
-            }
-        };
         let mut unreadable = Vec::new();
-        let mut reading = read_checkpoint(&source(path, &content), now, &mut |wanted| {
-            find_spec(workspace, base, specs, wanted, &mut unreadable)
-        });
+        let mut reading = match workspace.read(path) {
+            Ok(content) => read_checkpoint(&source(path, &content), now, &mut |wanted| {
+                find_spec(workspace, base, specs, wanted, &mut unreadable)
+            }),
+            Err(finding) => Reading { unit: None, findings: finding.into_iter().collect() },
+        };
         reading.findings.extend(unreadable);
-        see(match reading.unit {
-            Some(unit) => Surveyed::new(base, unit, reading.findings).into(),
-            None => Seen::Loose(reading.findings),
-        });
+        let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".json");
+        see(Seen::of_reading(base, Dialect::Build, path, stem, reading));
     }
 }
 

@@ -3,7 +3,7 @@ mod companions;
 use piton_dialect::crew::layout::File;
 use piton_dialect::crew::{read_checkpoint, read_markdown, unit_of_status};
 use piton_dialect::{Detail, Reading, Source};
-use piton_model::Time;
+use piton_model::{Dialect, Time};
 
 use self::companions::Companions;
 use super::{Seen, Surveyed};
@@ -31,15 +31,14 @@ pub(super) fn survey(
         File::Markdown => read(workspace, path, |source| read_markdown(source, now)),
         _ => read(workspace, path, |source| read_checkpoint(source, detail, now)),
     };
-    map_in_order(&live, read_one, |reading| {
-        let mut findings = reading.findings;
-        match reading.unit {
-            Some(mut unit) => {
-                companions.add_to(&mut unit, &mut findings, workspace);
-                see(Surveyed::new(base, unit, findings).into());
-            }
-            None => see(Seen::Loose(findings)),
+    let mut path = live.iter().map(|(path, _)| path.as_str());
+    map_in_order(&live, read_one, |mut reading| {
+        if let Some(unit) = &mut reading.unit {
+            companions.add_to(unit, &mut reading.findings, workspace);
         }
+        let path = path.next().expect("a reading for each path");
+        let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".json");
+        see(Seen::of_reading(base, Dialect::Crew, path, stem, reading));
     });
     let is_crew = files.iter().any(|(_, file)| matches!(file, File::EpicReadme | File::Messages | File::Inbox));
     for feature in companions.unclaimed() {

@@ -1,6 +1,9 @@
+use std::collections::HashSet;
+
+use piton_dialect::Reading;
 use piton_dialect::pipeline::layout::{self, File};
 use piton_dialect::pipeline::{self, read, read_checkpoint};
-use piton_model::Time;
+use piton_model::{Dialect, Time};
 
 use super::{Seen, Surveyed};
 use crate::Workspace;
@@ -16,12 +19,13 @@ pub(super) fn survey(
 ) {
     let mut state = None;
     let mut checkpoints = Vec::new();
+    let mut unreadable = Vec::new();
     let strays = strays(workspace, base);
     for (path, file) in files.iter().chain(&strays) {
         let content = match workspace.read(path) {
             Ok(content) => content,
             Err(finding) => {
-                see(Seen::Loose(finding.into_iter().collect()));
+                unreadable.push((path, finding.into_iter().collect()));
                 continue;
             }
         };
@@ -31,16 +35,28 @@ pub(super) fn survey(
         }
         match read_checkpoint(&source(path, &content), *file, now) {
             Ok(checkpoint) => checkpoints.push(checkpoint),
-            Err(findings) => see(Seen::Loose(findings)),
+            Err(findings) => unreadable.push((path, findings)),
         }
     }
+    let mut known = HashSet::new();
     let state = state.as_ref().map(|(path, content)| source(path, content));
     read(state.as_ref(), checkpoints, now, &mut |seen| {
         see(match seen {
-            pipeline::Seen::Story(unit, findings) => Surveyed::new(base, *unit, findings).into(),
+            pipeline::Seen::Story(unit, findings) => {
+                known.insert(unit.id.clone());
+                Surveyed::new(base, *unit, findings).into()
+            }
             pipeline::Seen::Loose(findings) => Seen::Loose(findings),
         });
     });
+    for (path, findings) in unreadable {
+        see(match layout::story_of(path.rsplit('/').next().unwrap_or(path)) {
+            Some(story) if !known.contains(story) => {
+                Seen::of_reading(base, Dialect::Pipeline, path, story, Reading { unit: None, findings })
+            }
+            _ => Seen::Loose(findings),
+        });
+    }
 }
 
 /// Whether a project without a pipeline of its own has checkpoints in its worktrees.

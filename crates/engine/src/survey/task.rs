@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 
 use piton_dialect::Reading;
 use piton_dialect::task::conflict::is_active;
-use piton_dialect::task::layout::{File, archive_number};
+use piton_dialect::task::layout::{File, archive_number, live_stem};
 use piton_dialect::task::{check_status_file, conflicts, read_checkpoint};
-use piton_model::{Finding, Time, Unit};
+use piton_model::{Dialect, Finding, Time, Unit};
 
 use super::{Seen, Surveyed};
 use crate::Workspace;
@@ -29,12 +29,15 @@ pub(super) fn survey(
     let mut archives = read_archives(workspace, paths(File::Archive), now, see);
     let mut active = Vec::new();
     let current: Vec<&str> = paths(File::Checkpoint).collect();
+    let mut path = current.iter();
     map_in_order(
         &current,
         |path| read(workspace, path, now),
         |reading| {
+            let path = path.next().expect("a reading for each path");
             let Some(mut unit) = reading.unit else {
-                see(Seen::Loose(reading.findings));
+                let stem = live_stem(path.rsplit('/').next().unwrap_or(path)).replacen('-', "/", 1);
+                see(Seen::of_reading(base, Dialect::Task, path, &stem, reading));
                 return;
             };
             let mut findings = reading.findings;
