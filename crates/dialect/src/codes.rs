@@ -45,9 +45,9 @@ codes! { ANY:
     /// A byte order mark stands before the text. It is skipped and kept; many readers of JSON refuse it.
     BYTE_ORDER_MARK = Note "byte-order-mark", "save the file as UTF-8 without a byte order mark";
     /// The text is not JSON. The usual cause is a torn write: the file ends in the middle of a value.
-    NOT_JSON = Error "not-json", "restore it: `piton repair`, a backup, or git";
+    NOT_JSON = Error "not-json", "restore it from a backup or from git";
     /// The document is JSON, but not an object.
-    NOT_AN_OBJECT = Error "not-an-object", "restore it: `piton repair`, a backup, or git";
+    NOT_AN_OBJECT = Error "not-an-object", "restore it from a backup or from git";
     /// An object has the same key twice. The last one counts, as in JavaScript; other readers may take the first.
     REPEATED_KEY = Error "repeated-key", "remove one of the two";
     /// A string holds half of a surrogate pair, which no text can hold. It is shown as U+FFFD.
@@ -69,7 +69,7 @@ codes! { ANY:
     /// Words stand where a time should be (`N/A`, `PAUSED`, `pending`). Another sign decides about life.
     TIME_WORDS = Warning "time-words", "write times as 2026-02-20T11:49:00Z, or leave the key out";
     /// A time lies more than five minutes in the future: invented, or a clock is wrong. It is not believed.
-    TIME_FUTURE = Warning "time-future", "record times with `piton beat`, which takes them from the clock";
+    TIME_FUTURE = Warning "time-future", "take times from the clock: `date -u +%Y-%m-%dT%H:%M:%SZ`";
     /// An id could not be a safe file name. It is shown, but cannot be used in a command.
     BAD_ID = Error "bad-id", "use letters, digits, `.`, `_` and `-`, at most 128, never `..`";
     /// A path in a document is absolute or climbs with `..`. It is shown, and never followed out of the workspace.

@@ -4,13 +4,13 @@ use crate::codes::codes;
 
 codes! { PLAN:
     /// There is a state file but no readable `plan.md`. What is done is shown from the last known state, and nothing can be ticked.
-    PLAN_MISSING = Error "plan-missing", "restore plan.md from git or with `piton repair`";
+    PLAN_MISSING = Error "plan-missing", "restore plan.md from git or a backup";
     /// The plan has checkboxes, but none carries a TASK marker, so none is counted.
-    PLAN_NO_MARKERS = Note "plan-no-markers", "add ids to the boxes: `piton plan mark`";
+    PLAN_NO_MARKERS = Note "plan-no-markers", "end each task with a marker: `<!-- TASK: id -->`";
     /// The plan has no checkbox at all.
     PLAN_EMPTY = Note "plan-empty", "write tasks as `- [ ] text <!-- TASK: id -->`";
     /// Some checkboxes carry a marker and others do not. Those without are not counted.
-    PLAN_UNMARKED_BOX = Note "plan-unmarked-box", "add ids to the boxes: `piton plan mark`";
+    PLAN_UNMARKED_BOX = Note "plan-unmarked-box", "end each task with a marker: `<!-- TASK: id -->`";
     /// An id stands at two tasks, criteria or phases. The last one counts, once, so the other can never be ticked.
     PLAN_DUPLICATE_ID = Error "plan-duplicate-id", "give each task, criterion and phase an id of its own";
     /// A TASK or ACCEPT marker does not belong to a checkbox. It is not counted.
