@@ -94,6 +94,12 @@ fn check_markdown(source: &Source<'_>, now: Time) -> Vec<Finding> {
     if has("**Agent ID:**") && has("**Status:**") {
         return crew::read_markdown(source, now).findings;
     }
+    let is_plan = source.file_name() == "plan.md" || plan::layout::is_phase_file(source.file_name());
+    if !is_plan && !["TASK:", "ACCEPT:", "CHECKPOINT:", "[ ]", "[x]"].iter().any(|mark| has(mark)) {
+        let mut findings = findings;
+        findings.whole(&codes::FOREIGN, "this is no document of any dialect");
+        return findings.finish();
+    }
     let directory = source.path.rsplit_once('/').map_or("", |(directory, _)| directory).to_owned();
     let files = plan::PlanFiles { directory, plan: Some(source.clone()), ..plan::PlanFiles::default() };
     plan::read(&files, now).findings

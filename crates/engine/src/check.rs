@@ -6,7 +6,7 @@ use piton_model::{Finding, Time, UnitRef};
 use piton_store::{ReadError, read_named};
 
 use crate::find::{NotFound, find, merge_superseded};
-use crate::survey::{Seen, survey};
+use crate::survey::{Scope, Seen, survey};
 use crate::workspace::{source, unreadable};
 use crate::{OpenError, Workspace};
 
@@ -57,7 +57,7 @@ impl fmt::Display for CheckError {
 /// Checks documents against the rules of their dialects. Nothing is written.
 pub fn check(workspace: &Workspace, target: &Target, now: Time) -> Result<Checked, CheckError> {
     let mut checked = match target {
-        Target::Workspace => everything(workspace, now),
+        Target::Workspace => everything(workspace, None, now),
         Target::Unit(unit) => {
             let found = find(workspace, unit, now).map_err(CheckError::Unit)?;
             Checked { files: found.unit.documents.len(), findings: found.findings }
@@ -68,10 +68,10 @@ pub fn check(workspace: &Workspace, target: &Target, now: Time) -> Result<Checke
     Ok(checked)
 }
 
-fn everything(workspace: &Workspace, now: Time) -> Checked {
+fn everything(workspace: &Workspace, below: Option<&str>, now: Time) -> Checked {
     let mut findings = Vec::new();
     let mut units = Vec::new();
-    survey(workspace, None, Detail::Full, now, &mut |seen| match seen {
+    survey(workspace, &Scope { below, ..Scope::new(Detail::Full) }, now, &mut |seen| match seen {
         Seen::Unit(surveyed) => units.push(*surveyed),
         Seen::Loose(loose) => findings.extend(loose),
     });
@@ -83,12 +83,17 @@ fn everything(workspace: &Workspace, now: Time) -> Checked {
 /// Checks what somebody named: a directory like a workspace, a file by itself. Inside of the workspace a link that
 /// leads out is not followed; elsewhere the name is taken as it is.
 fn path_target(workspace: &Workspace, path: &Path, now: Time) -> Result<Checked, CheckError> {
+    let inside = workspace.relative(path);
     if path.is_dir() {
-        let below = Workspace::open(Some(path), path).map_err(CheckError::Open)?;
-        return Ok(everything(&below, now));
+        // Inside of the workspace a directory is a part of it, so that a dialect's own directory is recognised.
+        if let Some(inside) = &inside {
+            return Ok(everything(workspace, Some(inside), now));
+        }
+        let other = Workspace::open(Some(path), path).map_err(CheckError::Open)?;
+        return Ok(everything(&other, None, now));
     }
     let shown = path.to_string_lossy();
-    let content = match workspace.relative(path) {
+    let content = match inside {
         Some(inside) => workspace.tree.read(&inside),
         None => read_named(path),
     };

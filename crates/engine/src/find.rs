@@ -7,7 +7,7 @@ use piton_model::{
 };
 
 use crate::Workspace;
-use crate::survey::{Seen, Surveyed, survey};
+use crate::survey::{Scope, Seen, Surveyed, survey};
 
 /// One unit, with everything that is known about it.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl fmt::Display for NotFound {
 pub fn find(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found, NotFound> {
     let mut all_names = Vec::new();
     let mut matching = Vec::new();
-    survey(workspace, wanted.dialect, Detail::Full, now, &mut |seen| {
+    survey(workspace, &Scope { dialect: wanted.dialect, ..Scope::new(Detail::Full) }, now, &mut |seen| {
         if let Seen::Unit(surveyed) = seen {
             all_names.push((surveyed.unit.dialect, surveyed.full_name.clone()));
             if wanted.means(surveyed.unit.dialect, &surveyed.full_name) {

@@ -12,5 +12,5 @@ mod workspace;
 
 pub use check::{CheckError, Checked, Target, check};
 pub use find::{Found, NotFound, find};
-pub use status::{Life, stale, status};
+pub use status::{stale, status};
 pub use workspace::{OpenError, Workspace};

@@ -1,16 +1,16 @@
 use piton_dialect::Detail;
-use piton_model::{Dialect, Judgement, Liveness, Patience, Report, Row, Tally, Time, judge};
+use piton_model::{Dialect, Liveness, Patience, Report, Row, Tally, Time, judge};
 
 use crate::Workspace;
 use crate::find::supersede;
-use crate::survey::{Seen, Surveyed, survey};
+use crate::survey::{Scope, Seen, Surveyed, survey};
 
 /// Reports on every unit of the workspace. Nothing is written.
 pub fn status(workspace: &Workspace, only: Option<Dialect>, now: Time) -> Report {
     let mut rows = Vec::new();
     let mut written = Vec::new();
     let mut loose = Tally::default();
-    survey(workspace, only, Detail::Line, now, &mut |seen| match seen {
+    survey(workspace, &Scope { dialect: only, ..Scope::new(Detail::Line) }, now, &mut |seen| match seen {
         Seen::Unit(surveyed) => {
             written.push(surveyed.written());
             rows.push(row(*surveyed, now));
@@ -24,15 +24,6 @@ pub fn status(workspace: &Workspace, only: Option<Dialect>, now: Time) -> Report
     let mut place = 0..;
     rows.retain(|_| replaced[place.next().expect("endless")].is_none());
     Report::new(now, workspace.root().display().to_string(), rows, loose)
-}
-
-/// A worker that is late, stale or dead, and why.
-#[derive(Debug)]
-pub struct Life {
-    /// The unit it should be working on.
-    pub row: Row,
-    /// How that was judged.
-    pub judgement: Judgement,
 }
 
 /// Lists workers that should be at work and give no sign of it.

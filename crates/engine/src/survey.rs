@@ -67,18 +67,36 @@ impl From<Surveyed> for Seen {
     }
 }
 
-/// Reads every document of the workspace, or of one dialect, and hands over what it finds.
-pub(crate) fn survey(
-    workspace: &Workspace,
-    only: Option<Dialect>,
-    detail: Detail,
-    now: Time,
-    see: &mut dyn FnMut(Seen),
-) {
-    let wanted = |dialect| only.is_none_or(|only| only == dialect);
-    let mut places = find_places(workspace);
+/// What a survey looks at, and how closely.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    /// Only this dialect.
+    pub dialect: Option<Dialect>,
+    /// Only documents below this directory.
+    pub below: Option<&'a str>,
+    /// How much of each unit is wanted.
+    pub detail: Detail,
+}
+
+impl Scope<'_> {
+    /// The whole workspace.
+    pub fn new(detail: Detail) -> Self {
+        Scope { dialect: None, below: None, detail }
+    }
+
+    fn holds(&self, path: &str) -> bool {
+        let is_below =
+            |below: &str| path.strip_prefix(below).is_some_and(|rest| below.is_empty() || rest.starts_with('/'));
+        self.below.is_none_or(is_below)
+    }
+}
+
+/// Reads every document in the scope and hands over what it finds.
+pub(crate) fn survey(workspace: &Workspace, scope: &Scope<'_>, now: Time, see: &mut dyn FnMut(Seen)) {
+    let wanted = |dialect| scope.dialect.is_none_or(|only| only == dialect);
+    let mut places = find_places(workspace, scope);
     if wanted(Dialect::Pipeline) {
-        if !places.pipeline.contains_key("") && pipeline::has_strays(workspace, "") {
+        if scope.below.is_none() && !places.pipeline.contains_key("") && pipeline::has_strays(workspace, "") {
             places.pipeline.insert(String::new(), Vec::new());
         }
         for (base, files) in &places.pipeline {
@@ -102,7 +120,7 @@ pub(crate) fn survey(
     }
     if wanted(Dialect::Crew) {
         for (base, files) in &places.crew {
-            crew::survey(workspace, base, files, detail, now, see);
+            crew::survey(workspace, base, files, scope.detail, now, see);
         }
     }
 }
@@ -118,9 +136,12 @@ struct Places {
     crew: BTreeMap<String, Vec<(String, piton_dialect::crew::layout::File)>>,
 }
 
-fn find_places(workspace: &Workspace) -> Places {
+fn find_places(workspace: &Workspace, scope: &Scope<'_>) -> Places {
     let mut places = Places::default();
     piton_store::walk(workspace.root(), &mut |path| {
+        if !scope.holds(path) {
+            return;
+        }
         if let Some((base, file)) = piton_dialect::plan::layout::recognise(path) {
             add(&mut places.plan, base, path, file);
         }

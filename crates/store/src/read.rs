@@ -80,10 +80,12 @@ impl Tree {
         read_whole(self.open_beneath(path)?)
     }
 
-    /// The names in a directory, in order; nothing when it cannot be listed.
+    /// The names in a directory, in order; nothing when it cannot be listed or a link on the way leads out.
     pub fn list(&self, path: &str) -> Vec<String> {
-        let Ok(listing) = std::fs::read_dir(self.root.join(path)) else { return Vec::new() };
-        let mut names: Vec<_> = listing.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let Ok(directory) = self.open_beneath(path) else { return Vec::new() };
+        let Ok(listing) = rustix::fs::Dir::read_from(&directory) else { return Vec::new() };
+        let name = |entry: rustix::fs::DirEntry| entry.file_name().to_str().ok().map(str::to_owned);
+        let mut names: Vec<_> = listing.flatten().filter_map(name).filter(|name| name != "." && name != "..").collect();
         names.sort_unstable();
         names
     }

@@ -3,10 +3,9 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use piton_model::text::printable;
 use piton_model::{Finding, Tally};
 
-use super::Style;
+use super::{Style, clean};
 
 /// Findings as `path:line: severity[code]: message`; what to do is said at the first of each kind.
 pub fn text(findings: &[Finding], color: bool) -> String {
@@ -17,7 +16,7 @@ pub fn text(findings: &[Finding], color: bool) -> String {
         let severity = finding.code.severity;
         let line = finding.place.line.map(|line| format!(":{line}")).unwrap_or_default();
         let kind = style.severity(severity, &format!("{severity}[{}]", finding.code.name));
-        let _ = writeln!(out, "{}{line}: {kind}: {}", printable(&finding.place.path), printable(&finding.message));
+        let _ = writeln!(out, "{}{line}: {kind}: {}", clean(&finding.place.path), clean(&finding.message));
         if explained.insert(finding.code.name) {
             let _ = writeln!(out, "  {}", style.dim(&format!("help: {}", finding.code.help)));
         }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use piton_model::text::{cell, columns, fit, printable};
-use piton_model::{Lifecycle, Liveness, Report, Row, State, Tally, secret};
+use piton_model::text::{cell, columns, fit};
+use piton_model::{Lifecycle, Liveness, Report, Row, State, Tally};
 
-use super::Style;
+use super::{Style, clean, wrap};
 
 /// How many units of a dialect are shown when not all are asked for.
 const SHORT: usize = 20;
@@ -17,7 +17,9 @@ const BAR: usize = 8;
 pub fn text(report: &Report, all: bool, color: bool, width: usize) -> String {
     let style = Style::new(color);
     let mut out = String::new();
-    let _ = writeln!(out, "{}", headline(report));
+    for line in wrap(&headline(report), width) {
+        let _ = writeln!(out, "{line}");
+    }
     let names = report.rows.iter().map(|row| columns(&row.id)).max().unwrap_or(0);
     let name_width = names.clamp(8, width.saturating_sub(48).clamp(12, 44));
     for rows in report.rows.chunk_by(|a, b| a.dialect == b.dialect) {
@@ -38,16 +40,17 @@ pub fn text(report: &Report, all: bool, color: bool, width: usize) -> String {
     out
 }
 
-/// The workers that are missing, a line each.
+/// The workers that are missing, a line each: how long, who, and the sign that decided.
 pub fn stale(rows: &[Row], color: bool, width: usize) -> String {
     let style = Style::new(color);
     let mut out = String::new();
-    let name_width = rows.iter().map(|row| columns(&row.unit())).max().unwrap_or(0).min(40);
+    let name_width =
+        rows.iter().map(|row| columns(&clean(&row.unit()))).max().unwrap_or(0).min(width.saturating_sub(30));
     for row in rows {
         let liveness = style.liveness(row.liveness, &cell(row.liveness.word(), 5));
-        let seen = row.seen.as_ref().map(|seen| format!("{:>6}  since {} by {}", seen.age, seen.at, seen.source));
-        let line = format!("{}  {}", cell(&row.unit(), name_width), seen.unwrap_or_default());
-        let _ = writeln!(out, "{liveness}  {}", fit(&line, width.saturating_sub(7)));
+        let age = row.seen.as_ref().map(|seen| seen.age.to_string()).unwrap_or_default();
+        let by = row.seen.as_ref().map(|seen| format!("by {}", seen.source)).unwrap_or_default();
+        let _ = writeln!(out, "{liveness}  {age:>6}  {}  {by}", cell(&clean(&row.unit()), name_width));
     }
     out
 }
@@ -55,7 +58,7 @@ pub fn stale(rows: &[Row], color: bool, width: usize) -> String {
 fn headline(report: &Report) -> String {
     let summary = &report.summary;
     if summary.units == 0 {
-        let looked = format!("no units in {}", printable(&report.workspace));
+        let looked = format!("no units in {}", clean(&report.workspace));
         return match findings(summary.findings) {
             Some(findings) => format!("{looked} · {findings} (piton check)"),
             None => looked,
@@ -172,8 +175,4 @@ fn bar(row: &Row) -> String {
     let tenths = row.percent().tenths() as usize;
     let full = (tenths * BAR / 1000).min(BAR);
     format!("{}{}", "█".repeat(full), "░".repeat(BAR - full))
-}
-
-fn clean(text: &str) -> String {
-    secret::mask(&printable(text)).into_owned()
 }

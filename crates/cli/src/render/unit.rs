@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 
 use piton_engine::Found;
-use piton_model::text::{columns, printable};
-use piton_model::{Claim, GateState, Percent, Role, State, Step, StepState, Unit, secret};
+use piton_model::{Claim, GateState, Percent, Role, State, Step, StepState, Unit};
 
-use super::Style;
+use super::{Style, clean, wrap};
 
 /// How many steps are listed; a plan may have thousands.
 const MOST_STEPS: usize = 60;
@@ -17,7 +16,7 @@ pub fn text(found: &Found, color: bool, width: usize) -> String {
     let unit = &found.unit;
     let mut out = String::new();
     let title = unit.title.as_deref().map(|title| format!("  {}", clean(title))).unwrap_or_default();
-    let _ = writeln!(out, "{}{title}\n", style.bold(&found.name));
+    let _ = writeln!(out, "{}{title}\n", style.bold(&clean(&found.name)));
     facts(&mut out, found, style);
     steps(&mut out, unit, style);
     gates(&mut out, unit, style);
@@ -165,23 +164,6 @@ fn list(out: &mut String, name: &str, lines: impl Iterator<Item = String>, style
     }
 }
 
-/// Breaks a text at spaces so that each line fits.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always a line");
-        if !line.is_empty() && columns(line) + 1 + columns(word) > width {
-            lines.push(word.to_owned());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
-}
-
 fn role(role: Role) -> &'static str {
     match role {
         Role::Main | Role::Companion => "",
@@ -189,8 +171,4 @@ fn role(role: Role) -> &'static str {
         Role::Archive => "  (archive)",
         Role::Backup => "  (backup)",
     }
-}
-
-fn clean(text: &str) -> String {
-    secret::mask(&printable(text)).into_owned()
 }

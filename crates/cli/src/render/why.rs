@@ -3,18 +3,17 @@
 use std::fmt::Write as _;
 
 use piton_engine::Found;
-use piton_model::text::printable;
 use piton_model::{Age, PassedOver, Rule, Severity};
 
-use super::Style;
+use super::{Style, clean};
 
 /// The explanation as text.
 pub fn text(found: &Found, color: bool) -> String {
     let style = Style::new(color);
     let mut out = String::new();
-    let _ = writeln!(out, "{}\n", style.bold(&found.name));
+    let _ = writeln!(out, "{}\n", style.bold(&clean(&found.name)));
     for (what, because) in reasons(found) {
-        let _ = writeln!(out, "{what:<10} {}", printable(&because));
+        let _ = writeln!(out, "{what:<10} {}", clean(&because));
     }
     out
 }

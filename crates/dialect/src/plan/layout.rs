@@ -41,7 +41,8 @@ pub fn id(plan: &str) -> (&str, &str) {
     (base.strip_suffix('/').unwrap_or(base), id)
 }
 
-fn is_phase_file(name: &str) -> bool {
+/// Whether a file's name is one of `phase-NN-*.md`.
+pub fn is_phase_file(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("phase-").and_then(|rest| rest.strip_suffix(".md")) else { return false };
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     digits > 0 && (rest.len() == digits || rest.as_bytes()[digits] == b'-')
