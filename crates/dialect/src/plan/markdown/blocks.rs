@@ -15,6 +15,8 @@ pub fn scan(text: &str, visit: &mut impl Visit) {
         has_comment: false,
         continues: false,
         items: 0,
+        first_quote: usize::MAX,
+        no_break_before: 0,
         visit,
     };
     let mut start = 0;
@@ -28,17 +30,25 @@ pub fn scan(text: &str, visit: &mut impl Visit) {
 }
 
 /// What may contain other blocks.
+///
+/// Only the innermost item can be empty: whatever is inside of an item is its content.
 #[derive(Debug, Clone, Copy)]
 enum Container {
     Quote,
     Item {
         /// How many columns its content is indented.
-        indent: usize,
+        indent: u32,
         /// Its number.
-        number: usize,
+        number: u32,
         /// Whether nothing has come yet: two blank lines in a row then end it.
         empty: bool,
     },
+}
+
+impl Container {
+    fn takes_blank(&self) -> bool {
+        matches!(self, Container::Item { empty: false, .. })
+    }
 }
 
 /// The block that lines are being added to.
@@ -59,7 +69,11 @@ struct Scanner<'t, 'v, V> {
     checkbox: Option<Checkbox>,
     has_comment: bool,
     continues: bool,
-    items: usize,
+    items: u32,
+    /// The place of the outermost quote among the containers, or a place behind all of them.
+    first_quote: usize,
+    /// No thematic break begins in this line before this byte: a search for one failed there.
+    no_break_before: usize,
     visit: &'v mut V,
 }
 
@@ -97,7 +111,7 @@ impl<V: Visit> Scanner<'_, '_, V> {
         }
         let Some((marker, id)) = plain_marker(line) else { return false };
         self.close_leaf();
-        self.containers.clear();
+        self.truncate(0);
         self.items += 1;
         self.containers.push(Container::Item { indent: 2, number: self.items, empty: false });
         self.leaf = Leaf::Paragraph;
@@ -107,43 +121,49 @@ impl<V: Visit> Scanner<'_, '_, V> {
             marker: start + marker,
             id_start: start + id.start,
             id_end: start + id.end,
-            item: self.items,
+            item: self.items as usize,
         });
         true
     }
 
     /// Takes from the line what the open containers ask for; returns how many of them go on.
+    ///
+    /// There may be a million containers and as many lines, so nothing here looks at more of the line than it takes.
     fn match_containers(&mut self, line: &mut Line<'_>) -> usize {
-        // A blank line continues every list item without looking at each: there may be thousands of them.
-        if line.rest().is_empty() {
-            let goes_on = |container: &Container| matches!(container, Container::Item { empty: false, .. });
-            return match self.containers.last() {
-                Some(last) if goes_on(last) && self.quotes() == 0 => self.containers.len(),
-                _ => self.containers.iter().take_while(|container| goes_on(container)).count(),
-            };
+        if line.is_blank() {
+            return self.match_blank();
         }
-        for (index, container) in self.containers.iter_mut().enumerate() {
+        for (index, container) in self.containers.iter().enumerate() {
             match container {
                 Container::Quote => {
                     if !take_quote_mark(line) {
                         return index;
                     }
+                    if line.is_blank() {
+                        // Nothing but the marks of quotes: what is inside of them meets a blank line.
+                        let inner = self.containers[index + 1..].iter().take_while(|inner| inner.takes_blank()).count();
+                        return index + 1 + inner;
+                    }
                 }
-                Container::Item { empty: true, .. } if line.is_blank() => return index,
                 Container::Item { indent, .. } => {
-                    if line.indent() >= *indent {
-                        line.take_indent(*indent);
-                    } else if !line.is_blank() {
+                    let mut ahead = *line;
+                    if ahead.take_indent(*indent as usize) < *indent as usize {
                         return index;
                     }
+                    *line = ahead;
                 }
             }
         }
         self.containers.len()
     }
 
-    fn quotes(&self) -> usize {
-        self.containers.iter().filter(|container| matches!(container, Container::Quote)).count()
+    /// A blank line continues list items, unless the innermost has nothing in it yet, and ends quotes.
+    fn match_blank(&self) -> usize {
+        let to_quote = self.first_quote.min(self.containers.len());
+        match self.containers[..to_quote].last() {
+            Some(Container::Item { empty: true, .. }) => to_quote - 1,
+            _ => to_quote,
+        }
     }
 
     /// Adds the line to a fence or HTML block that goes on; returns whether it did.
@@ -192,6 +212,7 @@ impl<V: Visit> Scanner<'_, '_, V> {
                     self.prepare(matched, opened);
                     take_quote_mark(&mut line);
                     self.mark_content();
+                    self.first_quote = self.first_quote.min(self.containers.len());
                     self.containers.push(Container::Quote);
                 }
                 b'#' if is_heading(ahead.rest()) => {
@@ -222,7 +243,7 @@ impl<V: Visit> Scanner<'_, '_, V> {
                     self.close_leaf();
                     return;
                 }
-                b'*' | b'-' | b'_' if is_break(ahead.rest(), first) => {
+                b'*' | b'-' | b'_' if self.is_break(start + ahead.at, ahead.rest(), first) => {
                     self.prepare(matched, opened);
                     self.mark_content();
                     return;
@@ -232,7 +253,11 @@ impl<V: Visit> Scanner<'_, '_, V> {
                     self.prepare(matched, opened);
                     self.mark_content();
                     self.items += 1;
-                    self.containers.push(Container::Item { indent: item.indent, number: self.items, empty: true });
+                    self.containers.push(Container::Item {
+                        indent: item.indent as u32,
+                        number: self.items,
+                        empty: true,
+                    });
                     line = item.rest;
                     if line.is_blank() {
                         return;
@@ -265,18 +290,40 @@ impl<V: Visit> Scanner<'_, '_, V> {
         self.add_line(start + ahead.at, start + ahead.at + ahead.rest().len());
     }
 
+    /// Whether the rest of a line, which begins at `at`, is a thematic break of `mark`. `- - - x` is asked about at each
+    /// of its bullets, and the `x` answers for all of them.
+    fn is_break(&mut self, at: usize, rest: &[u8], mark: u8) -> bool {
+        if at < self.no_break_before {
+            return false;
+        }
+        match rest.iter().position(|byte| *byte != mark && !matches!(byte, b' ' | b'\t')) {
+            Some(other) => {
+                self.no_break_before = at + other;
+                false
+            }
+            None => rest.iter().filter(|byte| **byte == mark).take(3).count() == 3,
+        }
+    }
+
     /// Closes what the line does not continue, before the first new block of that line.
     fn prepare(&mut self, matched: usize, opened: bool) {
         if !opened {
             self.close_leaf();
-            self.containers.truncate(matched);
+            self.truncate(matched);
         }
     }
 
     fn close_containers(&mut self, matched: usize) {
         if matched < self.containers.len() {
             self.close_leaf();
-            self.containers.truncate(matched);
+            self.truncate(matched);
+        }
+    }
+
+    fn truncate(&mut self, containers: usize) {
+        self.containers.truncate(containers);
+        if self.first_quote >= containers {
+            self.first_quote = usize::MAX;
         }
     }
 
@@ -303,7 +350,7 @@ impl<V: Visit> Scanner<'_, '_, V> {
         };
         if let Some(kind) = kind.filter(|_| self.has_comment || self.checkbox.is_some()) {
             let number = |container: &Container| match container {
-                Container::Item { number, .. } => Some(*number),
+                Container::Item { number, .. } => Some(*number as usize),
                 Container::Quote => None,
             };
             let item = self.containers.iter().rev().find_map(number).unwrap_or(0);
@@ -412,12 +459,6 @@ fn is_heading(rest: &[u8]) -> bool {
 fn is_underline(rest: &[u8], mark: u8) -> bool {
     let length = rest.iter().take_while(|byte| **byte == mark).count();
     rest[length..].iter().all(|byte| matches!(byte, b' ' | b'\t'))
-}
-
-/// Whether the line is a thematic break of `mark`.
-fn is_break(rest: &[u8], mark: u8) -> bool {
-    rest.iter().filter(|byte| **byte == mark).count() >= 3
-        && rest.iter().all(|byte| *byte == mark || matches!(byte, b' ' | b'\t'))
 }
 
 fn opens_fence(rest: &[u8], mark: u8) -> Option<usize> {

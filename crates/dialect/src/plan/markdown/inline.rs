@@ -8,9 +8,8 @@ use super::html;
 /// Hands over the comments in inline text: not those in code spans, in tags, or behind a backslash.
 pub(super) fn comments(body: &str, visit: &mut dyn FnMut(Range<usize>)) {
     let text = body.as_bytes();
-    // Whatever was once searched for in vain to the end of the text is not searched for again.
     let mut ticks: Option<HashMap<usize, usize>> = None;
-    let mut no_comment_end = false;
+    let mut ends = Ends::default();
     let mut at = 0;
     while let Some(next) = memchr3(b'`', b'\\', b'<', &text[at..]) {
         at += next;
@@ -20,18 +19,35 @@ pub(super) fn comments(body: &str, visit: &mut dyn FnMut(Range<usize>)) {
                 let last = ticks.get_or_insert_with(|| last_runs(&text[at..], at));
                 at = after_code_span(text, at, last);
             }
-            _ if text[at..].starts_with(b"<!--") => match html::comment_end(text, at).filter(|_| !no_comment_end) {
+            _ if text[at..].starts_with(b"<!--") => match ends.search(b"-->", || html::comment_end(text, at)) {
                 Some(end) => {
                     visit(at..end);
                     at = end;
                 }
-                None => {
-                    no_comment_end = true;
-                    at += 1;
-                }
+                None => at += 1,
             },
-            _ => at += skip_markup(&text[at..]),
+            _ => at += skip_markup(&text[at..], &mut ends),
         }
+    }
+}
+
+/// Ends that were once searched for in vain: none of them comes later either, so they are not searched for again, and
+/// the whole takes linear time whatever the text.
+#[derive(Default)]
+struct Ends {
+    missing: Vec<&'static [u8]>,
+}
+
+impl Ends {
+    fn search<T>(&mut self, end: &'static [u8], search: impl FnOnce() -> Option<T>) -> Option<T> {
+        if self.missing.contains(&end) {
+            return None;
+        }
+        let found = search();
+        if found.is_none() {
+            self.missing.push(end);
+        }
+        found
     }
 }
 
@@ -71,8 +87,8 @@ fn run(text: &[u8]) -> usize {
 }
 
 /// The length of the tag, autolink or other markup that begins with this `<`, or 1.
-fn skip_markup(text: &[u8]) -> usize {
-    let until = |end: &[u8]| memmem::find(text, end).map(|at| at + end.len());
+fn skip_markup(text: &[u8], ends: &mut Ends) -> usize {
+    let mut until = |end: &'static [u8]| ends.search(end, || memmem::find(text, end).map(|at| at + end.len()));
     let length = match text.get(1) {
         Some(b'?') => until(b"?>"),
         Some(b'!') if text.starts_with(b"<![CDATA[") => until(b"]]>"),
@@ -85,12 +101,12 @@ fn skip_markup(text: &[u8]) -> usize {
 }
 
 fn autolink(text: &[u8]) -> Option<usize> {
-    let end = text.iter().position(|byte| *byte == b'>')?;
+    // Nothing that ends an autolink in vain is looked beyond.
+    let end = text[1..].iter().position(|byte| byte.is_ascii_control() || matches!(byte, b' ' | b'<' | b'>'))? + 1;
     let inner = &text[1..end];
-    let plain = inner.iter().all(|byte| !byte.is_ascii_control() && !matches!(byte, b' ' | b'<'));
-    let scheme =
-        inner.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'.' | b'-')).count();
+    let is_scheme = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'.' | b'-');
+    let scheme = inner.iter().take_while(is_scheme).count();
     let is_uri = (2..=32).contains(&scheme) && inner.get(scheme) == Some(&b':');
     let is_mail = inner.contains(&b'@');
-    (plain && (is_uri || is_mail)).then_some(end + 1)
+    (text[end] == b'>' && (is_uri || is_mail)).then_some(end + 1)
 }
