@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -86,16 +87,20 @@ pub(crate) fn found(surveyed: Surveyed, name: String, now: Time) -> Found {
 
 /// For each document, the place of the newer one that describes the same unit, when there is one.
 pub(crate) fn supersede<'a>(documents: impl Iterator<Item = ((Dialect, &'a str), Option<Time>)>) -> Vec<Option<usize>> {
-    let documents: Vec<_> = documents.collect();
-    let mut newest: HashMap<(Dialect, String), usize> = HashMap::with_capacity(documents.len());
-    for (place, ((dialect, name), written)) in documents.iter().enumerate() {
-        let best = newest.entry((*dialect, identity(*dialect, name))).or_insert(place);
-        if documents[*best].1 < *written {
+    let documents: Vec<_> =
+        documents.map(|((dialect, name), written)| (dialect, identity(dialect, name), written)).collect();
+    let mut newest: HashMap<(Dialect, &str), usize> = HashMap::with_capacity(documents.len());
+    for (place, (dialect, name, written)) in documents.iter().enumerate() {
+        let best = newest.entry((*dialect, name)).or_insert(place);
+        if documents[*best].2 < *written {
             *best = place;
         }
     }
-    let winner = |(place, ((dialect, name), _)): (usize, &((Dialect, &str), Option<Time>))| {
-        let winner = newest[&(*dialect, identity(*dialect, name))];
+    if newest.len() == documents.len() {
+        return vec![None; documents.len()];
+    }
+    let winner = |(place, (dialect, name, _)): (usize, &(Dialect, Cow<'_, str>, Option<Time>))| {
+        let winner = newest[&(*dialect, name.as_ref())];
         (winner != place).then_some(winner)
     };
     documents.iter().enumerate().map(winner).collect()
@@ -134,10 +139,10 @@ pub(crate) fn merge_superseded(surveyed: &mut Vec<Surveyed>) {
 }
 
 /// What tells units of a dialect apart: agents of a crew are known by file names, which fold.
-fn identity(dialect: Dialect, full_name: &str) -> String {
+fn identity(dialect: Dialect, full_name: &str) -> Cow<'_, str> {
     match dialect {
-        Dialect::Crew => full_name.to_ascii_lowercase().replace('-', "_"),
-        Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Task => full_name.to_owned(),
+        Dialect::Crew => Cow::Owned(full_name.to_ascii_lowercase().replace('-', "_")),
+        Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Task => Cow::Borrowed(full_name),
     }
 }
 

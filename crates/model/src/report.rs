@@ -66,13 +66,13 @@ pub struct Summary {
 }
 
 impl Row {
-    /// The row of a unit; its `id` is the full name until the report as a whole shortens it.
+    /// The row of a unit; its `id` is empty until the report as a whole finds the shortest.
     pub fn new(unit: Unit, full_name: String, liveness: Liveness, seen: Option<Believed>, findings: Tally) -> Row {
         let position = unit.position();
         let path = unit.documents.first().map(|document| document.path.to_string()).unwrap_or_default();
         Row {
             dialect: unit.dialect,
-            id: full_name.clone(),
+            id: String::new(),
             full_name,
             title: unit.title,
             path,
@@ -139,17 +139,28 @@ pub fn shortest_names<'a>(names: impl Iterator<Item = (Dialect, &'a str)> + Clon
         &name[start..]
     };
     let least = |dialect| if dialect == Dialect::Task { 2 } else { 1 };
-    let mut same_end: HashMap<(Dialect, &str), Vec<&str>> = HashMap::new();
+    let mut same_end: HashMap<(Dialect, &str), u32> = HashMap::with_capacity(names.size_hint().0);
     for (dialect, name) in names.clone() {
-        same_end.entry((dialect, tail(name, least(dialect)))).or_default().push(name);
+        *same_end.entry((dialect, tail(name, least(dialect)))).or_default() += 1;
+    }
+    // Nearly every name is the only one with its end, and then nothing else is looked at.
+    let has_rivals = |dialect, name| same_end[&(dialect, tail(name, least(dialect)))] > 1;
+    let all_alone = same_end.values().all(|count| *count == 1);
+    let mut rivals: HashMap<(Dialect, &str), Vec<&str>> = HashMap::new();
+    if !all_alone {
+        for (dialect, name) in names.clone().filter(|(dialect, name)| has_rivals(*dialect, name)) {
+            rivals.entry((dialect, tail(name, least(dialect)))).or_default().push(name);
+        }
     }
     names
         .map(|(dialect, name)| {
-            let rivals = &same_end[&(dialect, tail(name, least(dialect)))];
+            let rivals = rivals.get(&(dialect, tail(name, least(dialect)))).filter(|_| !all_alone);
             let most = name.matches('/').count() + 1;
-            let enough = (least(dialect)..most)
-                .find(|parts| rivals.iter().filter(|rival| tail(rival, *parts) == tail(name, *parts)).count() == 1)
-                .unwrap_or(most);
+            let is_enough = |parts: &usize| {
+                let end = tail(name, *parts);
+                rivals.is_none_or(|rivals| rivals.iter().filter(|rival| tail(rival, *parts) == end).count() == 1)
+            };
+            let enough = (least(dialect)..most).find(is_enough).unwrap_or(most);
             tail(name, enough).to_owned()
         })
         .collect()

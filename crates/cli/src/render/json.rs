@@ -49,6 +49,7 @@ pub fn unit(found: &Found, now: Time) -> Value {
     let mut summary = row(&full);
     let map = summary.as_object_mut().expect("a row is an object");
     map.insert("unit".into(), json!(found.name));
+    map.insert("id".into(), json!(found.name.split_once(':').map_or(found.name.as_str(), |(_, id)| id)));
     map.insert("session".into(), json!(unit.session));
     map.insert("resumable".into(), json!(unit.resumable));
     map.insert("steps".into(), unit.steps.iter().map(step).collect());
