@@ -137,29 +137,26 @@ struct Places {
 }
 
 fn find_places(workspace: &Workspace, scope: &Scope<'_>) -> Places {
+    use piton_dialect::{build, crew, pipeline, plan, task};
     let mut places = Places::default();
     piton_store::walk(workspace.root(), &mut |path| {
         if !scope.holds(path) {
             return;
         }
-        if let Some((base, file)) = piton_dialect::plan::layout::recognise(path) {
-            add(&mut places.plan, base, path, file);
-        }
-        if let Some((base, file)) = piton_dialect::task::layout::recognise(path) {
-            add(&mut places.task, base, path, file);
-        }
-        if let Some((base, file)) = piton_dialect::crew::layout::recognise(path) {
+        // A path belongs to one dialect at most.
+        if let Some((base, file)) = crew::layout::recognise(path) {
             add(&mut places.crew, base, path, file);
-        }
-        if let Some((base, file)) = piton_dialect::pipeline::layout::recognise(path) {
+        } else if let Some((base, file)) = task::layout::recognise(path) {
+            add(&mut places.task, base, path, file);
+        } else if let Some((base, file)) = plan::layout::recognise(path) {
+            add(&mut places.plan, base, path, file);
+        } else if let Some((base, file)) = pipeline::layout::recognise(path) {
             add(&mut places.pipeline, base, path, file);
-        }
-        match piton_dialect::build::layout::recognise(path) {
-            Some((base, file @ piton_dialect::build::layout::File::Checkpoint)) => {
-                add(&mut places.build, base, path, file);
+        } else if let Some((base, file)) = build::layout::recognise(path) {
+            match file {
+                build::layout::File::Checkpoint => add(&mut places.build, base, path, file),
+                build::layout::File::Spec => places.specs.add(path),
             }
-            Some((_, piton_dialect::build::layout::File::Spec)) => places.specs.add(path),
-            None => {}
         }
     });
     places

@@ -57,6 +57,16 @@ pub fn file_name(agent_id: &str) -> String {
     format!("{stem}.json")
 }
 
+/// Whether a file has the name that [`file_name`] gives.
+pub fn is_file_of(name: &str, agent_id: &str) -> bool {
+    let fold = |byte: u8| if byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };
+    let Some(stem) = name.strip_suffix(".json") else { return false };
+    match stem {
+        "primary" => agent_id.bytes().map(fold).eq(*b"agent_primary") || agent_id.bytes().map(fold).eq(*b"primary"),
+        stem => stem != "agent_primary" && agent_id.bytes().map(fold).eq(stem.bytes()),
+    }
+}
+
 /// What tells an agent from others however it is written: `Secondary-A`, `secondary_a`, `Secondary Agent A` and
 /// `secondary-a-1770000000` are one, and so are `Agent-Primary` and `PRIMARY`.
 pub fn agent_key(name: &str) -> String {
@@ -165,6 +175,19 @@ mod tests {
     fn file_names_follow_the_agent() {
         assert_eq!(file_name("Agent-Primary"), "primary.json");
         assert_eq!(file_name("Secondary-A"), "secondary_a.json");
+        for agent in ["Agent-Primary", "agent_primary", "Primary", "Secondary-A", "secondary_a", "secondary-a-1", "x"] {
+            for name in [
+                "primary.json",
+                "agent_primary.json",
+                "secondary_a.json",
+                "secondary_a_1.json",
+                "x.json",
+                "x",
+                "Secondary-A.json",
+            ] {
+                assert_eq!(is_file_of(name, agent), name == file_name(agent), "{name} of {agent}");
+            }
+        }
     }
 
     #[test]

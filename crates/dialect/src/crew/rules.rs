@@ -25,13 +25,13 @@ pub(super) fn check(root: Value<'_, '_>, unit: &Unit, source: &Source<'_>, findi
 }
 
 fn check_agent(root: Value<'_, '_>, unit: &Unit, source: &Source<'_>, findings: &mut Findings<'_>) {
-    let expected = layout::file_name(&unit.id);
-    if source.file_name() != expected {
+    if !layout::is_file_of(source.file_name(), &unit.id) {
+        let expected = layout::file_name(&unit.id);
         let message = format!("{} is kept in {}, not in {expected}", unit.id, source.file_name());
         findings.whole(&codes::CREW_FILE_NAME, message);
     }
     if let Some(kind) = root.get("agent_type").filter(|kind| kind.as_str().is_some()) {
-        let is_primary = unit.id.to_ascii_lowercase().contains("primary");
+        let is_primary = unit.id.as_bytes().windows(7).any(|part| part.eq_ignore_ascii_case(b"primary"));
         if (kind.as_str().as_deref() == Some("primary")) != is_primary {
             let message = format!("`agent_type` is {} for {}", kind.raw(), unit.id);
             findings.at(kind.span().start, &codes::CREW_AGENT_TYPE, message);
@@ -44,7 +44,7 @@ fn check_agent(root: Value<'_, '_>, unit: &Unit, source: &Source<'_>, findings: 
 
 fn check_stage(root: Value<'_, '_>, findings: &mut Findings<'_>) {
     let Some((value, stage)) = root.get("stage").and_then(|value| Some((value, value.as_str()?))) else { return };
-    if !wire::STAGES.contains(&wire::stage(&stage).as_str()) {
+    if !wire::STAGES.contains(&&*stage) && !wire::STAGES.contains(&wire::stage(&stage).as_str()) {
         let message = format!("`stage` is {stage:?}, not one of {}", wire::STAGES.join(", "));
         findings.at(value.span().start, &codes::CREW_STAGE, message);
     }
