@@ -20,16 +20,18 @@ pub(super) fn comments(body: &str, visit: &mut dyn FnMut(Range<usize>)) {
                 let last = ticks.get_or_insert_with(|| last_runs(&text[at..], at));
                 at = after_code_span(text, at, last);
             }
-            _ if text[at..].starts_with(b"<!--") => match html::comment_end(text, at).filter(|_| !no_comment_end) {
-                Some(end) => {
-                    visit(at..end);
-                    at = end;
+            _ if text[at..].starts_with(b"<!--") => {
+                match (!no_comment_end).then(|| html::comment_end(text, at)).flatten() {
+                    Some(end) => {
+                        visit(at..end);
+                        at = end;
+                    }
+                    None => {
+                        no_comment_end = true;
+                        at += 1;
+                    }
                 }
-                None => {
-                    no_comment_end = true;
-                    at += 1;
-                }
-            },
+            }
             _ => at += skip_markup(&text[at..]),
         }
     }
