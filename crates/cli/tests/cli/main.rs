@@ -1,0 +1,14 @@
+//! The real binary from outside: arguments in, output and exit code out.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod check;
+mod hostile;
+mod json_contract;
+mod places;
+mod schema;
+mod stale;
+mod status;
+mod usage;
+mod why;
