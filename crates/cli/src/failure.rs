@@ -77,7 +77,10 @@ impl Failure {
 
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Failure {
-        let code = if error.error.kind() == std::io::ErrorKind::NotFound { NOTHING } else { FAILED };
+        let code = match error.error.kind() {
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => NOTHING,
+            _ => FAILED,
+        };
         Failure::new(code, error.to_string()).hint("name a directory with -C DIR")
     }
 }

@@ -14,9 +14,13 @@ fn main() -> ExitCode {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version go to standard output and are no failure; everything else is a usage error.
-            let code = if error.use_stderr() { failure::USAGE } else { 0 };
-            let _ = error.print();
-            return ExitCode::from(code);
+            if !error.use_stderr() {
+                let _ = error.print();
+                return ExitCode::SUCCESS;
+            }
+            // One voice: what to do next is a hint, whoever says it.
+            eprint!("{}", error.render().to_string().replace("\n  tip: ", "\nhint: "));
+            return ExitCode::from(failure::USAGE);
         }
     };
     match commands::run(&matches) {

@@ -326,6 +326,14 @@ pub fn first_lone_surrogate<'a, 'j>(json: &'j Json<'a>) -> Option<Value<'a, 'j>>
     strings.into_iter().find(|string| string.node().is_escaped && decode(string.raw(), &mut String::new()))
 }
 
+/// Finds the first number that no program can compute with.
+pub fn first_huge_number<'a, 'j>(json: &'j Json<'a>) -> Option<Value<'a, 'j>> {
+    let numbers = (0..json.nodes.len()).map(|index| Value { json, index }).filter(|value| value.kind() == Kind::Number);
+    // Short numbers without an exponent always fit.
+    let may_be_huge = |raw: &str| raw.len() > 300 || raw.contains(['e', 'E']);
+    numbers.into_iter().find(|number| may_be_huge(number.raw()) && number.as_f64().is_none())
+}
+
 fn unescape(inner: &str, is_escaped: bool) -> Cow<'_, str> {
     if !is_escaped {
         return Cow::Borrowed(inner);

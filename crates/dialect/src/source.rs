@@ -114,5 +114,9 @@ pub fn open_json<'a>(source: &Source<'a>) -> (Option<Json<'a>>, Findings<'a>) {
     if let Some(string) = json::first_lone_surrogate(&json) {
         findings.at(string.span().start, &codes::LONE_SURROGATE, "a string holds half of a surrogate pair");
     }
+    if let Some(number) = json::first_huge_number(&json) {
+        let spelled: String = number.raw().chars().take(20).collect();
+        findings.at(number.span().start, &codes::HUGE_NUMBER, format!("a number is {spelled}"));
+    }
     (Some(json), findings)
 }

@@ -147,9 +147,11 @@ fn identity(dialect: Dialect, full_name: &str) -> Cow<'_, str> {
 }
 
 fn similar(wanted: &UnitRef, names: &[(Dialect, String)]) -> Vec<String> {
-    let typed = wanted.parts.last().map(|part| part.as_str().to_lowercase()).unwrap_or_default();
+    let parts: Vec<_> = wanted.parts.iter().map(piton_model::Id::as_str).collect();
+    let typed = parts.join("/").to_lowercase();
     let distance = |name: &str| {
-        let end = name.rsplit('/').next().unwrap_or(name).to_lowercase();
+        let start = name.rmatch_indices('/').nth(parts.len() - 1).map_or(0, |(at, _)| at + 1);
+        let end = name[start..].to_lowercase();
         if end.contains(&typed) || typed.contains(&end) { 0 } else { edit_distance(&end, &typed) }
     };
     let mut near: Vec<_> = names.iter().map(|(dialect, name)| (distance(name), format!("{dialect}:{name}"))).collect();

@@ -85,8 +85,10 @@ impl Scope<'_> {
     }
 
     fn holds(&self, path: &str) -> bool {
-        let is_below =
-            |below: &str| path.strip_prefix(below).is_some_and(|rest| below.is_empty() || rest.starts_with('/'));
+        let is_below = |below: &str| {
+            let rest = path.strip_prefix(below);
+            rest.is_some_and(|rest| below.is_empty() || rest.is_empty() || rest.starts_with('/'))
+        };
         self.below.is_none_or(is_below)
     }
 }

@@ -77,7 +77,18 @@ impl Tree {
     /// Reads the file at a relative path. Links are followed only as long as they stay inside; a FIFO, a
     /// device or a directory is refused without waiting for it; what is too large is not read at all.
     pub fn read(&self, path: &str) -> Result<Content, ReadError> {
-        read_whole(self.open_beneath(path)?)
+        match self.open_beneath(path) {
+            Ok(file) => read_whole(file),
+            Err(ReadError::Missing) if self.is_link(path) => {
+                Err(ReadError::NotAFile { what: "a link that leads nowhere" })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_link(&self, path: &str) -> bool {
+        let found = rustix::fs::statat(&self.directory, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
     }
 
     /// The names in a directory, in order; nothing when it cannot be listed or a link on the way leads out.

@@ -9,7 +9,7 @@ pub const SKIPPED: [&str; 11] =
 const DEEPEST: usize = 24;
 
 /// Calls `visit` with the relative path of every file below `root`, in the order of names, a directory's
-/// files before its subdirectories.
+/// files before its subdirectories. What has the name of a document counts as a file, whatever it is.
 ///
 /// Links to directories are not followed. A directory with a `.git` of its own is another workspace (a
 /// nested repository, a submodule, a worktree) and is not entered, so that no unit is seen twice. What cannot
@@ -43,7 +43,10 @@ fn directory(root: &Path, path: &mut String, depth: usize, visit: &mut dyn FnMut
         then(path);
         path.truncate(outer);
     };
-    for name in &files {
+    // A directory that has a file's name may stand in a document's place, which has to be noticed.
+    let like_files =
+        directories.iter().filter(|name| name.ends_with(".json") || name.ends_with(".md") || name.ends_with(".jsonl"));
+    for name in files.iter().chain(like_files) {
         with(name, path, &mut |path| visit(path));
     }
     for name in directories.iter().filter(|name| depth < DEEPEST && !SKIPPED.contains(&name.as_str())) {

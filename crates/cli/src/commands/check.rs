@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
-use piton_engine::{Checked, Target, check};
+use piton_engine::{CheckError, Checked, NotFound, Target, check};
 use piton_model::{Severity, Tally, UnitRef};
 
 use crate::context::Context;
@@ -33,7 +33,14 @@ pub fn run(matches: &ArgMatches, args: &CheckArgs) -> Result<u8, Failure> {
             Target::Unit(unit) => Some(unit),
             Target::Workspace | Target::Path(_) => None,
         };
-        let checked = check(&context.workspace, target, context.now).map_err(|error| Failure::check(wanted, &error))?;
+        let checked = check(&context.workspace, target, context.now).map_err(|error| match (wanted, &error) {
+            (Some(wanted), CheckError::Unit(NotFound::Nothing { similar }))
+                if wanted.dialect.is_none() && similar.is_empty() =>
+            {
+                no_such_thing(&wanted.to_string())
+            }
+            _ => Failure::check(wanted, &error),
+        })?;
         all.findings.extend(checked.findings);
         all.files += checked.files;
     }
@@ -57,6 +64,10 @@ fn target(typed: &str) -> Result<Target, Failure> {
     match UnitRef::parse(typed) {
         Ok(unit) => Ok(Target::Unit(unit)),
         Err(error) if names_dialect => Err(Failure::bad_unit(typed, &error)),
-        Err(_) => Err(Failure::new(NOTHING, format!("there is no such file or unit: {typed}"))),
+        Err(_) => Err(no_such_thing(typed)),
     }
+}
+
+fn no_such_thing(typed: &str) -> Failure {
+    Failure::new(NOTHING, format!("there is no such file or unit: {typed}"))
 }

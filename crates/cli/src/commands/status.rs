@@ -54,7 +54,11 @@ fn show(context: &Context, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<
             let found =
                 find(&context.workspace, wanted, context.now).map_err(|error| Failure::not_found(wanted, &error))?;
             Ok(match args.json {
-                true => render::json_text(&render::json::unit(&found, context.now)),
+                true => render::json_text(&render::json::unit(
+                    &found,
+                    &context.workspace.root().display().to_string(),
+                    context.now,
+                )),
                 false => render::unit::text(&found, context.color, context.width),
             })
         }

@@ -2,13 +2,17 @@
 
 use piton_engine::Found;
 use piton_model::{
-    Believed, Dialect, Finding, GateState, Lifecycle, Percent, Report, Role, Row, State, StepState, Tally, Time,
+    Believed, Dialect, Finding, GateState, Lifecycle, Percent, Report, Role, Row, State, StepState, Summary, Tally,
+    Time,
 };
 use serde_json::{Value, json};
 
 /// `status --json`
 pub fn report(report: &Report) -> Value {
-    let summary = &report.summary;
+    document(report.as_of, &report.workspace, report.rows.iter().map(row).collect(), &report.summary)
+}
+
+fn document(as_of: Time, workspace: &str, units: Vec<Value>, summary: &Summary) -> Value {
     let mut counts = serde_json::Map::new();
     counts.insert("units".into(), json!(summary.units));
     for (lifecycle, count) in Lifecycle::ALL.iter().zip(summary.lifecycles) {
@@ -17,12 +21,7 @@ pub fn report(report: &Report) -> Value {
     counts.insert("late".into(), json!(summary.late));
     counts.insert("stale".into(), json!(summary.stale));
     counts.insert("findings".into(), tally(summary.findings));
-    json!({
-        "as_of": report.as_of.to_string(),
-        "workspace": report.workspace,
-        "units": report.rows.iter().map(row).collect::<Vec<_>>(),
-        "summary": counts,
-    })
+    json!({ "as_of": as_of.to_string(), "workspace": workspace, "units": units, "summary": counts })
 }
 
 /// `stale --json`
@@ -36,20 +35,17 @@ pub fn findings(findings: &[Finding], files: usize) -> Value {
 }
 
 /// `status UNIT --json`
-pub fn unit(found: &Found, now: Time) -> Value {
+pub fn unit(found: &Found, workspace: &str, now: Time) -> Value {
     let unit = &found.unit;
     let judgement = &found.judgement;
-    let full = Row::new(
-        unit.clone(),
-        unit.id.clone(),
-        judgement.liveness,
-        judgement.believed.clone(),
-        Tally::of(&found.findings),
-    );
-    let mut summary = row(&full);
-    let map = summary.as_object_mut().expect("a row is an object");
+    let tally = Tally::of(&found.findings);
+    let name = found.name.split_once(':').map_or(found.name.as_str(), |(_, id)| id).to_owned();
+    let short = Row::new(unit.clone(), name, judgement.liveness, judgement.believed.clone(), tally);
+    let report = Report::new(now, workspace.to_owned(), vec![short], Tally::default());
+    let mut whole = row(&report.rows[0]);
+    let map = whole.as_object_mut().expect("a row is an object");
     map.insert("unit".into(), json!(found.name));
-    map.insert("id".into(), json!(found.name.split_once(':').map_or(found.name.as_str(), |(_, id)| id)));
+    map.insert("id".into(), json!(report.rows[0].full_name));
     map.insert("session".into(), json!(unit.session));
     map.insert("resumable".into(), json!(unit.resumable));
     map.insert("steps".into(), unit.steps.iter().map(step).collect());
@@ -74,7 +70,7 @@ pub fn unit(found: &Found, now: Time) -> Value {
     map.insert("documents".into(), documents.collect());
     map.insert("why".into(), reasons(found));
     map.insert("all_findings".into(), found.findings.iter().map(finding).collect());
-    json!({ "as_of": now.to_string(), "units": [summary] })
+    document(now, workspace, vec![whole], &report.summary)
 }
 
 /// `why --json`

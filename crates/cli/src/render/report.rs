@@ -127,15 +127,21 @@ fn fit_name(name: &str, width: usize) -> String {
 /// Title, position, agent and attempt, as far as they are known and fit.
 fn about(row: &Row, room: usize) -> String {
     let is_open = !matches!(row.state, State::Done);
-    let agent = row.agent.as_deref().filter(|agent| is_open && !row.full_name.ends_with(*agent)).map(clean);
+    let is_named = |agent: &&str| row.full_name.split('/').any(|part| part == *agent);
+    let agent = row.agent.as_deref().filter(|agent| is_open && !is_named(agent)).map(clean);
     let attempt = row.attempt.filter(|attempt| *attempt > 1).map(|attempt| format!("attempt {attempt}"));
     let position = row.position.as_deref().filter(|_| is_open).map(clean);
     let title = row.title.as_deref().map(clean);
+    let joined = |title: Option<String>| {
+        [title, position.clone(), agent.clone(), attempt.clone()].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    };
+    let whole = joined(title.clone());
+    if columns(&whole) <= room {
+        return whole;
+    }
     // A long title leaves room for the position, which changes and matters more.
     let title_room = if position.is_some() { (room * 2 / 5).max(16) } else { room };
-    let title = title.map(|title| fit(&title, title_room).into_owned());
-    let all = [title, position, agent, attempt].into_iter().flatten().collect::<Vec<_>>().join(" · ");
-    fit(&all, room).into_owned()
+    fit(&joined(title.map(|title| fit(&title, title_room).into_owned())), room).into_owned()
 }
 
 fn liveness(row: &Row) -> String {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use piton_engine::Found;
-use piton_model::{Age, PassedOver, Rule, Severity};
+use piton_model::{Age, Dialect, PassedOver, Rule, Severity, State};
 
 use super::{Style, clean};
 
@@ -23,14 +23,21 @@ pub fn reasons(found: &Found) -> Vec<(&'static str, String)> {
     let unit = &found.unit;
     let mut reasons = Vec::new();
     let path = unit.documents.first().map(|document| document.path.as_ref()).unwrap_or_default();
-    let status = if unit.status_text.is_empty() {
-        "it says nothing".to_owned()
-    } else {
-        format!("it says {:?}", unit.status_text)
+    let lifecycle = unit.state.lifecycle();
+    let says = match (unit.dialect, unit.status_text.as_str()) {
+        (_, "") => "it says nothing about that".to_owned(),
+        // A plan has no status of its own: it follows from the boxes.
+        (Dialect::Plan, derived) => format!("its boxes say so, {derived:?},"),
+        (_, status) => format!("it says {status:?}"),
     };
-    reasons.push(("state", format!("{}: {status} in {path}", unit.state.lifecycle())));
+    reasons.push(("state", format!("{lifecycle}: {says} in {path}")));
+    match &unit.state {
+        State::Failed { error } => reasons.push(("failed", error.clone())),
+        State::Paused { reason: Some(reason) } => reasons.push(("paused", reason.clone())),
+        _ => {}
+    }
     for blocker in &unit.blockers {
-        reasons.push(("blocked", format!("by {blocker}")));
+        reasons.push(("blocked", blocker.clone()));
     }
     reasons.push(("liveness", liveness(found)));
     if let Some(seen) = &found.judgement.believed {

@@ -150,7 +150,6 @@ fn other_tools_states_are_foreign() {
 }
 
 #[test]
-#[ignore = "`check` takes no single files yet"]
 fn documents_in_other_places_are_checked_by_their_content() {
     let check = |path: &str, document: &Value, code: i32, want: &str| {
         let workspace = Workspace::new();

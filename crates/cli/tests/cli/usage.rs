@@ -46,7 +46,7 @@ fn wrong_command_lines_are_explained() {
         ("an_id_that_is_none", 2, &["status", "build:../../etc/passwd"]),
         ("why_needs_a_unit", 2, &["why"]),
         ("a_directory_that_is_not_there", 5, &["status", "-C", "nowhere"]),
-        ("a_file_as_workspace", 1, &["status", "-C", ".pipeline/state.json"]),
+        ("a_file_as_workspace", 5, &["status", "-C", ".pipeline/state.json"]),
     ] {
         let run = workspace.run(arguments).exits(code);
         assert_eq!(run.stdout, "", "{}", run.transcript());

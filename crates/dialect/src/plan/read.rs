@@ -118,10 +118,13 @@ fn note_form(plan: &Parsed, findings: &mut Findings<'_>) {
     let marked = plan.tasks.len() + plan.criteria.len();
     match (marked, plan.unmarked_boxes) {
         (0, 0) => findings.whole(&codes::PLAN_EMPTY, "the plan has no checkboxes"),
+        (0, 1) => findings.whole(&codes::PLAN_NO_MARKERS, "the only checkbox has no marker"),
         (0, boxes) => findings.whole(&codes::PLAN_NO_MARKERS, format!("none of the {boxes} checkboxes has a marker")),
         (_, 0) => {}
+        (_, 1) => findings.whole(&codes::PLAN_UNMARKED_BOX, "a checkbox has no marker and is not counted"),
         (_, boxes) => {
-            findings.whole(&codes::PLAN_UNMARKED_BOX, format!("{boxes} checkboxes have no marker and are not counted"))
+            let message = format!("{boxes} checkboxes have no marker and are not counted");
+            findings.whole(&codes::PLAN_UNMARKED_BOX, message);
         }
     }
     let mut is_used = vec![false; plan.phases.len()];

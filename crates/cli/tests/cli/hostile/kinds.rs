@@ -99,7 +99,6 @@ fn a_directory_in_place_of_a_document_is_survived() {
 }
 
 #[test]
-#[ignore = "the walk takes a directory for a place to look into"]
 fn a_directory_in_place_of_a_document_is_named() {
     for place in places() {
         let workspace = healthy();
