@@ -74,6 +74,7 @@ fn everything(workspace: &Workspace, below: Option<&str>, now: Time) -> Checked 
     survey(workspace, &Scope { below, ..Scope::new(Detail::Full) }, now, &mut |seen| match seen {
         Seen::Unit(surveyed) => units.push(*surveyed),
         Seen::Loose(loose) => findings.extend(loose),
+        Seen::Line(_) => unreachable!("units are asked for in full"),
     });
     merge_superseded(&mut units);
     findings.extend(units.into_iter().flat_map(|each| each.findings));

@@ -8,7 +8,7 @@ use piton_model::{
 };
 
 use crate::Workspace;
-use crate::survey::{Scope, Seen, Surveyed, survey};
+use crate::survey::{Scope, Seen, Surveyed, survey, written};
 
 /// One unit, with everything that is known about it.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ pub(crate) fn supersede<'a>(documents: impl Iterator<Item = ((Dialect, &'a str),
 /// Keeps the newest of several documents of one unit, with the others listed and a finding about it.
 pub(crate) fn merge_superseded(surveyed: &mut Vec<Surveyed>) {
     let replaced =
-        supersede(surveyed.iter().map(|each| ((each.unit.dialect, each.full_name.as_str()), each.written())));
+        supersede(surveyed.iter().map(|each| ((each.unit.dialect, each.full_name.as_str()), written(&each.unit))));
     let mut losers = Vec::new();
     let mut place = 0..;
     let all = std::mem::take(surveyed);

@@ -1,20 +1,22 @@
 use piton_dialect::Detail;
-use piton_model::{Dialect, Liveness, Patience, Report, Row, Tally, Time, judge};
+use piton_model::{Dialect, Liveness, Report, Row, Tally, Time};
 
 use crate::Workspace;
 use crate::find::supersede;
-use crate::survey::{Scope, Seen, Surveyed, survey};
+use crate::survey::{Scope, Seen, survey};
 
 /// Reports on every unit of the workspace. Nothing is written.
 pub fn status(workspace: &Workspace, only: Option<Dialect>, now: Time) -> Report {
     let mut rows = Vec::new();
     let mut written = Vec::new();
     let mut loose = Tally::default();
-    survey(workspace, &Scope { dialect: only, ..Scope::new(Detail::Line) }, now, &mut |seen| match seen {
-        Seen::Unit(surveyed) => {
-            written.push(surveyed.written());
-            rows.push(row(*surveyed, now));
+    let scope = Scope { dialect: only, ..Scope::new(Detail::Line) };
+    survey(workspace, &scope, now, &mut |seen| match seen.into_line(now) {
+        Seen::Line(line) => {
+            written.push(line.written);
+            rows.push(line.row);
         }
+        Seen::Unit(_) => unreachable!("every unit becomes a line"),
         Seen::Loose(findings) => loose.add(Tally::of(&findings)),
     });
     let replaced = supersede(rows.iter().map(|row| (row.dialect, row.full_name.as_str())).zip(written));
@@ -33,11 +35,4 @@ pub fn stale(workspace: &Workspace, now: Time) -> Vec<Row> {
     rows.retain(missing);
     rows.sort_by_key(|row| row.liveness);
     rows
-}
-
-fn row(surveyed: Surveyed, now: Time) -> Row {
-    let unit = &surveyed.unit;
-    let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
-    let tally = Tally::of(&surveyed.findings);
-    Row::new(surveyed.unit, surveyed.full_name, judgement.liveness, judgement.believed, tally)
 }

@@ -9,7 +9,9 @@ mod task;
 use std::collections::BTreeMap;
 
 use piton_dialect::{Detail, Reading};
-use piton_model::{Dialect, Document, Finding, Role, Said, Severity, Source as SignSource, Time, Unit};
+use piton_model::{
+    Dialect, Document, Finding, Patience, Role, Row, Said, Severity, Source as SignSource, Tally, Time, Unit, judge,
+};
 
 use crate::Workspace;
 
@@ -27,26 +29,49 @@ impl Surveyed {
         let full_name = if base.is_empty() { unit.id.clone() } else { format!("{base}/{}", unit.id) };
         Surveyed { unit, full_name, findings }
     }
+}
 
-    /// When its main document was written, as far as can be told: what it says itself, else its file's time.
-    pub(crate) fn written(&self) -> Option<Time> {
-        let said = |sign: &piton_model::Sign| match (&sign.source, &sign.said) {
-            (SignSource::Field(_), Said::At(at)) => Some(*at),
-            _ => None,
-        };
-        let own = self.unit.signs.iter().filter_map(said).max();
-        own.or_else(|| self.unit.documents.first().and_then(|document| document.modified))
-    }
+/// When a unit's main document was written, as far as can be told: what it says itself, else its file's time.
+pub(crate) fn written(unit: &Unit) -> Option<Time> {
+    let said = |sign: &piton_model::Sign| match (&sign.source, &sign.said) {
+        (SignSource::Field(_), Said::At(at)) => Some(*at),
+        _ => None,
+    };
+    let own = unit.signs.iter().filter_map(said).max();
+    own.or_else(|| unit.documents.first().and_then(|document| document.modified))
 }
 
 /// What a survey finds, as it finds it.
 pub(crate) enum Seen {
     Unit(Box<Surveyed>),
+    /// A unit of which only a line is wanted. Large surveys make it where the document was read, so that the rest of
+    /// the unit never leaves that thread.
+    Line(Box<Line>),
     /// Findings about documents that belong to no unit.
     Loose(Vec<Finding>),
 }
 
+/// A unit as a row, and when its main document was written.
+pub(crate) struct Line {
+    pub row: Row,
+    pub written: Option<Time>,
+}
+
 impl Seen {
+    /// The same with no more of a unit than a line about it.
+    pub(crate) fn into_line(self, now: Time) -> Seen {
+        match self {
+            Seen::Unit(surveyed) => {
+                let Surveyed { unit, full_name, findings } = *surveyed;
+                let written = written(&unit);
+                let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
+                let row = Row::new(unit, full_name, judgement.liveness, judgement.believed, Tally::of(&findings));
+                Seen::Line(Box::new(Line { row, written }))
+            }
+            other => other,
+        }
+    }
+
     /// What a document gave. A document of the dialect that cannot be read still stands for its unit, which has
     /// the name that the file's name gives it; a foreign one does not.
     pub(crate) fn of_reading(base: &str, dialect: Dialect, path: &str, id: &str, reading: Reading) -> Seen {

@@ -1,5 +1,7 @@
 mod companions;
 
+use std::sync::{Mutex, PoisonError};
+
 use piton_dialect::crew::layout::File;
 use piton_dialect::crew::{read_checkpoint, read_markdown, unit_of_status};
 use piton_dialect::{Detail, Reading, Source};
@@ -25,21 +27,24 @@ pub(super) fn survey(
     if files.iter().all(|(_, file)| *file == File::Status) {
         return;
     }
-    let mut companions = Companions::read(workspace, files, see);
+    let has_companions = files.iter().any(|(_, file)| !matches!(file, File::Checkpoint | File::Markdown));
+    let companions = Mutex::new(Companions::read(workspace, files, see));
     let live: Vec<_> = files.iter().filter(|(_, file)| matches!(file, File::Checkpoint | File::Markdown)).collect();
-    let read_one = |(path, file): &&(String, File)| match file {
-        File::Markdown => read(workspace, path, |source| read_markdown(source, now)),
-        _ => read(workspace, path, |source| read_checkpoint(source, detail, now)),
-    };
-    let mut path = live.iter().map(|(path, _)| path.as_str());
-    map_in_order(&live, read_one, |mut reading| {
-        if let Some(unit) = &mut reading.unit {
+    let read_one = |(path, file): &&(String, File)| {
+        let mut reading = match file {
+            File::Markdown => read(workspace, path, |source| read_markdown(source, now)),
+            _ => read(workspace, path, |source| read_checkpoint(source, detail, now)),
+        };
+        if let (true, Some(unit)) = (has_companions, &mut reading.unit) {
+            let mut companions = companions.lock().unwrap_or_else(PoisonError::into_inner);
             companions.add_to(unit, &mut reading.findings, workspace);
         }
-        let path = path.next().expect("a reading for each path");
         let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".json");
-        see(Seen::of_reading(base, Dialect::Crew, path, stem, reading));
-    });
+        let seen = Seen::of_reading(base, Dialect::Crew, path, stem, reading);
+        if detail == Detail::Line { seen.into_line(now) } else { seen }
+    };
+    map_in_order(&live, read_one, &mut *see);
+    let mut companions = companions.into_inner().unwrap_or_else(PoisonError::into_inner);
     let is_crew = files.iter().any(|(_, file)| matches!(file, File::EpicReadme | File::Messages | File::Inbox));
     for feature in companions.unclaimed() {
         let mut findings = feature.findings;

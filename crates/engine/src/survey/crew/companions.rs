@@ -78,9 +78,6 @@ impl<'a> Companions<'a> {
 
     /// Adds to an agent's unit all that belongs to it.
     pub fn add_to(&mut self, unit: &mut Unit, findings: &mut Vec<Finding>, workspace: &Workspace) {
-        if self.features.is_empty() && self.epic.is_none() && self.mailboxes.is_empty() {
-            return self.add_copies(unit, workspace);
-        }
         let agent = layout::agent_key(unit.agent.as_deref().unwrap_or(&unit.id));
         if let Some(place) = self.feature_of(unit, &agent) {
             let feature = &mut self.features[place];
