@@ -37,6 +37,12 @@ fn canonical_documents_are_valid_and_broken_ones_are_not() {
     let crew = agent("Secondary-A", "tide_gauges", "WAITING", WRITTEN, WRITTEN);
     let task = task("quay", "T060", "List all quays", WRITTEN);
     let build = build("PRD-002", "Dredge the basin", "in_progress");
+    let specification = json!({
+        "prd": "PRD-002",
+        "workstreams": { "WS1": { "name": "Dig", "depends_on": [], "outputs": ["depth.csv"], "gate": "depth" } },
+        "execution_phases": [{ "name": "All of it", "parallel": ["WS1"], "gates": ["depth"] }],
+        "gates": { "depth": { "command": "make sound", "success_criteria": "exit code 0" } },
+    });
     let finished = json!({ "stage": 3, "verdict": "PASS", "qualityScore": 91 });
     for (names, document, breaks) in [
         (&["pipeline", "state"][..], state, json!({ "complete": "no" })),
@@ -45,7 +51,7 @@ fn canonical_documents_are_valid_and_broken_ones_are_not() {
         (&["plan", "state"], plan, json!({ "version": 1 })),
         (&["plan", "recovery"], recovery, json!({ "state": {} })),
         (&["plan", "history"], event, json!({ "event": 7 })),
-        (&["build"], build.clone(), json!({ "prd": "../PRD-002" })),
+        (&["build", "specification"], specification, json!({ "prd": "../PRD-002" })),
         (&["build", "checkpoint"], build, json!({ "completed_workstreams": "WS1" })),
         (&["task"], task.clone(), json!({ "progress_percent": 101 })),
         (&["task", "checkpoint"], task, json!({ "heartbeat": {} })),

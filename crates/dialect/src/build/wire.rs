@@ -81,9 +81,46 @@ pub static CHECKPOINT: &[Field] = &[
     optional("gov010_check", Shape::Text, "whether the design was checked before the build"),
 ];
 
+static WORKSTREAM: &[Field] = &[
+    required("name", Shape::Text, "what a person calls it"),
+    optional("description", Shape::Text, "what it is about"),
+    optional("executor", Shape::Text, "who executes it"),
+    optional("executor_type", Shape::Text, "what kind of executor that is"),
+    optional("depends_on", NAMES, "workstreams that must be done before"),
+    optional("outputs", NAMES, "files that it makes"),
+    optional("gate", Shape::Text, "the gate that it must pass"),
+];
+
+static PHASE: &[Field] = &[
+    required("name", Shape::Text, "what a person calls it"),
+    required("parallel", NAMES, "workstreams that run side by side"),
+    optional("gates", NAMES, "gates that end the phase"),
+];
+
+static GATE: &[Field] = &[
+    required("command", Shape::Text, "the command whose exit code decides"),
+    optional("success_criteria", Shape::Text, "what success means, in words"),
+];
+
+/// The front matter of an EXECUTION-SPEC.
+pub static SPECIFICATION: &[Field] = &[
+    required("prd", Shape::Id, "the PRD that it belongs to"),
+    optional("prd_title", Shape::Text, "what a person calls it"),
+    required("workstreams", Shape::Map(&Shape::Object(WORKSTREAM)), "the workstreams by id"),
+    required("execution_phases", Shape::List(&Shape::Object(PHASE)), "the phases in order; their numbers begin at 1"),
+    optional("gates", Shape::Map(&Shape::Object(GATE)), "the gates by name"),
+];
+
 /// The documents of this dialect.
-pub static DOCUMENTS: &[DocumentShape] = &[DocumentShape {
-    name: "checkpoint",
-    about: "A build's checkpoint: .claude/skills/build-pipeline/checkpoints/{PRD}.json",
-    fields: CHECKPOINT,
-}];
+pub static DOCUMENTS: &[DocumentShape] = &[
+    DocumentShape {
+        name: "checkpoint",
+        about: "A build's checkpoint: .claude/skills/build-pipeline/checkpoints/{PRD}.json",
+        fields: CHECKPOINT,
+    },
+    DocumentShape {
+        name: "specification",
+        about: "The front matter of an EXECUTION-SPEC, as a YAML or JSON object",
+        fields: SPECIFICATION,
+    },
+];
