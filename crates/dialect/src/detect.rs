@@ -3,20 +3,31 @@
 use piton_model::{Finding, Time};
 
 use crate::json::Value;
-use crate::{Findings, Source, build, codes, crew, open_json, open_text, pipeline, plan, shape, task};
+use crate::{Findings, Source, build, crew, open_json, open_text, pipeline, plan, shape, task};
 
 /// Checks one file by itself: what it is follows from its content, and nothing beside it is looked at.
 pub fn check_file(source: &Source<'_>, now: Time) -> Vec<Finding> {
+    let looks_like_json = || source.bytes.trim_ascii_start().starts_with(b"{");
     match source.file_name() {
         "STATUS" => crew::read_status_file(source).1,
-        name if name.ends_with(".jsonl") => plan::read_history(source, now).findings,
+        name if name.ends_with(".jsonl") => check_history(source, now),
         name if name.ends_with(".md") => check_markdown(source, now),
-        _ => check_json(source, now),
+        name if name.ends_with(".json") || looks_like_json() => check_json(source, now),
+        _ => foreign(source),
     }
 }
 
+fn foreign(source: &Source<'_>) -> Vec<Finding> {
+    open_text(source).1.foreign("this is no document of any dialect")
+}
+
+fn check_history(source: &Source<'_>, now: Time) -> Vec<Finding> {
+    let history = plan::read_history(source, now);
+    if history.events == 0 && !source.bytes.is_empty() { foreign(source) } else { history.findings }
+}
+
 fn check_json(source: &Source<'_>, now: Time) -> Vec<Finding> {
-    let (json, mut findings) = open_json(source);
+    let (json, findings) = open_json(source);
     let Some(json) = json else { return findings.finish() };
     let root = json.root();
     let own = |fields, mut findings: Findings<'_>| {
@@ -47,10 +58,7 @@ fn check_json(source: &Source<'_>, now: Time) -> Vec<Finding> {
         }
         Some(Kind::Task) => task::read_checkpoint(source, now).findings,
         Some(Kind::Crew) => crew::read_checkpoint(source, crate::Detail::Full, now).findings,
-        None => {
-            findings.whole(&codes::FOREIGN, "this is no document of any dialect");
-            findings.finish()
-        }
+        None => foreign(source),
     }
 }
 
@@ -96,9 +104,7 @@ fn check_markdown(source: &Source<'_>, now: Time) -> Vec<Finding> {
     }
     let is_plan = source.file_name() == "plan.md" || plan::layout::is_phase_file(source.file_name());
     if !is_plan && !["TASK:", "ACCEPT:", "CHECKPOINT:", "[ ]", "[x]"].iter().any(|mark| has(mark)) {
-        let mut findings = findings;
-        findings.whole(&codes::FOREIGN, "this is no document of any dialect");
-        return findings.finish();
+        return foreign(source);
     }
     let directory = source.path.rsplit_once('/').map_or("", |(directory, _)| directory).to_owned();
     let files = plan::PlanFiles { directory, plan: Some(source.clone()), ..plan::PlanFiles::default() };

@@ -20,6 +20,7 @@ pub mod pipeline;
 pub mod plan;
 pub mod task;
 
+mod base;
 mod detect;
 mod documents;
 mod findings;

@@ -1,5 +1,7 @@
 //! Where a crew keeps its files, below the directory of an epic.
 
+use crate::base::in_directory;
+
 /// What a file of a crew is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum File {
@@ -120,11 +122,6 @@ pub fn backup_owner(stem: &str) -> Option<(&str, (&str, u64))> {
 
 fn checkpoints(directory: &str) -> Option<&str> {
     in_directory(directory, "agent_comms/agent_checkpoints").or_else(|| in_directory(directory, "agent_checkpoints"))
-}
-
-fn in_directory<'a>(directory: &'a str, wanted: &str) -> Option<&'a str> {
-    let rest = directory.strip_suffix(wanted)?;
-    if rest.is_empty() { Some(rest) } else { rest.strip_suffix('/') }
 }
 
 fn is_digits(text: &str) -> bool {

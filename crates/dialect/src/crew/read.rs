@@ -22,11 +22,8 @@ pub fn read_checkpoint(source: &Source<'_>, detail: Detail, now: Time) -> Readin
     let Some(json) = json else { return Reading { unit: None, findings: findings.finish() } };
     let root = json.root();
     if !is_ours(root) {
-        findings.whole(
-            &crate::codes::FOREIGN,
-            "this is not an agent's checkpoint: it has no `agent_id` with a feature, stage or status",
-        );
-        return Reading { unit: None, findings: findings.finish() };
+        let message = "this is not an agent's checkpoint: it has no `agent_id` with a feature, stage or status";
+        return Reading { unit: None, findings: findings.foreign(message) };
     }
     shape::check(root, wire::CHECKPOINT, now, &mut findings);
     let unit = unit(root, source, detail);

@@ -1,5 +1,7 @@
 //! Where a pipeline keeps its files, below the directory of a project.
 
+use crate::base::in_directory;
+
 /// What a file of a pipeline is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum File {
@@ -45,11 +47,6 @@ fn split_worktree(base: &str) -> Option<(&str, &str)> {
         return Some(("", inside));
     }
     base.split_once("/.worktrees/")
-}
-
-fn in_directory<'a>(directory: &'a str, wanted: &str) -> Option<&'a str> {
-    let rest = directory.strip_suffix(wanted)?;
-    if rest.is_empty() { Some(rest) } else { rest.strip_suffix('/') }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Where agents keep the checkpoints of their tasks, below any directory.
 
+use crate::base::in_directory;
+
 /// What a file of this dialect is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum File {
@@ -54,11 +56,6 @@ fn archive(stem: &str) -> Option<(&str, u64)> {
         None => return None,
     };
     (!live.is_empty()).then_some((live, number))
-}
-
-fn in_directory<'a>(directory: &'a str, wanted: &str) -> Option<&'a str> {
-    let rest = directory.strip_suffix(wanted)?;
-    if rest.is_empty() { Some(rest) } else { rest.strip_suffix('/') }
 }
 
 #[cfg(test)]

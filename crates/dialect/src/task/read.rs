@@ -29,11 +29,8 @@ pub fn read_checkpoint(source: &Source<'_>, now: Time) -> Reading {
     let Some(json) = json else { return Reading { unit: None, findings: findings.finish() } };
     let root = json.root();
     if !is_ours(root) {
-        findings.whole(
-            &crate::codes::FOREIGN,
-            "this is not a task's checkpoint: it has no two of `checkpoint_id`, `agent`, `task_id`, `progress_percent`, `subtasks`, `resumable`",
-        );
-        return Reading { unit: None, findings: findings.finish() };
+        let message = "this is not a task's checkpoint: it has no two of `checkpoint_id`, `agent`, `task_id`, `progress_percent`, `subtasks`, `resumable`";
+        return Reading { unit: None, findings: findings.foreign(message) };
     }
     shape::check(root, wire::CHECKPOINT, now, &mut findings);
     let counts = Counts::read(root);
