@@ -4,6 +4,7 @@
 //! keys, key order, number spelling, white space. That is why this is not a general JSON library. It reads
 //! RFC 8259 strictly, says where it stopped, and goes no deeper than [`DEEPEST`].
 
+mod edit;
 mod parse;
 
 use std::borrow::Cow;
@@ -11,6 +12,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 
+pub use edit::Edits;
 pub use parse::parse;
 
 /// How deep values may be nested.

@@ -145,3 +145,65 @@ fn surrogates_are_paired_or_replaced() {
     assert_eq!(first_lone_surrogate(&json).map(|string| string.raw()), Some(r#""\ud83d""#));
     assert!(first_lone_surrogate(&parse(r#"["\ud83d\ude00"]"#).expect("JSON")).is_none());
 }
+
+#[test]
+fn edits_leave_every_other_byte_alone() {
+    let text = "{\r\n    \"status\" : \"old\",\r\n    \"x\": 1e2, \"list\": [1,2],\r\n    \"none\": [ ],\r\n    \"wide\": [\r\n        \"a\"\r\n    ]\r\n}\r\n";
+    let mut json = parse(text).expect("JSON");
+    repeated_keys(&mut json);
+    let root = json.root();
+    let mut edits = Edits::new(&json);
+    edits.set(root, "status", Oracle::from("new"));
+    edits.set(root, "added", serde_json::json!({ "k": [1, {}] }));
+    edits.set(root, "again", Oracle::from(true));
+    edits.push(root.get("list").expect("it is there"), Oracle::from(3));
+    edits.push(root.get("none").expect("it is there"), Oracle::from("first"));
+    edits.push(root.get("none").expect("it is there"), Oracle::from("second"));
+    edits.push(root.get("wide").expect("it is there"), Oracle::from("b"));
+    let want = "{\r\n    \"status\" : \"new\",\r\n    \"x\": 1e2, \"list\": [1,2,3],\r\n    \"none\": [\r\n        \"first\",\r\n        \"second\"\r\n    ],\r\n    \"wide\": [\r\n        \"a\",\r\n        \"b\"\r\n    ],\r\n    \"added\" : {\r\n        \"k\": [\r\n            1,\r\n            {}\r\n        ]\r\n    },\r\n    \"again\" : true\r\n}\r\n";
+    assert_eq!(edits.apply(), want);
+}
+
+#[test]
+fn documents_on_one_line_stay_on_one_line() {
+    for (text, want) in [
+        (r#"{"a":1}"#, r#"{"a":1,"b":[2]}"#),
+        (r#"{"a": 1, "c": 2}"#, r#"{"a": 1, "c": 2, "b": [2]}"#),
+        ("{}", r#"{"b": [2]}"#),
+        (" { } ", r#" {"b": [2]} "#),
+    ] {
+        let json = parse(text).expect("JSON");
+        let mut edits = Edits::new(&json);
+        edits.set(json.root(), "b", serde_json::json!([2]));
+        assert_eq!(edits.apply(), want);
+    }
+}
+
+proptest! {
+    #[test]
+    fn edits_do_what_they_say_and_nothing_else(
+        document in documents().prop_map(|inner| serde_json::json!({ "first": inner, "list": [], "object": {} })),
+        pretty in any::<bool>(),
+        key in "first|list|object|other|\\PC{0,3}",
+        value in documents(),
+        pushed in documents(),
+    ) {
+        let text = if pretty { serde_json::to_string_pretty(&document) } else { serde_json::to_string(&document) };
+        let text = text.expect("a value prints");
+        let json = parse(&text).expect("JSON");
+        prop_assert_eq!(Edits::new(&json).apply(), text.as_str(), "no change changes nothing");
+        let mut edits = Edits::new(&json);
+        let mut want = document.clone();
+        edits.set(json.root(), &key, value.clone());
+        want[&key] = value;
+        if key != "list" {
+            edits.push(json.root().get("list").expect("it is there"), pushed.clone());
+            want["list"] = serde_json::json!([pushed]);
+        }
+        let edited = edits.apply();
+        prop_assert!(same(parse(&edited).expect("an edited document is JSON").root(), &want), "{}", edited);
+        // What a library would print anew is what was edited: the layout is kept as well.
+        let printed = if pretty { serde_json::to_string_pretty(&want) } else { serde_json::to_string(&want) };
+        prop_assert_eq!(edited, printed.expect("a value prints"));
+    }
+}
