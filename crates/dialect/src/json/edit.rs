@@ -11,8 +11,11 @@ pub struct Edits<'a, 'j> {
     style: Style,
     replaced: Vec<(Range<usize>, String)>,
     /// What is added behind the last entry of an object or list.
-    added: Vec<(Value<'a, 'j>, Vec<(Option<String>, NewValue)>)>,
+    added: Vec<(Value<'a, 'j>, Vec<NewEntry>)>,
 }
+
+/// A key, in an object, and a value.
+type NewEntry = (Option<String>, NewValue);
 
 /// How the document is laid out, as far as new parts have to fit in.
 struct Style {
@@ -72,7 +75,7 @@ impl<'a, 'j> Edits<'a, 'j> {
     }
 
     /// Where new entries go, and as what.
-    fn addition(&self, container: Value<'a, 'j>, entries: &[(Option<String>, NewValue)]) -> (Range<usize>, String) {
+    fn addition(&self, container: Value<'a, 'j>, entries: &[NewEntry]) -> (Range<usize>, String) {
         let span = container.span();
         let outer = self.indent_at(span.start);
         let (first, last) = ends_of(container);
@@ -89,7 +92,7 @@ impl<'a, 'j> Edits<'a, 'j> {
             None => ",".to_owned(),
         };
         let colon = self.colon(container);
-        let entry = |(key, value): &(Option<String>, NewValue)| {
+        let entry = |(key, value): &NewEntry| {
             let name = key.as_ref().map(|key| format!("{}{colon}", NewValue::from(key.as_str()))).unwrap_or_default();
             let value = indent.map_or_else(|| value.to_string(), |indent| self.print(value, indent));
             format!("{name}{value}")
