@@ -8,6 +8,8 @@ pub mod markdown;
 mod parse;
 mod read;
 mod repeated;
+mod standing;
+mod state;
 pub mod wire;
 
 pub use history::{HistoryReading, read_history};

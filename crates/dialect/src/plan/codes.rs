@@ -11,7 +11,7 @@ codes! { PLAN:
     PLAN_EMPTY = Note "plan-empty", "write tasks as `- [ ] text <!-- TASK: id -->`";
     /// Some checkboxes carry a marker and others do not. Those without are not counted.
     PLAN_UNMARKED_BOX = Note "plan-unmarked-box", "end each task with a marker: `<!-- TASK: id -->`";
-    /// An id stands at two tasks, criteria or phases. The last one counts, once, so the other can never be ticked.
+    /// An id stands at two tasks, criteria or phases, in one file or in two files of the plan. The last one counts, once, so the other can never be ticked.
     PLAN_DUPLICATE_ID = Error "plan-duplicate-id", "give each task, criterion and phase an id of its own";
     /// A TASK or ACCEPT marker does not belong to a checkbox. It is not counted.
     PLAN_NO_BOX = Warning "plan-no-box", "put the marker behind a checkbox: `- [ ] text <!-- TASK: id -->`";
@@ -29,11 +29,13 @@ codes! { PLAN:
     PLAN_EMPTY_REMARK = Note "plan-empty-remark", "say what is decided or what blocks";
     /// `plan.md` has changed since the state was written. The plan is right; the state is brought up to date at the next write.
     PLAN_CHECKSUM = Note "plan-checksum", "nothing to do; any write brings the state up to date";
-    /// The state has more tasks done than the plan: boxes were unticked, or an old plan came back.
+    /// A box that the state has as done is open in the plan: it was unticked, or an old plan came back.
     PLAN_BACKWARDS = Warning "plan-backwards", "look at the plan's history; tick again what is really done";
     /// The state's numbers do not follow from its own phases.
     PLAN_STATE_NUMBERS = Warning "plan-state-numbers", "nothing to do; any write corrects them";
-    /// The state names a task or phase that the plan does not have (any more).
+    /// The state was written for this very plan, but says something else than follows from it: the position, how far a phase is, a blocker that the plan does not name. The plan is right.
+    PLAN_STATE_DIFFERS = Warning "plan-state-differs", "nothing to do; any write corrects it";
+    /// The state names a task that the plan does not have (any more).
     PLAN_STATE_UNKNOWN = Note "plan-state-unknown", "nothing to do; any write removes it";
     /// The state belongs to another plan than the directory it is in.
     PLAN_OTHER_ID = Warning "plan-other-id", "set `planId` to the name of the plan's directory";

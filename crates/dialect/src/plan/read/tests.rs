@@ -1,3 +1,5 @@
+use piton_model::{Claim, Progress, State};
+
 use super::*;
 
 const NOW: i64 = 1_771_590_000; // 2026-02-20T12:20:00Z
@@ -84,7 +86,7 @@ fn odd_states_are_named() {
         (("\"totalTasks\":3", "\"totalTasks\":4"), &["plan-state-numbers", "plan-state-numbers"]),
         (("33.3", "34"), &["plan-state-numbers"]),
         (("\"deploy\":{", "\"gone\":{"), &["plan-state-unknown"]),
-        (("\"currentTask\":\"auth\"", "\"currentTask\":\"gone\""), &["plan-state-unknown"]),
+        (("\"currentTask\":\"auth\"", "\"currentTask\":\"gone\""), &["plan-state-differs"]),
         (("11:52:00Z\",\"checksum", "23:52:00Z\",\"checksum"), &["time-future"]),
         (("\"agents\":{}", "\"agents\":[]"), &["wrong-type"]),
         (("\"sessionNotes\":\"half way\",", ""), &["missing-key"]),
@@ -100,10 +102,44 @@ fn odd_states_are_named() {
 }
 
 #[test]
+fn what_the_state_derives_is_held_to_the_plan() {
+    let ticked = PLAN.replace("- [x] Migrations", "- [ ] Migrations");
+    for (plan, change, want) in [
+        (PLAN, ("\"currentTask\":\"auth\"", "\"currentTask\":\"deploy\""), &["plan-state-differs"][..]),
+        (PLAN, ("\"currentPhase\":\"setup\"", "\"currentPhase\":null"), &["plan-state-differs"]),
+        (PLAN, ("\"status\":\"pending\"", "\"status\":\"completed\""), &["plan-state-differs"]),
+        (PLAN, ("\"blockers\":[]", "\"blockers\":[\"no key\"]"), &["plan-state-differs"]),
+        (&ticked, ("", ""), &["plan-backwards"]),
+    ] {
+        let (from, to) = change;
+        let changed = state(plan, |state| state.replacen(from, to, 1));
+        let (unit, codes) = run(&files(Some(plan), Some(&changed)));
+        assert_eq!((codes.as_slice(), &unit.state), (want, &State::Running), "{change:?}");
+    }
+}
+
+#[test]
+fn the_position_is_the_first_phase_that_is_not_completed() {
+    for (plan, stage, current) in [
+        (
+            "<!-- CHECKPOINT: a -->\n- [x] x <!-- TASK: x -->\n- [ ] y <!-- ACCEPT: y -->\n<!-- CHECKPOINT: b -->\n- [ ] z <!-- TASK: z -->\n",
+            "a",
+            "y",
+        ),
+        ("<!-- CHECKPOINT: a -->\n- [ ] y <!-- ACCEPT: y -->\n- [ ] x <!-- TASK: x -->\n", "a", "x"),
+        ("<!-- CHECKPOINT: a -->\n<!-- CHECKPOINT: b -->\n- [ ] z <!-- TASK: z -->\n", "b", "z"),
+    ] {
+        let (unit, _) = run(&files(Some(plan), None));
+        assert_eq!((unit.stage.as_deref(), unit.current.as_deref()), (Some(stage), Some(current)), "{plan}");
+    }
+}
+
+#[test]
 fn without_a_plan_the_last_known_state_is_shown() {
     let known = state(PLAN, str::to_owned);
     let (unit, codes) = run(&files(None, Some(&known)));
     assert_eq!((unit.progress, codes), (Progress { done: 1, total: 3 }, vec!["plan-missing"]));
+    assert_eq!((unit.current.as_deref(), unit.resumable), (Some("auth"), false));
 }
 
 #[test]
@@ -156,7 +192,8 @@ fn phase_files_go_on_after_the_plan() {
         "phase-01-x.md",
         "<!-- CHECKPOINT: one -->\n- [x] b again <!-- TASK: b -->\n- [ ] c <!-- TASK: c -->\n",
     )];
-    let (unit, _) = run(&parts);
+    let (unit, codes) = run(&parts);
+    assert_eq!(codes, ["plan-duplicate-id"]);
     assert_eq!(unit.progress, Progress { done: 2, total: 3 });
     assert_eq!(unit.current.as_deref(), Some("c"));
 }
