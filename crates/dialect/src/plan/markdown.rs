@@ -10,6 +10,7 @@ mod blocks;
 mod html;
 mod inline;
 mod line;
+mod starts;
 
 use std::ops::Range;
 

@@ -2,6 +2,10 @@ use std::ops::Range;
 
 use super::html::{self, End};
 use super::line::Line;
+use super::starts::{
+    after_opening, closes_fence, is_heading, is_underline, item_start, opens_fence, plain_marker, take_checkbox,
+    take_quote_mark,
+};
 use super::{Block, BlockKind, Checkbox, PlainTask, Visit};
 
 /// Finds every block that may hold markers and hands it over, in the order of the text.
@@ -58,6 +62,27 @@ enum Leaf {
     Paragraph,
     Fence { mark: u8, length: usize },
     Html(End),
+}
+
+/// A line whose blocks are being opened.
+struct Opening<'t> {
+    start: usize,
+    line: Line<'t>,
+    /// How many containers the line continues.
+    matched: usize,
+    /// Whether it has opened a container itself.
+    opened: bool,
+    /// Whether a paragraph is open that plain text would continue.
+    may_be_lazy: bool,
+    /// Whether what comes next stands in that paragraph itself.
+    in_paragraph: bool,
+}
+
+/// What a part of a line has opened.
+enum Opened {
+    Container,
+    Leaf,
+    Nothing,
 }
 
 struct Scanner<'t, 'v, V> {
@@ -188,106 +213,96 @@ impl<V: Visit> Scanner<'_, '_, V> {
     }
 
     /// Opens the containers and the leaf that the line begins, or continues a paragraph.
-    fn open_blocks(&mut self, start: usize, mut line: Line<'_>, matched: usize) {
-        let all_matched = matched == self.containers.len();
-        let mut in_paragraph = self.leaf == Leaf::Paragraph && all_matched;
-        let may_be_lazy = self.leaf == Leaf::Paragraph;
-        let mut opened = false;
+    fn open_blocks(&mut self, start: usize, line: Line<'_>, matched: usize) {
+        let is_open = self.leaf == Leaf::Paragraph;
+        let in_paragraph = is_open && matched == self.containers.len();
+        let mut opening = Opening { start, line, matched, opened: false, may_be_lazy: is_open, in_paragraph };
         loop {
-            let indent = line.indent();
-            if indent >= 4 {
-                if may_be_lazy && !opened {
-                    break;
+            match self.open_one(&mut opening) {
+                Opened::Container if opening.line.is_blank() => return,
+                Opened::Container => {
+                    opening.opened = true;
+                    opening.in_paragraph = false;
                 }
-                // Indented code: nothing in it counts, and each of its lines is recognised anew.
-                self.prepare(matched, opened);
-                self.mark_content();
-                return;
-            }
-            let mut ahead = line;
-            ahead.take_indent(indent);
-            let Some(first) = ahead.peek() else { break };
-            match first {
-                b'>' => {
-                    self.prepare(matched, opened);
-                    take_quote_mark(&mut line);
-                    self.mark_content();
-                    self.first_quote = self.first_quote.min(self.containers.len());
-                    self.containers.push(Container::Quote);
-                }
-                b'#' if is_heading(ahead.rest()) => {
-                    self.prepare(matched, opened);
-                    self.mark_content();
-                    self.leaf = Leaf::Paragraph;
-                    self.add_line(start + ahead.at, start + ahead.at + ahead.rest().len());
-                    self.close_leaf();
-                    return;
-                }
-                b'`' | b'~' if let Some(length) = opens_fence(ahead.rest(), first) => {
-                    self.prepare(matched, opened);
-                    self.mark_content();
-                    self.leaf = Leaf::Fence { mark: first, length };
-                    return;
-                }
-                b'<' if let Some(end) = html::block_start(ahead.rest(), in_paragraph || may_be_lazy && !opened) => {
-                    self.prepare(matched, opened);
-                    self.mark_content();
-                    self.leaf = Leaf::Html(end);
-                    self.add_line(start + line.at, start + line.at + line.rest().len());
-                    if html::ends(end, after_opening(ahead.rest(), end)) {
-                        self.close_leaf();
-                    }
-                    return;
-                }
-                b'=' | b'-' if in_paragraph && is_underline(ahead.rest(), first) => {
-                    self.close_leaf();
-                    return;
-                }
-                b'*' | b'-' | b'_' if self.is_break(start + ahead.at, ahead.rest(), first) => {
-                    self.prepare(matched, opened);
-                    self.mark_content();
-                    return;
-                }
-                _ => {
-                    let Some(item) = item_start(ahead, indent, in_paragraph) else { break };
-                    self.prepare(matched, opened);
-                    self.mark_content();
-                    self.items += 1;
-                    self.containers.push(Container::Item {
-                        indent: item.indent as u32,
-                        number: self.items,
-                        empty: true,
-                    });
-                    line = item.rest;
-                    if line.is_blank() {
-                        return;
-                    }
-                    if let Some((checkbox, after)) = take_checkbox(line, start) {
-                        self.mark_content();
-                        self.checkbox = Some(checkbox);
-                        self.leaf = Leaf::Paragraph;
-                        if !after.is_blank() {
-                            self.add_line(start + after.at, start + after.at + after.rest().len());
-                        }
-                        return;
-                    }
-                }
-            }
-            opened = true;
-            in_paragraph = false;
-            if line.is_blank() {
-                return;
+                Opened::Leaf => return,
+                Opened::Nothing => break,
             }
         }
         // Text: it continues an open paragraph, even one whose containers the line does not repeat.
-        if !may_be_lazy || opened {
-            self.prepare(matched, opened);
-            self.mark_content();
+        if !opening.may_be_lazy || opening.opened {
+            self.prepare(&opening);
             self.leaf = Leaf::Paragraph;
         }
-        let mut ahead = line;
+        let mut ahead = opening.line;
         ahead.take_indent(usize::MAX);
         self.add_line(start + ahead.at, start + ahead.at + ahead.rest().len());
+    }
+
+    /// Opens the next container or the leaf that the line begins, if it begins one.
+    fn open_one(&mut self, opening: &mut Opening<'_>) -> Opened {
+        let start = opening.start;
+        let indent = opening.line.indent();
+        if indent >= 4 {
+            if opening.may_be_lazy && !opening.opened {
+                return Opened::Nothing;
+            }
+            // Indented code: nothing in it counts, and each of its lines is recognised anew.
+            self.prepare(opening);
+            return Opened::Leaf;
+        }
+        let mut ahead = opening.line;
+        ahead.take_indent(indent);
+        let Some(first) = ahead.peek() else { return Opened::Nothing };
+        let after_text = opening.in_paragraph || opening.may_be_lazy && !opening.opened;
+        match first {
+            b'>' => {
+                self.prepare(opening);
+                take_quote_mark(&mut opening.line);
+                self.first_quote = self.first_quote.min(self.containers.len());
+                self.containers.push(Container::Quote);
+                return Opened::Container;
+            }
+            b'#' if is_heading(ahead.rest()) => {
+                self.prepare(opening);
+                self.leaf = Leaf::Paragraph;
+                self.add_line(start + ahead.at, start + ahead.at + ahead.rest().len());
+                self.close_leaf();
+            }
+            b'`' | b'~' if let Some(length) = opens_fence(ahead.rest(), first) => {
+                self.prepare(opening);
+                self.leaf = Leaf::Fence { mark: first, length };
+            }
+            b'<' if let Some(end) = html::block_start(ahead.rest(), after_text) => {
+                self.prepare(opening);
+                self.leaf = Leaf::Html(end);
+                let line = opening.line;
+                self.add_line(start + line.at, start + line.at + line.rest().len());
+                if html::ends(end, after_opening(ahead.rest(), end)) {
+                    self.close_leaf();
+                }
+            }
+            b'=' | b'-' if opening.in_paragraph && is_underline(ahead.rest(), first) => self.close_leaf(),
+            b'*' | b'-' | b'_' if self.is_break(start + ahead.at, ahead.rest(), first) => self.prepare(opening),
+            _ => return self.open_item(opening, ahead, indent),
+        }
+        Opened::Leaf
+    }
+
+    /// Opens a list item, and the paragraph that begins with its checkbox.
+    fn open_item<'t>(&mut self, opening: &mut Opening<'t>, ahead: Line<'t>, indent: usize) -> Opened {
+        let Some(item) = item_start(ahead, indent, opening.in_paragraph) else { return Opened::Nothing };
+        self.prepare(opening);
+        self.items += 1;
+        self.containers.push(Container::Item { indent: item.indent as u32, number: self.items, empty: true });
+        opening.line = item.rest;
+        let Some((checkbox, after)) = take_checkbox(item.rest, opening.start) else { return Opened::Container };
+        self.mark_content();
+        self.checkbox = Some(checkbox);
+        self.leaf = Leaf::Paragraph;
+        if !after.is_blank() {
+            self.add_line(opening.start + after.at, opening.start + after.at + after.rest().len());
+        }
+        Opened::Leaf
     }
 
     /// Whether the rest of a line, which begins at `at`, is a thematic break of `mark`. `- - - x` is asked about at each
@@ -305,12 +320,14 @@ impl<V: Visit> Scanner<'_, '_, V> {
         }
     }
 
-    /// Closes what the line does not continue, before the first new block of that line.
-    fn prepare(&mut self, matched: usize, opened: bool) {
-        if !opened {
+    /// Makes room for a new block: before the first one of a line, what the line does not continue is closed. The block
+    /// is content of the item around it.
+    fn prepare(&mut self, opening: &Opening<'_>) {
+        if !opening.opened {
             self.close_leaf();
-            self.truncate(matched);
+            self.truncate(opening.matched);
         }
+        self.mark_content();
     }
 
     fn close_containers(&mut self, matched: usize) {
@@ -367,120 +384,5 @@ impl<V: Visit> Scanner<'_, '_, V> {
         self.checkbox = None;
         self.has_comment = false;
         self.continues = false;
-    }
-}
-
-/// Where the marker and its id are in a line that begins with `- [ ] ` and ends with a TASK marker, when nothing
-/// between them could make it something else: no backtick, backslash or other `<`.
-fn plain_marker(line: &[u8]) -> Option<(usize, Range<usize>)> {
-    const OPENING: &[u8] = b"<!-- TASK: ";
-    let body = line.strip_suffix(b" -->")?;
-    let marker = memchr::memrchr(b'<', body)?;
-    let id = body[marker..].strip_prefix(OPENING)?;
-    let text = line.get(6..marker)?;
-    let good_id = !id.is_empty() && id.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-    let good_text = text.first().is_some_and(|byte| byte.is_ascii_graphic());
-    let plain = good_id && good_text && memchr::memchr3(b'`', b'\\', b'<', text).is_none();
-    plain.then_some((marker, marker + OPENING.len()..body.len()))
-}
-
-struct ItemStart<'t> {
-    indent: usize,
-    rest: Line<'t>,
-}
-
-/// Recognises `-`, `*`, `+`, `1.` and `1)`; `line` stands behind its indentation.
-fn item_start(line: Line<'_>, outer_indent: usize, in_paragraph: bool) -> Option<ItemStart<'_>> {
-    let rest = line.rest();
-    let width = match rest[0] {
-        b'-' | b'*' | b'+' => 1,
-        b'0'..=b'9' => {
-            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            let is_marker = digits <= 9 && matches!(rest.get(digits), Some(b'.' | b')'));
-            // Only a list that begins with 1 may interrupt a paragraph: a number may just start a line.
-            if !is_marker
-                || in_paragraph
-                    && rest[..digits].iter().rev().enumerate().any(|(i, d)| *d != if i == 0 { b'1' } else { b'0' })
-            {
-                return None;
-            }
-            digits + 1
-        }
-        _ => return None,
-    };
-    let mut after = line;
-    after.take(width);
-    if after.is_blank() {
-        return (!in_paragraph).then_some(ItemStart { indent: outer_indent + width + 1, rest: after });
-    }
-    let spaces = after.indent();
-    let padding = match spaces {
-        0 => return None,
-        1..=4 => spaces,
-        _ => 1,
-    };
-    after.take_indent(padding);
-    Some(ItemStart { indent: outer_indent + width + padding, rest: after })
-}
-
-/// Recognises `[ ]`, `[x]` and `[X]` with white space after it.
-fn take_checkbox(line: Line<'_>, start: usize) -> Option<(Checkbox, Line<'_>)> {
-    let mut ahead = line;
-    if ahead.take_indent(4) > 3 {
-        return None;
-    }
-    let ticked = match ahead.rest() {
-        [b'[', b' ' | b'\t', b']', ..] => false,
-        [b'[', b'x' | b'X', b']', ..] => true,
-        _ => return None,
-    };
-    let checkbox = Checkbox { at: start + ahead.at + 1, ticked };
-    ahead.take(3);
-    matches!(ahead.peek(), None | Some(b' ' | b'\t')).then_some((checkbox, ahead))
-}
-
-fn take_quote_mark(line: &mut Line<'_>) -> bool {
-    let mut ahead = *line;
-    if ahead.take_indent(4) > 3 || ahead.peek() != Some(b'>') {
-        return false;
-    }
-    ahead.take(1);
-    ahead.take_indent(1);
-    *line = ahead;
-    true
-}
-
-fn is_heading(rest: &[u8]) -> bool {
-    let level = rest.iter().take_while(|byte| **byte == b'#').count();
-    level <= 6 && matches!(rest.get(level), None | Some(b' ' | b'\t'))
-}
-
-/// Whether the line is a setext underline of `mark`.
-fn is_underline(rest: &[u8], mark: u8) -> bool {
-    let length = rest.iter().take_while(|byte| **byte == mark).count();
-    rest[length..].iter().all(|byte| matches!(byte, b' ' | b'\t'))
-}
-
-fn opens_fence(rest: &[u8], mark: u8) -> Option<usize> {
-    let length = rest.iter().take_while(|byte| **byte == mark).count();
-    let clean = mark == b'~' || memchr::memchr(b'`', &rest[length..]).is_none();
-    (length >= 3 && clean).then_some(length)
-}
-
-fn closes_fence(mut line: Line<'_>, mark: u8, length: usize) -> bool {
-    if line.take_indent(4) > 3 {
-        return false;
-    }
-    let rest = line.rest();
-    let found = rest.iter().take_while(|byte| **byte == mark).count();
-    found >= length && rest[found..].iter().all(|byte| matches!(byte, b' ' | b'\t'))
-}
-
-/// What of an HTML block's first line may end it: a comment's own `<!--` does not count as its end.
-fn after_opening(rest: &[u8], end: End) -> &[u8] {
-    match end {
-        End::Text(b"-->") => &rest[2..],
-        End::Text(_) => &rest[2..],
-        End::RawElement | End::Blank => rest,
     }
 }
