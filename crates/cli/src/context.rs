@@ -9,6 +9,9 @@ use piton_model::Time;
 use crate::args::Global;
 use crate::failure::{Failure, USAGE};
 
+/// A table cannot be narrower than its fixed columns and a short name.
+const NARROWEST: usize = 60;
+
 /// What every verb starts from.
 pub struct Context {
     /// The workspace.
@@ -19,6 +22,8 @@ pub struct Context {
     pub color: bool,
     /// How many columns the terminal has.
     pub width: usize,
+    /// How many lines it has.
+    pub height: usize,
 }
 
 impl Context {
@@ -30,7 +35,7 @@ impl Context {
         let start = std::env::current_dir()
             .map_err(|error| Failure::new(1, format!("cannot tell the current directory: {error}")))?;
         let workspace = Workspace::open(root.as_deref(), &start).map_err(Failure::from)?;
-        Ok(Context { workspace, now, color: color(global.color), width: width() })
+        Ok(Context { workspace, now, color: color(global.color), width: width(), height: height() })
     }
 }
 
@@ -64,5 +69,10 @@ fn color(choice: ColorChoice) -> bool {
 fn width() -> usize {
     let terminal = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
     let wanted = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    terminal.filter(|columns| *columns > 0).or_else(wanted).unwrap_or(80).clamp(40, 240)
+    terminal.filter(|columns| *columns > 0).or_else(wanted).unwrap_or(80).clamp(NARROWEST, 240)
+}
+
+fn height() -> usize {
+    let terminal = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_row));
+    terminal.filter(|rows| *rows > 2).unwrap_or(24)
 }

@@ -1,5 +1,7 @@
 //! Errors as users see them: words, a hint, an exit code. Nowhere else are these chosen.
 
+use std::fmt;
+
 use piton_engine::{CheckError, NotFound, OpenError};
 use piton_model::text::printable;
 use piton_model::{BadUnit, UnitRef};
@@ -38,10 +40,7 @@ impl Failure {
 
     /// Prints it to standard error.
     pub fn print(&self) {
-        eprintln!("error: {}", printable(&self.message));
-        for hint in &self.hints {
-            eprintln!("hint: {}", printable(hint));
-        }
+        eprint!("{self}");
     }
 
     /// A name that cannot be a unit's.
@@ -72,6 +71,13 @@ impl Failure {
             (CheckError::Missing { .. }, _) => Failure::new(NOTHING, error.to_string()),
             (CheckError::Unit(_) | CheckError::Open(_), _) => Failure::new(FAILED, error.to_string()),
         }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "error: {}", printable(&self.message))?;
+        self.hints.iter().try_for_each(|hint| writeln!(f, "hint: {}", printable(hint)))
     }
 }
 

@@ -3,7 +3,7 @@
 use piton_model::{Said, Sign, Source};
 
 use crate::json::{Kind, Value};
-use crate::time;
+use crate::time::{self, TimeText};
 
 /// How many texts of one list are taken. No real list comes near, and a hostile one must not take all memory.
 const MOST_TEXTS: usize = 100_000;
@@ -88,6 +88,10 @@ pub fn is_nothing(text: &str) -> bool {
 /// The time at a key as a sign of life.
 pub fn sign(object: Value<'_, '_>, key: &'static str) -> Option<Sign> {
     let text = text(object, key)?;
-    let said = time::read(&text).time().map_or(Said::Words(text), Said::At);
+    let said = match time::read(&text) {
+        TimeText::At(at) | TimeText::Odd(at, _) => Said::At(at),
+        // A day cannot decide about minutes.
+        TimeText::Day(_) | TimeText::Words => Said::Words(text),
+    };
     Some(Sign { source: Source::Field(key), said })
 }

@@ -195,6 +195,7 @@ impl Check<'_, '_> {
         match read {
             TimeText::At(_) => {}
             TimeText::Odd(_, why) => self.add(value, &codes::TIME_ODD, &format!("is {text:?}: {why}")),
+            TimeText::Day(_) => self.add(value, &codes::TIME_ODD, &format!("is {text:?}: it is only a date")),
             TimeText::Words => self.add(value, &codes::TIME_WORDS, &format!("is {text:?}, which is not a time")),
         }
         if must_be_past && read.time().is_some_and(|time| time.is_impossible(self.now)) {
@@ -218,8 +219,12 @@ impl Check<'_, '_> {
     }
 
     fn range(&mut self, value: Value<'_, '_>, number: impl std::fmt::Display, min: f64, max: f64) {
-        let bound = |limit: f64| if limit.abs() < 1e15 { limit.to_string() } else { "any".to_owned() };
-        self.add(value, &codes::OUT_OF_RANGE, &format!("is {number}, not between {} and {}", bound(min), bound(max)));
+        let allowed = match (min, max) {
+            (min, max) if min == max => format!("only {min} is allowed"),
+            (min, max) if max > 1e15 => format!("the least is {min}"),
+            (min, max) => format!("not between {min} and {max}"),
+        };
+        self.add(value, &codes::OUT_OF_RANGE, &format!("is {number}; {allowed}"));
     }
 
     fn wrong_type(&mut self, value: Value<'_, '_>, shape: &Shape) {

@@ -12,6 +12,8 @@ pub enum TimeText {
     At(Time),
     /// A moment in an unusual form, and what is unusual about it.
     Odd(Time, &'static str),
+    /// A day, as the moment at which it began. It cannot tell how many minutes ago something was.
+    Day(Time),
     /// No time at all.
     Words,
 }
@@ -20,7 +22,7 @@ impl TimeText {
     /// The moment, when there is one.
     pub fn time(self) -> Option<Time> {
         match self {
-            TimeText::At(time) | TimeText::Odd(time, _) => Some(time),
+            TimeText::At(time) | TimeText::Odd(time, _) | TimeText::Day(time) => Some(time),
             TimeText::Words => None,
         }
     }
@@ -59,7 +61,7 @@ fn read_moment(text: &str) -> Option<TimeText> {
     let mut rest = Cursor(text);
     let date = Date::new(rest.number(4)? as i16, rest.dash()?.number(2)? as i8, rest.dash()?.number(2)? as i8).ok()?;
     if rest.0.is_empty() {
-        return odd(date.to_datetime(Clock::midnight()), Offset::UTC, "it is only a date; it is read as midnight UTC");
+        return instant(date.to_datetime(Clock::midnight()), Offset::UTC).map(TimeText::Day);
     }
     let spaced = rest.take(' ');
     if !spaced && !rest.take('T') && !rest.take('t') {
@@ -165,7 +167,7 @@ mod tests {
         ] {
             let read = read(text);
             assert_eq!(read.time().map(|time| time.to_string()).as_deref(), Some(want), "{text}");
-            assert_eq!(matches!(read, TimeText::Odd(..)), is_odd, "{text}");
+            assert_eq!(matches!(read, TimeText::Odd(..) | TimeText::Day(_)), is_odd, "{text}");
         }
     }
 

@@ -8,9 +8,11 @@ mod find;
 mod parallel;
 mod status;
 mod survey;
+mod why;
 mod workspace;
 
 pub use check::{CheckError, Checked, Target, check};
 pub use find::{Found, NotFound, find};
 pub use status::{stale, status};
+pub use why::{Reason, why};
 pub use workspace::{OpenError, Workspace};

@@ -6,6 +6,7 @@ mod pipeline;
 mod plan;
 mod task;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use piton_dialect::{Detail, Reading};
@@ -26,9 +27,17 @@ pub(crate) struct Surveyed {
 
 impl Surveyed {
     pub(crate) fn new(base: &str, unit: Unit, findings: Vec<Finding>) -> Surveyed {
-        let full_name = if base.is_empty() { unit.id.clone() } else { format!("{base}/{}", unit.id) };
+        let id = part_of_name(unit.dialect, &unit.id);
+        let full_name = if base.is_empty() { id.into_owned() } else { format!("{base}/{id}") };
         Surveyed { unit, full_name, findings }
     }
+}
+
+/// An id as the last part of a full name. A slash in it, which only a task's id may have, must not look like a
+/// directory: `../../etc/x` is not the unit `x` of some directory.
+fn part_of_name(dialect: Dialect, id: &str) -> Cow<'_, str> {
+    let allowed = usize::from(dialect == Dialect::Task);
+    if id.matches('/').count() <= allowed { Cow::Borrowed(id) } else { Cow::Owned(id.replace('/', "%2F")) }
 }
 
 /// When a unit's main document was written, as far as can be told: what it says itself, else its file's time.

@@ -34,6 +34,7 @@ impl Workspace {
     /// Opens the directory `root`, or finds the nearest workspace from `start` upwards when there is none.
     pub fn open(root: Option<&Path>, start: &Path) -> Result<Workspace, OpenError> {
         let root = root.map_or_else(|| piton_store::locate(start).root, Path::to_owned);
+        let root = std::path::absolute(&root).unwrap_or(root);
         let tree = Tree::open(&root).map_err(|error| OpenError { root, error })?;
         Ok(Workspace { tree, files_read: AtomicUsize::new(0) })
     }
@@ -45,10 +46,9 @@ impl Workspace {
 
     /// The path below the root, when a path that somebody typed lies there by its name.
     pub(crate) fn relative(&self, path: &Path) -> Option<String> {
-        let root = std::path::absolute(self.root()).ok()?;
         let path = std::path::absolute(path).ok()?;
         let has_parents = path.components().any(|part| part == std::path::Component::ParentDir);
-        let inside = path.strip_prefix(&root).ok().filter(|_| !has_parents)?;
+        let inside = path.strip_prefix(self.root()).ok().filter(|_| !has_parents)?;
         inside.to_str().map(str::to_owned)
     }
 

@@ -6,7 +6,7 @@ use piton_engine::{find, status};
 use piton_model::UnitRef;
 
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, NOTHING};
 use crate::output::print;
 use crate::render;
 
@@ -72,21 +72,45 @@ fn show(context: &Context, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<
     }
 }
 
-/// Shows the status until it is interrupted: on a terminal always anew, elsewhere when it has changed.
+/// Shows the status until it is interrupted, and again whenever it has changed.
 fn watch(matches: &ArgMatches, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<u8, Failure> {
     let on_terminal = std::io::stdout().is_terminal();
-    let mut shown = String::new();
+    let mut shown = None;
     loop {
         let context = Context::new(matches)?;
-        let text = show(&context, unit, args)?;
-        if text != shown {
-            if on_terminal {
-                print(&format!("\x1b[H\x1b[2J{text}"))?;
-            } else if std::io::stdout().lock().write_all(text.as_bytes()).is_err() {
+        let text = match show(&context, unit, args) {
+            Ok(text) => text,
+            // A document may be replaced by removing it first; it is waited for once it was there.
+            Err(failure) if shown.is_some() && failure.code == NOTHING => failure.to_string(),
+            Err(failure) => return Err(failure),
+        };
+        // The moment itself is always new, and no news.
+        let news: Vec<_> =
+            text.lines().filter(|line| !line.trim_start().starts_with("\"as_of\"")).map(str::to_owned).collect();
+        if shown.as_ref() != Some(&news) {
+            let frame = if on_terminal { frame(&text, context.height) } else { text };
+            if std::io::stdout().lock().write_all(frame.as_bytes()).is_err() {
                 return Ok(0);
             }
-            shown = text;
+            let _ = std::io::stdout().flush();
+            shown = Some(news);
         }
         std::thread::sleep(WATCH_EVERY);
     }
+}
+
+/// A text as a whole screen: written over the last one, so that nothing scrolls away, and cut to what fits.
+fn frame(text: &str, height: usize) -> String {
+    let lines = text.lines().count();
+    let room = if lines < height { lines } else { height.saturating_sub(2) };
+    let mut frame = String::from("\x1b[H");
+    for line in text.lines().take(room) {
+        frame.push_str(line);
+        frame.push_str("\x1b[K\n");
+    }
+    if room < lines {
+        frame.push_str(&format!("… {} more lines\x1b[K\n", lines - room));
+    }
+    frame.push_str("\x1b[J");
+    frame
 }

@@ -1,6 +1,6 @@
 //! JSON documents with stable keys.
 
-use piton_engine::Found;
+use piton_engine::{Found, Reason};
 use piton_model::{
     Believed, Dialect, Finding, GateState, Lifecycle, Percent, Report, Role, Row, State, StepState, Summary, Tally,
     Time,
@@ -87,7 +87,8 @@ pub fn why(found: &Found, now: Time) -> Value {
 }
 
 fn reasons(found: &Found) -> Value {
-    super::why::reasons(found).into_iter().map(|(what, because)| json!({ "what": what, "because": because })).collect()
+    let reason = |reason: Reason| json!({ "what": reason.what, "because": reason.because });
+    piton_engine::why(found).into_iter().map(reason).collect()
 }
 
 fn row(row: &Row) -> Value {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use piton_model::text::{cell, columns, fit};
-use piton_model::{Lifecycle, Liveness, Report, Row, State, Tally};
+use piton_model::{Dialect, Lifecycle, Liveness, Report, Row, State, Tally};
 
 use super::{Style, clean, wrap};
 
@@ -158,6 +158,8 @@ fn troubles(row: &Row) -> Vec<String> {
     match &row.state {
         State::Failed { error } => lines.push(format!("failed: {error}")),
         State::Paused { reason: Some(reason) } => lines.push(format!("paused: {reason}")),
+        // A plan has no status of its own: this is what its boxes amount to.
+        State::Unknown if row.dialect == Dialect::Plan => lines.push(row.status_text.clone()),
         State::Unknown if !row.status_text.is_empty() => lines.push(format!("status: {}", row.status_text)),
         _ => {}
     }

@@ -1,0 +1,91 @@
+use piton_model::{Age, Dialect, PassedOver, Rule, Severity, State};
+
+use crate::Found;
+
+/// One judgement about a unit, and why it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// What was judged, in a word.
+    pub what: &'static str,
+    /// What it is, and the record that says so.
+    pub because: String,
+}
+
+/// Explains every judgement about a unit, with the record behind it.
+pub fn why(found: &Found) -> Vec<Reason> {
+    reasons(found).into_iter().map(|(what, because)| Reason { what, because }).collect()
+}
+
+fn reasons(found: &Found) -> Vec<(&'static str, String)> {
+    let unit = &found.unit;
+    let mut reasons = Vec::new();
+    let path = unit.documents.first().map(|document| document.path.as_ref()).unwrap_or_default();
+    let lifecycle = unit.state.lifecycle();
+    let says = match (unit.dialect, unit.status_text.as_str()) {
+        (_, "") => "it says nothing about that".to_owned(),
+        // A plan has no status of its own: it follows from the boxes.
+        (Dialect::Plan, _) if path.ends_with(".md") => "its boxes say so".to_owned(),
+        (Dialect::Plan, _) => "the last known boxes say so".to_owned(),
+        (_, status) => format!("it says {status:?}"),
+    };
+    reasons.push(("state", format!("{lifecycle}: {says} in {path}")));
+    match &unit.state {
+        State::Failed { error } => reasons.push(("failed", error.clone())),
+        State::Paused { reason: Some(reason) } => reasons.push(("paused", reason.clone())),
+        _ => {}
+    }
+    for blocker in &unit.blockers {
+        reasons.push(("blocked", blocker.clone()));
+    }
+    reasons.push(("liveness", liveness(found)));
+    if let Some(seen) = &found.judgement.believed {
+        reasons.push(("believed", format!("{} says {}, {} ago", seen.source, seen.at, seen.age)));
+    }
+    reasons.extend(found.judgement.passed_over.iter().map(|passed| ("not used", passed_over(passed))));
+    if let Some(position) = unit.position() {
+        reasons.push(("position", position));
+    }
+    if unit.progress.total > 0 {
+        reasons.push(("progress", format!("{} of {} steps are done", unit.progress.done, unit.progress.total)));
+    }
+    let resumable = match (unit.resumable, &unit.state) {
+        (true, _) => "yes: its documents allow it".to_owned(),
+        (false, State::Done) => "no: nothing is left to do".to_owned(),
+        (false, State::Unknown) => "no: a person has to look at it first".to_owned(),
+        (false, _) => "no: its documents do not allow it".to_owned(),
+    };
+    reasons.push(("resumable", resumable));
+    for document in unit.documents.iter().skip(1) {
+        reasons.push(("also read", document.path.to_string()));
+    }
+    for finding in found.findings.iter().filter(|finding| finding.code.severity != Severity::Note) {
+        let line = finding.place.line.map(|line| format!(":{line}")).unwrap_or_default();
+        reasons.push(("finding", format!("{}{line}: {} ({})", finding.place.path, finding.message, finding.code.name)));
+    }
+    reasons
+}
+
+fn liveness(found: &Found) -> String {
+    let liveness = found.judgement.liveness;
+    match (&found.judgement.rule, &found.judgement.believed) {
+        (Rule::NobodyExpected(why), _) => format!("{liveness}: nobody is expected to work on it, because {why}"),
+        (Rule::NoSign, _) => format!("{liveness}: a worker is claimed, but no sign of it could be believed"),
+        (Rule::Compared(patience), seen) => {
+            let age = seen.as_ref().map(|seen| seen.age.to_string()).unwrap_or_default();
+            format!(
+                "{liveness}: the newest believable sign is {age} old; from {} on a {} worker is late, from {} on stale",
+                Age(patience.late),
+                found.unit.dialect,
+                Age(patience.stale)
+            )
+        }
+    }
+}
+
+fn passed_over(passed: &PassedOver) -> String {
+    match passed {
+        PassedOver::Future { source, at } => format!("{source} says {at}, which lies in the future"),
+        PassedOver::Words { source, words } => format!("{source} says {words:?}, which is not a time"),
+        PassedOver::Weaker { source, at } => format!("{source} says {at}; a more believable or newer sign was there"),
+    }
+}
