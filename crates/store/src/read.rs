@@ -160,12 +160,9 @@ fn read_whole(mut file: File) -> Result<Content, ReadError> {
     if size > LARGEST {
         return Err(ReadError::TooLarge { bytes: size });
     }
-    // One byte more than the file has, so that a single read also sees its end; it may grow meanwhile.
-    let mut bytes = Vec::with_capacity(size as usize + 1);
-    (&mut file).take(LARGEST + 1).read_to_end(&mut bytes).map_err(from_io)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(ReadError::TooLarge { bytes: bytes.len() as u64 });
-    }
+    // As many bytes as it has now: whoever makes it longer meanwhile is seen the next time.
+    let mut bytes = Vec::with_capacity(size as usize);
+    (&mut file).take(size).read_to_end(&mut bytes).map_err(from_io)?;
     Ok(Content { bytes, modified: Time::from_unix_seconds(stat.st_mtime) })
 }
 
