@@ -39,10 +39,11 @@ fn unit(agent: &str, fields: &[Field<'_>], source: &Source<'_>) -> Unit {
     unit.status_text = line(&["Status"]).unwrap_or_default();
     (unit.state, unit.claim) = standing::state(&unit.status_text);
     unit.current = line(&["Current Step", "Final Step", "Next Action", "Phase"]);
-    unit.resumable = line(&["Can Resume"]).is_some_and(|text| {
+    let can_resume = line(&["Can Resume"]).is_some_and(|text| {
         let word = text.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
         word.eq_ignore_ascii_case("true") || word.eq_ignore_ascii_case("yes")
     });
+    unit.resumable = can_resume && standing::may_be_resumed(&unit.state);
     let is_blocker = |text: &String| !content::is_nothing(text) && !text.to_ascii_lowercase().starts_with("none");
     let list = |names: &[&str]| find(fields, names).map(Field::items).unwrap_or_default();
     unit.blockers = list(&["Blockers", "Blocker"]).into_iter().filter(is_blocker).collect();

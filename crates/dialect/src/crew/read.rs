@@ -44,7 +44,8 @@ fn unit(root: Value<'_, '_>, source: &Source<'_>, detail: Detail) -> Unit {
     unit.signs.extend(source.file_time());
     unit.status_text = content::text(root, "status").unwrap_or_default();
     (unit.state, unit.claim) = standing::state(&unit.status_text);
-    unit.resumable = root.get("can_resume").and_then(Value::as_bool) == Some(true);
+    unit.resumable =
+        root.get("can_resume").and_then(Value::as_bool) == Some(true) && standing::may_be_resumed(&unit.state);
     unit.blockers = content::texts(root, "blockers");
     unit.blockers.retain(|blocker| !content::is_nothing(blocker));
     unit.current = content::text(root, "current_step")

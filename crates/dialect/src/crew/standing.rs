@@ -21,6 +21,20 @@ pub(super) fn state(status: &str) -> (State, Claim) {
     beyond_protocol(status).unwrap_or((State::Unknown, nobody("its status is not understood")))
 }
 
+/// Whether an agent that stands so may be resumed, when its checkpoint allows it. What is complete has nothing left,
+/// and a status that nobody understands needs a person.
+pub(super) fn may_be_resumed(state: &State) -> bool {
+    match state {
+        State::Queued
+        | State::Running
+        | State::Waiting
+        | State::Paused { .. }
+        | State::Blocked
+        | State::Failed { .. } => true,
+        State::Done | State::Unknown => false,
+    }
+}
+
 /// What the words of real files mean that the protocol does not have.
 fn beyond_protocol(status: &str) -> Option<(State, Claim)> {
     let nobody = |why| Claim::Nobody { why };

@@ -54,6 +54,27 @@ fn an_agent_at_work_is_read_whole() {
 }
 
 #[test]
+fn neither_a_complete_agent_nor_a_sentence_is_resumed() {
+    for (status, can_resume, want) in [
+        ("IN_PROGRESS", "true", true),
+        ("WAITING", "true", true),
+        ("PAUSED", "true", true),
+        ("BLOCKED", "true", true),
+        ("IN_PROGRESS", "false", false),
+        ("COMPLETE", "true", false),
+        ("finished", "true", false),
+        ("on holiday", "true", false),
+    ] {
+        let json = RUNNING.replacen("IN_PROGRESS", status, 1).replacen("true", can_resume, 1);
+        let unit = read_at("agent_checkpoints/secondary_b.json", &json).unit.expect("an agent");
+        assert_eq!(unit.resumable, want, "{status} {can_resume}");
+        let prose = format!("**Agent ID:** Secondary-B\n**Status:** {status}\n**Can Resume:** {can_resume}\n");
+        let source = Source { path: "secondary_b.md".into(), bytes: prose.as_bytes(), modified: None };
+        assert_eq!(read_markdown(&source, now()).unit.expect("an agent").resumable, want, "{prose}");
+    }
+}
+
+#[test]
 fn each_rule_has_its_finding() {
     let complete = ("IN_PROGRESS", "COMPLETE");
     let no_next = (r#"["section 2", "section 3"]"#, "[]");

@@ -105,7 +105,6 @@ fn unit(root: Value<'_, '_>, source: &Source<'_>, counts: &Counts) -> Unit {
     unit.gates = gates(root);
     unit.troubles = errors(root).map(trouble).collect();
     unit.files = files(root);
-    unit.resumable = root.get("resumable").and_then(Value::as_bool) == Some(true);
     let context = root.get("context");
     unit.current = context
         .and_then(|context| content::text(context, "next_to_process"))
@@ -115,7 +114,19 @@ fn unit(root: Value<'_, '_>, source: &Source<'_>, counts: &Counts) -> Unit {
     unit.signs.extend(content::sign(root, "updated_at"));
     unit.signs.extend(source.file_time());
     stand(&mut unit, root, counts);
+    unit.resumable = says_resumable(root) && is_resumed_from(&unit.status_text);
     unit
+}
+
+/// Whether the document says that the task can be resumed from it.
+pub(super) fn says_resumable(root: Value<'_, '_>) -> bool {
+    root.get("resumable").and_then(Value::as_bool) == Some(true)
+}
+
+/// Whether a task of this status is one that the protocol resumes: under way or blocked. A claim of completion that
+/// is not true is reopened, and a sentence needs a person.
+fn is_resumed_from(status: &str) -> bool {
+    matches!(wire::STATUS.read(status).word(), Some("in_progress" | "blocked"))
 }
 
 /// The agent and the task: from the document, else from the file's name, `{agent}-{task}`.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use piton_model::{Percent, State, Time, Unit};
 
-use super::read::{Counts, errors, items};
+use super::read::{Counts, errors, items, says_resumable};
 use super::{codes, layout, wire};
 use crate::json::Value;
 use crate::{Findings, Source, content, time};
@@ -128,7 +128,10 @@ fn check_completion(
             let message = format!("`status` is complete, but {blocker}");
             findings.at(status, &codes::TASK_PARTIAL_COMPLETION, message);
         }
-        if let Some(resumable) = root.get("resumable").filter(|_| unit.resumable && unit.state == State::Done) {
+        if unit.state == State::Done
+            && says_resumable(root)
+            && let Some(resumable) = root.get("resumable")
+        {
             let message = "`resumable` is true, but the task is complete";
             findings.at(resumable.span().start, &codes::TASK_COMPLETE_RESUMABLE, message);
         }

@@ -198,6 +198,26 @@ fn status_words_become_states() {
 }
 
 #[test]
+fn only_a_task_under_way_or_blocked_is_resumed() {
+    for (word, flag, want) in [
+        ("in_progress", true, true),
+        ("running", true, true),
+        ("blocked", true, true),
+        ("in_progress", false, false),
+        ("not_started", true, false),
+        ("complete", true, false),
+        ("paused", true, false),
+        ("nearly there", true, false),
+    ] {
+        let flag = format!(r#""resumable": {flag}"#);
+        let text = with(&[(r#""in_progress""#, &format!("{word:?}")), (r#""resumable": true"#, &flag)]);
+        assert_eq!(unit(&text).resumable, want, "{word} {flag}");
+    }
+    let complete = completed(&[(r#""resumable": false"#, r#""resumable": true"#)]);
+    assert!(!unit(&complete).resumable);
+}
+
+#[test]
 fn each_rule_has_its_finding() {
     let blocked = (r#""in_progress""#, r#""blocked""#);
     let check = |changes: &[(&str, &str)], want: &[&str]| {
