@@ -11,7 +11,7 @@ codes! { CREW:
     CREW_STEP_TWICE = Warning "crew-step-twice", "take the step out of one of the two lists";
     /// A BLOCKED checkpoint names no blocker, so nobody can know what to do about it.
     CREW_BLOCKED_WITHOUT_BLOCKER = Error "crew-blocked-without-blocker", "say in `blockers` what it waits for";
-    /// A COMPLETE checkpoint still names blockers.
+    /// A COMPLETE checkpoint or STATUS file still names blockers. It counts as blocked by them, not as done.
     CREW_BLOCKERS_LEFT = Warning "crew-blockers-left", "empty `blockers`, or correct `status`";
     /// `next_checkpoint_expected` is not 15 minutes after `last_checkpoint`.
     CREW_INTERVAL = Note "crew-interval", "checkpoint every 15 minutes and set both times";

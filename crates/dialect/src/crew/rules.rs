@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use piton_model::{State, Unit};
 
-use super::{codes, layout, wire};
+use super::{codes, layout, standing, wire};
 use crate::json::Value;
 use crate::{Findings, Source, content, time};
 
@@ -55,8 +55,9 @@ fn check_blockers(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>)
         let at = root.get("status").unwrap_or(root).span().start;
         findings.at(at, &codes::CREW_BLOCKED_WITHOUT_BLOCKER, "the status is BLOCKED, but `blockers` is empty");
     }
-    if unit.state == State::Done
-        && let (Some(blockers), Some(first)) = (root.get("blockers"), unit.blockers.first())
+    if let Some(first) = unit.blockers.first()
+        && standing::claims_completion(unit)
+        && let Some(blockers) = root.get("blockers")
     {
         let message = format!("the status is COMPLETE, but `blockers` names {first:?}");
         findings.at(blockers.span().start, &codes::CREW_BLOCKERS_LEFT, message);
@@ -66,14 +67,11 @@ fn check_blockers(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>)
 fn check_steps(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
     let Some(next) = root.get("next_steps") else { return };
     let at = next.span().start;
-    match (&unit.state, next.items().next()) {
-        (State::Done, Some(_)) => {
-            findings.at(at, &codes::CREW_NEXT_STEPS, "the status is COMPLETE, but there are next steps");
-        }
-        (State::Running, None) => {
-            findings.at(at, &codes::CREW_NEXT_STEPS, "the status is IN_PROGRESS, but `next_steps` is empty");
-        }
-        _ => {}
+    let is_empty = next.items().next().is_none();
+    if unit.state == State::Running && is_empty {
+        findings.at(at, &codes::CREW_NEXT_STEPS, "the status is IN_PROGRESS, but `next_steps` is empty");
+    } else if !is_empty && standing::claims_completion(unit) {
+        findings.at(at, &codes::CREW_NEXT_STEPS, "the status is COMPLETE, but there are next steps");
     }
     let Some(completed) = root.get("completed_steps") else { return };
     // Lists are short; only a long one is worth a set.

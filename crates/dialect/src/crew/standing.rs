@@ -1,7 +1,8 @@
 //! What a status word says about an agent.
 
-use piton_model::{Claim, State};
+use piton_model::{Claim, State, Unit};
 
+use super::fields::plain;
 use super::wire;
 
 /// What a status word means. Words beyond the protocol's four are those of real files.
@@ -21,9 +22,35 @@ pub(super) fn state(status: &str) -> (State, Claim) {
     beyond_protocol(status).unwrap_or((State::Unknown, nobody("its status is not understood")))
 }
 
+/// Sets where an agent stands, from its status and blockers, and whether it may be resumed.
+///
+/// One that says it is complete and still names blockers is not done: somebody would build on work that is missing.
+/// Next steps alone do not count against it, because agents note there what happens after their part.
+pub(super) fn stand(unit: &mut Unit, can_resume: bool) {
+    (unit.state, unit.claim) = state(&unit.status_text);
+    unit.resumable = can_resume && may_be_resumed(&unit.state);
+    doubt_completion(unit);
+}
+
+/// Takes an agent for blocked that claims to be complete and names blockers.
+pub(super) fn doubt_completion(unit: &mut Unit) {
+    if unit.state == State::Done && !unit.blockers.is_empty() {
+        (unit.state, unit.claim) = (State::Blocked, Claim::Nobody { why: "it claims to be complete" });
+    }
+}
+
+/// Whether an agent says that it is complete, be it true or not.
+pub(super) fn claims_completion(unit: &Unit) -> bool {
+    match unit.state {
+        State::Done => true,
+        State::Blocked => state(plain(&unit.status_text)).0 == State::Done,
+        _ => false,
+    }
+}
+
 /// Whether an agent that stands so may be resumed, when its checkpoint allows it. What is complete has nothing left,
 /// and a status that nobody understands needs a person.
-pub(super) fn may_be_resumed(state: &State) -> bool {
+fn may_be_resumed(state: &State) -> bool {
     match state {
         State::Queued
         | State::Running

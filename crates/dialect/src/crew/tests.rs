@@ -75,6 +75,25 @@ fn neither_a_complete_agent_nor_a_sentence_is_resumed() {
 }
 
 #[test]
+fn a_claimed_completion_is_blocked_by_its_blockers() {
+    let blockers = r#""blockers": ["the ledger is locked"]"#;
+    for (status, blockers, state, resumable) in [
+        ("COMPLETE", blockers, State::Blocked, false),
+        ("done", blockers, State::Blocked, false),
+        ("COMPLETE", r#""blockers": ["none"]"#, State::Done, false),
+        ("COMPLETE", r#""blockers": []"#, State::Done, false),
+        ("WAITING", blockers, State::Waiting, true),
+        ("IN_PROGRESS", blockers, State::Running, true),
+    ] {
+        let text = RUNNING.replacen("IN_PROGRESS", status, 1).replacen(r#""blockers": []"#, blockers, 1);
+        let unit = read_at("agent_checkpoints/secondary_b.json", &text).unit.expect("an agent");
+        assert_eq!((&unit.state, unit.resumable), (&state, resumable), "{status} {blockers}");
+        let is_doubted = unit.claim == Claim::Nobody { why: "it claims to be complete" };
+        assert_eq!(is_doubted, state == State::Blocked, "{status} {blockers}");
+    }
+}
+
+#[test]
 fn each_rule_has_its_finding() {
     let complete = ("IN_PROGRESS", "COMPLETE");
     let no_next = (r#"["section 2", "section 3"]"#, "[]");
