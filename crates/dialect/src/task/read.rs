@@ -1,6 +1,8 @@
 use std::collections::HashSet;
 
-use piton_model::{Claim, Dialect, Gate, GateState, Note, Progress, Role, State, Step, StepState, Time, Trouble, Unit};
+use piton_model::{
+    Claim, Dialect, Gate, GateState, Note, Progress, Role, Sign, State, Step, StepState, Time, Trouble, Unit,
+};
 
 use super::{layout, rules, wire};
 use crate::json::{Kind, Value};
@@ -101,7 +103,8 @@ fn unit(root: Value<'_, '_>, source: &Source<'_>, counts: &Counts) -> Unit {
     unit.title = content::text(root, "task_title");
     unit.status_text = content::text(root, "status").unwrap_or_default();
     unit.steps = items(root).enumerate().map(|(index, item)| step(index, item)).collect();
-    unit.progress = Progress { done: counts.done(), total: counts.total };
+    // Counters that contradict each other are told; a bar beyond its end would only confuse.
+    unit.progress = Progress { done: counts.done().min(counts.total), total: counts.total };
     unit.gates = gates(root);
     unit.troubles = errors(root).map(trouble).collect();
     unit.files = files(root);
@@ -110,7 +113,7 @@ fn unit(root: Value<'_, '_>, source: &Source<'_>, counts: &Counts) -> Unit {
         .and_then(|context| content::text(context, "next_to_process"))
         .or_else(|| unit.steps.iter().find(|step| step.state == StepState::Running).map(|step| step.id.clone()));
     unit.notes = notes(root);
-    unit.signs.extend(root.get("heartbeat").and_then(|beat| content::sign(beat, "last_beat")));
+    unit.signs.extend(last_beat(root));
     unit.signs.extend(content::sign(root, "updated_at"));
     unit.signs.extend(source.file_time());
     stand(&mut unit, root, counts);
@@ -148,6 +151,13 @@ pub(super) fn names(root: Value<'_, '_>, file_name: &str) -> (String, String) {
             (agent.to_owned(), task.to_owned())
         }
     }
+}
+
+/// The last beat as a sign of life, unless the heartbeat itself says that there is none.
+fn last_beat(root: Value<'_, '_>) -> Option<Sign> {
+    let beat = root.get("heartbeat")?;
+    let has_stopped = content::text(beat, "status").is_some_and(|status| wire::says_stopped(&status));
+    if has_stopped { None } else { content::sign(beat, "last_beat") }
 }
 
 /// Where the task stands, who is expected at it, and what keeps it from going on.

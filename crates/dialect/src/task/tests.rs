@@ -198,6 +198,52 @@ fn status_words_become_states() {
 }
 
 #[test]
+fn a_percentage_of_100_is_for_complete_tasks() {
+    let all_done = [
+        (r#""completed": 2"#, r#""completed": 4"#),
+        (r#""course-2", "status": "in_progress""#, r#""course-2", "status": "complete""#),
+        (r#""status": "pending""#, r#""status": "complete""#),
+    ];
+    for (percent, want) in [
+        ("100", "`progress_percent` is 100, but the task is not complete"),
+        ("99", ""),
+        ("98", "`progress_percent` is 98; 4 of 4 is 99 until the task is complete"),
+    ] {
+        let percent = format!(": {percent}");
+        let reading = read_at(NAME, &with(&[&[(": 50", percent.as_str())], &all_done[..]].concat()));
+        let told = reading.findings.first().map_or("", |finding| finding.message.as_str());
+        assert_eq!(told, want);
+    }
+}
+
+#[test]
+fn more_done_than_there_is_never_passes_the_end() {
+    let text = with(&[(r#""total": 4, "completed": 2"#, r#""total": 5, "completed": 9"#), (": 50", ": 99")]);
+    let reading = read_at(NAME, &text);
+    assert_eq!(codes(&reading), ["task-counters"]);
+    assert_eq!(reading.unit.map(|unit| (unit.progress.done, unit.progress.total)), Some((5, 5)));
+}
+
+#[test]
+fn a_heartbeat_of_the_dead_is_no_sign_of_life() {
+    for (status, found, counts) in [
+        ("alive", false, true),
+        ("Alive", false, true),
+        ("busy", true, true),
+        ("stopped", true, false),
+        ("Dead", true, false),
+        ("zombie", true, false),
+        ("stopped_by_user", true, false),
+        ("session ended", true, false),
+    ] {
+        let reading = read_at(NAME, &with(&[(r#""alive""#, &format!("{status:?}"))]));
+        assert_eq!(codes(&reading).contains(&"task-heartbeat-status"), found, "{status}");
+        let signs = reading.unit.expect("a task").signs;
+        assert_eq!(signs.iter().any(|sign| sign.source == SignSource::Field("last_beat")), counts, "{status}");
+    }
+}
+
+#[test]
 fn only_a_task_under_way_or_blocked_is_resumed() {
     for (word, flag, want) in [
         ("in_progress", true, true),

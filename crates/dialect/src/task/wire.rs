@@ -75,6 +75,33 @@ static HEARTBEAT: &[Field] = &[
     optional("status", Shape::Text, "what the agent says about itself, such as alive"),
 ];
 
+/// Words of a heartbeat that say that no agent is there any more.
+const STOPPED: [&str; 16] = [
+    "stopped",
+    "dead",
+    "died",
+    "zombie",
+    "killed",
+    "crashed",
+    "exited",
+    "terminated",
+    "aborted",
+    "failed",
+    "ended",
+    "finished",
+    "gone",
+    "lost",
+    "offline",
+    "inactive",
+];
+
+/// Whether the `status` of a heartbeat says that the agent has stopped. A word is enough: one sign of life too few
+/// leaves the decision to the others, while the last beat of a dead agent would make it look alive.
+pub fn says_stopped(status: &str) -> bool {
+    let mut words = status.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| STOPPED.iter().any(|stopped| word.eq_ignore_ascii_case(stopped)))
+}
+
 /// A score of a review, or nothing while it is outstanding.
 static SCORE: Shape = Shape::OrNull(&Shape::Number { min: 0.0, max: 100.0 });
 
