@@ -15,7 +15,7 @@ codes! { CREW:
     CREW_BLOCKERS_LEFT = Warning "crew-blockers-left", "empty `blockers`, or correct `status`";
     /// `next_checkpoint_expected` is not 15 minutes after `last_checkpoint`.
     CREW_INTERVAL = Note "crew-interval", "checkpoint every 15 minutes and set both times";
-    /// `agent_type` is neither `primary` nor `secondary`, or does not fit `agent_id`.
+    /// `agent_type` does not fit `agent_id`: one says that it is the primary, the other that it is not.
     CREW_AGENT_TYPE = Warning "crew-agent-type", "set `agent_type` to what `agent_id` says";
     /// `stage` does not begin with S2.P1, S2.P2 or S2.P3, the stages in which agents work in parallel.
     CREW_STAGE = Note "crew-stage", "write the stage as S2.P1, S2.P2 or S2.P3";

@@ -102,7 +102,13 @@ fn each_rule_has_its_finding() {
     check(&[("5f1c", " ")], &["crew-session"]);
     check(&[("S2.P2", "S3")], &["crew-stage"]);
     check(&[("S2.P2", "S2.P1 COMPLETE")], &[]);
+    check(&[(r#""agent_type": "secondary""#, r#""agent_type": "boss""#)], &["word-unknown"]);
+    check(&[(r#""agent_type": "secondary""#, r#""agent_type": "Secondary""#)], &["word-folded"]);
+    check(&[(r#""agent_type": "secondary""#, r#""agent_type": "PRIMARY""#)], &["word-folded", "crew-agent-type"]);
     check(&[("10:15:00Z", "10:30:00Z")], &["crew-interval"]);
+    check(&[("10:15:00Z", "10:15:01Z")], &["crew-interval"]);
+    check(&[("10:15:00Z", "10:15:00.250Z")], &[]);
+    check(&[("10:00:00Z", "10:00:00.999Z")], &[]);
     check(&[("IN_PROGRESS", "BLOCKED")], &["crew-blocked-without-blocker"]);
     check(
         &[("IN_PROGRESS", "BLOCKED"), (r#""blockers": []"#, r#""blockers": ["None"]"#)],

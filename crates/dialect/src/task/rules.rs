@@ -72,8 +72,8 @@ fn check_percent(root: Value<'_, '_>, unit: &Unit, counts: &Counts, complete: bo
     let Some((value, percent)) = root.get("progress_percent").and_then(|value| Some((value, value.as_int()?))) else {
         return;
     };
-    // A claim of completion that is denied is told as such, once.
-    if complete && unit.state != State::Done {
+    // A claim of completion that is denied is told as such, once; so is a number that is no percentage.
+    if complete && unit.state != State::Done || !(0..=100).contains(&percent) {
         return;
     }
     if let Some(wrong) = wrong_percent(percent, counts, complete) {

@@ -271,6 +271,8 @@ fn each_rule_has_its_finding() {
     };
     check(&[(": 50", ": 51")], &["task-progress-percent"]);
     check(&[(": 50", ": 100")], &["task-progress-percent"]);
+    check(&[(": 50", ": 101")], &["out-of-range"]);
+    check(&[(": 50", ": -1")], &["out-of-range"]);
     check(&[(r#""total": 4, "completed": 2"#, r#""total": 0, "completed": 0"#)], &["task-items-disagree"]);
     check(&[(r#""failed": 0"#, r#""failed": 3"#)], &["task-counters", "task-items-disagree"]);
     check(&[(r#""completed": 2"#, r#""completed": 1"#)], &["task-items-disagree"]);
