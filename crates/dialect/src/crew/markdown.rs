@@ -6,7 +6,7 @@ use piton_model::{
 
 use super::fields::{Field, fields, find, plain};
 use super::{codes, standing, wire};
-use crate::{Findings, Reading, Source, content, open_text, time};
+use crate::{Findings, Reading, Source, open_text, time};
 
 /// Keys that hold the time of the checkpoint, the most telling first.
 const TIMES: [&str; 7] =
@@ -42,9 +42,8 @@ fn unit(agent: &str, fields: &[Field<'_>], source: &Source<'_>) -> Unit {
         let word = text.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
         word.eq_ignore_ascii_case("true") || word.eq_ignore_ascii_case("yes")
     });
-    let is_blocker = |text: &String| !content::is_nothing(text) && !text.to_ascii_lowercase().starts_with("none");
     let list = |names: &[&str]| find(fields, names).map(Field::items).unwrap_or_default();
-    unit.blockers = list(&["Blockers", "Blocker"]).into_iter().filter(is_blocker).collect();
+    unit.blockers = list(&["Blockers", "Blocker"]).into_iter().filter(|text| standing::is_blocker(text)).collect();
     standing::stand(&mut unit, can_resume);
     unit.files = list(&["Files Modified", "Modified Files"]).iter().map(|file| file_name(file)).collect();
     let step = |id, state| Step { id, title: None, stage: None, state };

@@ -45,7 +45,7 @@ fn unit(root: Value<'_, '_>, source: &Source<'_>, detail: Detail) -> Unit {
     unit.status_text = content::text(root, "status").unwrap_or_default();
     let can_resume = root.get("can_resume").and_then(Value::as_bool) == Some(true);
     unit.blockers = content::texts(root, "blockers");
-    unit.blockers.retain(|blocker| !content::is_nothing(blocker));
+    unit.blockers.retain(|blocker| standing::is_blocker(blocker));
     standing::stand(&mut unit, can_resume);
     unit.current = content::text(root, "current_step")
         .or_else(|| content::text(root, "next_action"))

@@ -4,6 +4,7 @@ use piton_model::{Claim, State, Unit};
 
 use super::fields::plain;
 use super::wire;
+use crate::content;
 
 /// What a status word means. Words beyond the protocol's four are those of real files.
 ///
@@ -48,6 +49,16 @@ pub(super) fn claims_completion(unit: &Unit) -> bool {
     }
 }
 
+/// Whether a text names a blocker: `None - all clear` does not, `None of the tests pass` does.
+pub(super) fn is_blocker(text: &str) -> bool {
+    let says_none = || {
+        let (none, rest) = text.split_at_checked(4)?;
+        let goes_on = rest.trim_start().starts_with(char::is_alphanumeric);
+        (none.eq_ignore_ascii_case("none") && !goes_on).then_some(())
+    };
+    !content::is_nothing(text) && says_none().is_none()
+}
+
 /// Whether an agent that stands so may be resumed, when its checkpoint allows it. What is complete has nothing left,
 /// and a status that nobody understands needs a person.
 fn may_be_resumed(state: &State) -> bool {
@@ -86,6 +97,23 @@ pub(super) fn is_understood(status: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_blocker_is_told_from_words_for_nothing() {
+        for (text, want) in [
+            ("none", false),
+            ("None", false),
+            ("N/A", false),
+            ("None - all clear", false),
+            ("none (waiting for an answer)", false),
+            ("None of the tests pass", true),
+            ("nonesuch", true),
+            ("the ledger is locked", true),
+            ("äöü", true),
+        ] {
+            assert_eq!(is_blocker(text), want, "{text}");
+        }
+    }
 
     #[test]
     fn words_of_real_files_have_a_meaning() {

@@ -7,7 +7,7 @@ use piton_model::{Claim, Dialect, Finding, Note, Place, Role, Said, Sign, Source
 
 use super::fields::plain;
 use super::{codes, standing, wire};
-use crate::{Source, content, open_text, time};
+use crate::{Source, open_text, time};
 
 /// How many keys of one file are read; the protocol has a dozen.
 const MOST: usize = 200;
@@ -86,7 +86,7 @@ pub fn unit_of_status(file: &StatusFile, feature: &str, source: &Source<'_>, now
     unit.stage = owned("STAGE");
     unit.current = owned("NEXT_ACTION").or_else(|| owned("PHASE"));
     let blockers = ["BLOCKERS", "BLOCKER"].iter().find_map(|key| file.get(key));
-    unit.blockers = blockers.filter(|text| !content::is_nothing(text)).map(str::to_owned).into_iter().collect();
+    unit.blockers = blockers.filter(|text| standing::is_blocker(text)).map(str::to_owned).into_iter().collect();
     standing::doubt_completion(&mut unit);
     let note = |label, key| owned(key).map(|text| Note { label, text });
     unit.notes.extend(note("phase", "PHASE"));
