@@ -29,6 +29,8 @@ codes! { TASK:
     TASK_BLOCKING_ERROR = Warning "task-blocking-error", "set `status` to blocked, or `blocking` to false";
     /// A file is named as the archive of a completed task, but the task in it is not complete.
     TASK_ARCHIVE_NOT_COMPLETE = Warning "task-archive-not-complete", "rename it back, or remove the copy if a current one exists";
+    /// An archive has findings, but a newer document of its task counts. They are listed when the archive itself is checked.
+    TASK_ARCHIVE_SUPERSEDED = Note "task-archive-superseded", "nothing to do; check the archive by its path to see them";
     /// The heartbeat says something else than `alive`. When it says that the agent has stopped, its last beat is no sign of life.
     TASK_HEARTBEAT_STATUS = Note "task-heartbeat-status", "write `alive`, or leave the heartbeat out when the agent stops";
     /// A task was updated or completed before it was started.
