@@ -6,6 +6,7 @@ use piton_model::{
 
 use super::{layout, rules, wire};
 use crate::json::{Kind, Value};
+use crate::words::Word;
 use crate::{Reading, Source, content, open_json, shape, time};
 
 /// Whether an object is a task's checkpoint: it has at least two of the keys that only this protocol combines.
@@ -41,6 +42,9 @@ pub fn read_checkpoint(source: &Source<'_>, now: Time) -> Reading {
     Reading { unit: Some(unit), findings: findings.finish() }
 }
 
+/// What stands for the words with which agents leave a subtask out.
+const SKIPPED: &str = "skipped";
+
 /// The counters of `subtasks`, and those that follow from `items`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counts {
@@ -51,6 +55,7 @@ pub(super) struct Counts {
     pub listed: u64,
     pub listed_complete: u64,
     pub listed_failed: u64,
+    pub listed_skipped: u64,
 }
 
 impl Counts {
@@ -59,12 +64,13 @@ impl Counts {
         let count = |key| {
             subtasks.and_then(|subtasks| subtasks.get(key)).and_then(Value::as_int).map(|count| count.max(0) as u64)
         };
-        let (mut listed, mut listed_complete, mut listed_failed) = (0, 0, 0);
+        let (mut listed, mut listed_complete, mut listed_failed, mut listed_skipped) = (0, 0, 0, 0);
         for item in items(root) {
             listed += 1;
             match item_word(item) {
                 Some("complete") => listed_complete += 1,
                 Some("failed") => listed_failed += 1,
+                Some(SKIPPED) => listed_skipped += 1,
                 _ => {}
             }
         }
@@ -75,6 +81,7 @@ impl Counts {
             listed,
             listed_complete,
             listed_failed,
+            listed_skipped,
         }
     }
 
@@ -104,7 +111,8 @@ fn unit(root: Value<'_, '_>, source: &Source<'_>, counts: &Counts) -> Unit {
     unit.status_text = content::text(root, "status").unwrap_or_default();
     unit.steps = items(root).enumerate().map(|(index, item)| step(index, item)).collect();
     // Counters that contradict each other are told; a bar beyond its end would only confuse.
-    unit.progress = Progress { done: counts.done().min(counts.total), total: counts.total };
+    let total = counts.total.saturating_sub(counts.listed_skipped);
+    unit.progress = Progress { done: counts.done().min(total), total };
     unit.gates = gates(root);
     unit.troubles = errors(root).map(trouble).collect();
     unit.files = files(root);
@@ -195,7 +203,7 @@ fn missing(root: Value<'_, '_>, counts: &Counts) -> Vec<String> {
     if failed > 0 {
         missing.push(format!("{failed} of {} subtasks failed", counts.total));
     }
-    let left = counts.total.saturating_sub(done.saturating_add(failed));
+    let left = counts.total.saturating_sub(done.saturating_add(failed).saturating_add(counts.listed_skipped));
     if left > 0 {
         missing.push(format!("{left} of {} subtasks are not done", counts.total));
     }
@@ -230,6 +238,7 @@ fn step(index: usize, item: Value<'_, '_>) -> Step {
         Some("complete") => done(),
         Some("in_progress") => StepState::Running,
         Some("failed") => StepState::Failed,
+        Some(SKIPPED) => StepState::Skipped,
         _ => StepState::Pending,
     };
     Step { id: id.unwrap_or_else(|| (index + 1).to_string()), title, stage: None, state }
@@ -299,7 +308,12 @@ fn entries<'a, 'j>(root: Value<'a, 'j>, key: &str) -> impl Iterator<Item = (Stri
     root.get(key).into_iter().flat_map(Value::entries).map(decoded)
 }
 
+/// The protocol's word for a subtask's status, or [`SKIPPED`].
 fn item_word(item: Value<'_, '_>) -> Option<&'static str> {
     let status = item.get("status").filter(|status| status.kind() == Kind::String)?;
-    wire::SUBTASK_STATUS.read(&status.as_str()?).word()
+    match wire::SUBTASK_STATUS.read(&status.as_str()?) {
+        Word::Exact(word) | Word::Folded(word) => Some(word),
+        Word::Other => Some(SKIPPED),
+        Word::Unknown => None,
+    }
 }

@@ -49,7 +49,7 @@ fn check_names(root: Value<'_, '_>, source: &Source<'_>, findings: &mut Findings
 fn check_counters(root: Value<'_, '_>, counts: &Counts, findings: &mut Findings<'_>) {
     let Some(subtasks) = root.get("subtasks") else { return };
     let at = subtasks.span().start;
-    let Counts { total, completed, failed, listed, listed_complete, listed_failed } = *counts;
+    let Counts { total, completed, failed, listed, listed_complete, listed_failed, .. } = *counts;
     if completed.saturating_add(failed) > total {
         let message = format!("{completed} completed and {failed} failed are more than the total of {total}");
         findings.at(at, &codes::TASK_COUNTERS, message);

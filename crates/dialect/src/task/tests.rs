@@ -171,6 +171,23 @@ fn a_claimed_completion_is_blocked_by_what_is_missing() {
 }
 
 #[test]
+fn a_subtask_left_out_on_purpose_is_not_open() {
+    for word in ["skipped", "Cancelled", "canceled"] {
+        let item = format!(r#""coping", "status": {word:?}"#);
+        let changes =
+            [(r#""coping", "status": "complete""#, item.as_str()), (r#""completed": 4"#, r#""completed": 3"#)];
+        let reading = read_at(NAME, &completed(&changes));
+        assert_eq!(codes(&reading), ["word-folded"], "{word}");
+        let unit = reading.unit.expect("a task");
+        assert_eq!((&unit.state, &unit.steps[3].state), (&State::Done, &StepState::Skipped), "{word}");
+        assert_eq!((unit.progress.done, unit.progress.total), (3, 3), "{word}");
+    }
+    let waiting = with(&[(r#""status": "pending""#, r#""status": "for later""#)]);
+    assert_eq!(codes(&read_at(NAME, &waiting)), ["word-unknown"]);
+    assert_eq!(unit(&waiting).steps[3].state, StepState::Pending);
+}
+
+#[test]
 fn items_count_only_when_they_are_all_there() {
     let sample = with(&[(r#""total": 4, "completed": 2"#, r#""total": 29, "completed": 10"#), (": 50", ": 34")]);
     let reading = read_at(NAME, &sample);

@@ -40,8 +40,13 @@ pub static SUBTASK_STATUS: Words = Words {
         ("finished", "complete"),
         ("error", "failed"),
     ],
-    is_understood: nothing_else,
+    is_understood: is_skipped,
 };
+
+/// Whether a subtask was left out on purpose. The protocol has no word for it.
+fn is_skipped(status: &str) -> bool {
+    ["skipped", "cancelled", "canceled"].iter().any(|word| status.trim().eq_ignore_ascii_case(word))
+}
 
 static ITEM: &[Field] = &[
     required("id", Shape::Text, "the subtask, unique within the task"),
