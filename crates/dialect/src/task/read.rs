@@ -201,13 +201,19 @@ fn missing(root: Value<'_, '_>, counts: &Counts) -> Vec<String> {
     let mut missing: Vec<_> = unmet.collect();
     let (done, failed) = (counts.done(), counts.broken());
     if failed > 0 {
-        missing.push(format!("{failed} of {} subtasks failed", counts.total));
+        missing.push(format!("{failed} of {} failed", many_subtasks(counts.total)));
     }
     let left = counts.total.saturating_sub(done.saturating_add(failed).saturating_add(counts.listed_skipped));
     if left > 0 {
-        missing.push(format!("{left} of {} subtasks are not done", counts.total));
+        let verb = if left == 1 { "is" } else { "are" };
+        missing.push(format!("{left} of {} {verb} not done", many_subtasks(counts.total)));
     }
     missing
+}
+
+/// That many subtasks, in words.
+pub(super) fn many_subtasks(count: u64) -> String {
+    if count == 1 { "1 subtask".to_owned() } else { format!("{count} subtasks") }
 }
 
 /// The errors that block; when none is marked, all of them do.
@@ -278,7 +284,8 @@ fn notes(root: Value<'_, '_>) -> Vec<Note> {
     };
     let taken = lasted("completed_at");
     let so_far = if taken.is_none() { lasted("updated_at") } else { None };
-    let estimate = content::text(root, "estimated_minutes").map(|minutes| format!("{minutes} minutes"));
+    let minutes = |text: &str| if text == "1" { "1 minute".to_owned() } else { format!("{text} minutes") };
+    let estimate = content::text(root, "estimated_minutes").map(|text| minutes(&text));
     [
         note("agent name", content::text(root, "agent_name")),
         note("resume instructions", content::text(root, "resume_instructions")),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use piton_model::{Percent, State, Time, Unit};
 
-use super::read::{Counts, errors, items, says_resumable};
+use super::read::{Counts, errors, items, many_subtasks, says_resumable};
 use super::{codes, layout, wire};
 use crate::json::Value;
 use crate::{Findings, Source, content, time};
@@ -56,7 +56,7 @@ fn check_counters(root: Value<'_, '_>, counts: &Counts, findings: &mut Findings<
     }
     let mut disagree = |message| findings.at(at, &codes::TASK_ITEMS_DISAGREE, message);
     if listed > total {
-        disagree(format!("`items` lists {listed} subtasks, but `total` is {total}"));
+        disagree(format!("`items` lists {}, but `total` is {total}", many_subtasks(listed)));
     } else if counts.lists_all() && (listed_complete, listed_failed) != (completed, failed) {
         disagree(format!(
             "`items` has {listed_complete} complete and {listed_failed} failed, the counters say {completed} and {failed}"

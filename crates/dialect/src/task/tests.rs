@@ -156,7 +156,7 @@ fn a_claimed_completion_is_blocked_by_what_is_missing() {
                 (r#""coping", "status": "complete""#, r#""coping", "status": "pending""#),
                 (r#""completed": 4"#, r#""completed": 3"#),
             ],
-            &["1 of 4 subtasks are not done"],
+            &["1 of 4 subtasks is not done"],
         ),
     ] {
         let reading = read_at(NAME, &completed(changes));
@@ -185,6 +185,20 @@ fn a_subtask_left_out_on_purpose_is_not_open() {
     let waiting = with(&[(r#""status": "pending""#, r#""status": "for later""#)]);
     assert_eq!(codes(&read_at(NAME, &waiting)), ["word-unknown"]);
     assert_eq!(unit(&waiting).steps[3].state, StepState::Pending);
+}
+
+#[test]
+fn one_is_not_many() {
+    let claims = |total: u64, completed: u64| {
+        let subtasks = format!(r#"{{"total":{total},"completed":{completed}}}"#);
+        let text = format!(r#"{{"agent":"mason","task_id":"W12","status":"complete","subtasks":{subtasks}}}"#);
+        unit(&text).blockers
+    };
+    assert_eq!(claims(1, 0), ["1 of 1 subtask is not done"]);
+    assert_eq!(claims(3, 2), ["1 of 3 subtasks is not done"]);
+    assert_eq!(claims(3, 1), ["2 of 3 subtasks are not done"]);
+    let estimate = unit(&with(&[(r#""estimated_minutes": 90"#, r#""estimated_minutes": 1"#)])).notes;
+    assert!(estimate.iter().any(|note| note.text == "1 minute"));
 }
 
 #[test]
