@@ -84,6 +84,50 @@ fn copies_are_listed_and_never_monitored() {
 }
 
 #[test]
+fn a_torn_checkpoint_keeps_its_copies_and_messages() {
+    let directory = Directory::new("crew-torn");
+    let text = checkpoint("Secondary-A", "feature_02_ledger", "IN_PROGRESS");
+    directory.write("e/agent_checkpoints/secondary_a.json", &text[..120]);
+    directory.write("e/agent_checkpoints/secondary_a_crashed_1770000000.json", &text);
+    directory.write("e/agent_checkpoints/backups/secondary_a_20260302_090000.json", &text);
+    directory.write("e/agent_checkpoints/backups/secondary_a_20260302_091500.json", &text[..120]);
+    directory.write("e/agent_checkpoints/foreign.json", "{}");
+    let message = "## Message 1 (2026-03-02 09:00) ⏳ UNREAD\n**Subject:** hurry\n";
+    directory.write("e/agent_comms/primary_to_secondary_a.md", message);
+    let torn = found(&directory, "crew:secondary_a");
+    assert_eq!((torn.unit.status_text.as_str(), torn.unit.resumable), ("unreadable", false));
+    assert_eq!(notes(&torn), [("unread messages", "1: hurry")]);
+    let listed: Vec<_> = torn.unit.documents.iter().map(|each| (&*each.path, each.role)).collect();
+    assert_eq!(
+        listed,
+        [
+            ("e/agent_checkpoints/secondary_a.json", Role::Main),
+            ("e/agent_comms/primary_to_secondary_a.md", Role::Companion),
+            ("e/agent_checkpoints/secondary_a_crashed_1770000000.json", Role::Archive),
+            ("e/agent_checkpoints/backups/secondary_a_20260302_090000.json", Role::Backup),
+        ]
+    );
+    assert_eq!(status(&directory.workspace(), None, directory.now()).rows.len(), 1);
+}
+
+#[test]
+fn messages_to_an_agent_without_a_unit_are_told() {
+    let directory = Directory::new("crew-untold");
+    let text = checkpoint("Secondary-A", "feature_02_ledger", "IN_PROGRESS");
+    directory.write("e/agent_checkpoints/secondary_a.json", &text);
+    let message = |n: u32, mark: &str| format!("## Message {n} (2026-03-02 09:00) {mark}\n**Subject:** s\n");
+    let two = message(1, "⏳ UNREAD") + &message(2, "✅ READ") + &message(3, "⏳ UNREAD");
+    directory.write("e/agent_comms/secondary_a_to_primary.md", &two);
+    directory.write("e/agent_comms/secondary_a_to_secondary_b.md", &message(1, "✅ READ"));
+    directory.write("e/agent_comms/primary_to_secondary_a.md", &message(1, "⏳ UNREAD"));
+    let checked = check(&directory.workspace(), &Target::Workspace, directory.now()).expect("a check");
+    let told: Vec<_> =
+        checked.findings.iter().map(|each| (each.code.name, &*each.place.path, each.message.as_str())).collect();
+    let path = "e/agent_comms/secondary_a_to_primary.md";
+    assert_eq!(told, [("crew-unread-messages", path, "primary has 2 unread messages")]);
+}
+
+#[test]
 fn a_feature_without_a_checkpoint_is_told_only_in_a_crew() {
     let directory = Directory::new("crew-status-only");
     let text = "STAGE: S2.P1\nAGENT: Secondary-C\nSTATUS: IN_PROGRESS\nUPDATED: 2026-03-02T10:00:00Z\n";

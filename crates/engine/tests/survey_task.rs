@@ -69,6 +69,53 @@ fn unfinished_tasks_on_one_file_are_told_at_both() {
 }
 
 #[test]
+fn a_superseded_archive_does_not_fail_a_check() {
+    let directory = Directory::new("task-superseded");
+    let at = |name: &str| format!("progress/checkpoints/{name}.json");
+    let good = task("mason", "W1", "complete", "a");
+    let bad = good.replace("\"updated_at\"", "\"touched_at\"").replace("-W1-1", "-W9-1");
+    let leaky = good.replace("rain", "token ghp_abcdefghijklmnopqrstuvwxyz0123456789");
+    let of = |text: &str, id: &str| text.replace("W1", id);
+    // A current checkpoint counts, whatever its archives say.
+    directory.write(&at("mason-W1"), &task("mason", "W1", "in_progress", "a"));
+    directory.write(&at("mason-W1-complete"), &bad);
+    directory.write(&at("mason-W1-complete-2"), &good[..100]);
+    directory.write(&at("mason-W1-complete-3"), &leaky);
+    // Of archives alone the last one counts.
+    directory.write(&at("mason-W2-complete"), &of(&bad, "W2"));
+    directory.write(&at("mason-W2-complete-2"), &of(&good, "W2"));
+    // The only document of a task keeps its findings.
+    directory.write(&at("mason-W3-complete"), &of(&bad, "W3"));
+    let checked = check(&directory.workspace(), &Target::Workspace, directory.now()).expect("a check");
+    let told: Vec<_> = checked.findings.iter().map(|each| (each.code.name, &*each.place.path)).collect();
+    assert_eq!(
+        told,
+        [
+            ("task-archive-superseded", &*at("mason-W1-complete-2")),
+            ("secret", &*at("mason-W1-complete-3")),
+            ("task-archive-superseded", &*at("mason-W1-complete")),
+            ("task-archive-superseded", &*at("mason-W2-complete")),
+            ("missing-key", &*at("mason-W3-complete")),
+            ("task-checkpoint-id", &*at("mason-W3-complete")),
+        ]
+    );
+}
+
+#[test]
+fn a_torn_checkpoint_is_not_hidden_by_its_archive() {
+    let directory = Directory::new("task-torn-current");
+    let text = task("stone-mason", "W1", "complete", "a");
+    directory.write("progress/checkpoints/stone-mason-W1.json", &text[..100]);
+    directory.write("progress/checkpoints/stone-mason-W1-complete.json", &text);
+    let unit = UnitRef::parse("stone-mason/W1").expect("a reference");
+    let found = find(&directory.workspace(), &unit, directory.now()).expect("a task");
+    assert_eq!(found.unit.status_text, "unreadable");
+    assert_eq!(found.findings.iter().map(|each| each.code.name).collect::<Vec<_>>(), ["not-json"]);
+    let roles: Vec<_> = found.unit.documents.iter().map(|document| document.role).collect();
+    assert_eq!(roles, [Role::Main, Role::Archive]);
+}
+
+#[test]
 fn torn_and_foreign_files_belong_to_no_task() {
     let directory = Directory::new("task-torn");
     directory.write("progress/checkpoints/mason-W1.json", "{\"agent\": \"mas");

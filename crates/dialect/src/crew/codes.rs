@@ -11,11 +11,11 @@ codes! { CREW:
     CREW_STEP_TWICE = Warning "crew-step-twice", "take the step out of one of the two lists";
     /// A BLOCKED checkpoint names no blocker, so nobody can know what to do about it.
     CREW_BLOCKED_WITHOUT_BLOCKER = Error "crew-blocked-without-blocker", "say in `blockers` what it waits for";
-    /// A COMPLETE checkpoint still names blockers.
+    /// A COMPLETE checkpoint or STATUS file still names blockers. It counts as blocked by them, not as done.
     CREW_BLOCKERS_LEFT = Warning "crew-blockers-left", "empty `blockers`, or correct `status`";
     /// `next_checkpoint_expected` is not 15 minutes after `last_checkpoint`.
     CREW_INTERVAL = Note "crew-interval", "checkpoint every 15 minutes and set both times";
-    /// `agent_type` is neither `primary` nor `secondary`, or does not fit `agent_id`.
+    /// `agent_type` does not fit `agent_id`: one says that it is the primary, the other that it is not.
     CREW_AGENT_TYPE = Warning "crew-agent-type", "set `agent_type` to what `agent_id` says";
     /// `stage` does not begin with S2.P1, S2.P2 or S2.P3, the stages in which agents work in parallel.
     CREW_STAGE = Note "crew-stage", "write the stage as S2.P1, S2.P2 or S2.P3";
@@ -35,6 +35,8 @@ codes! { CREW:
     CREW_MESSAGE_GAP = Note "crew-message-gap", "number the messages of a file from 1 on";
     /// A file has so many messages that the rest was not read.
     CREW_MESSAGES_CUT = Warning "crew-messages-cut", "move old messages to another file";
+    /// An agent without a checkpoint has messages that it has not read.
+    CREW_UNREAD_MESSAGES = Note "crew-unread-messages", "let the agent read them and mark them `✅ READ`";
     /// A line of a STATUS file is not `KEY: value`.
     CREW_STATUS_LINE = Note "crew-status-line", "write one `KEY: value` a line";
     /// A STATUS file has a key twice. The last one counts.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use piton_model::{Document, Finding, Note, Role, Unit};
+use piton_model::{Document, Finding, Note, Place, Role, Unit};
 
-use super::Message;
 use super::status_file::{StatusFile, compare_status};
+use super::{Message, codes};
 use crate::Source;
 
 /// How many subjects of unread messages a note names.
@@ -22,6 +22,10 @@ pub struct Mailbox {
     subjects: Vec<String>,
     documents: Vec<Document>,
     findings: Vec<Finding>,
+    /// The first file with a message that was not read.
+    first_unread: Option<Arc<str>>,
+    /// Whether a unit tells what is unread.
+    is_told: bool,
 }
 
 impl Mailbox {
@@ -33,6 +37,7 @@ impl Mailbox {
         self.documents.push(source.document(Role::Companion));
         for message in messages.filter(|message| message.is_unread()) {
             self.unread += 1;
+            self.first_unread.get_or_insert_with(|| Arc::clone(&source.path));
             if self.subjects.len() < MOST_SUBJECTS {
                 self.subjects.extend(message.subject().map(|subject| cut(subject, LONGEST_SUBJECT)));
             }
@@ -54,8 +59,17 @@ impl Mailbox {
         std::mem::take(&mut self.findings)
     }
 
+    /// What is unread by an agent that has no unit to tell it: often the primary, who needs no checkpoint.
+    pub fn untold(&self, agent: &str) -> Option<Finding> {
+        let path = self.first_unread.clone().filter(|_| !self.is_told)?;
+        let messages = if self.unread == 1 { "message" } else { "messages" };
+        let message = format!("{agent} has {} unread {messages}", self.unread);
+        Some(Finding { code: &codes::CREW_UNREAD_MESSAGES, place: Place { path, line: None }, message })
+    }
+
     /// Lists the files with the agent's unit, and tells what is unread.
-    pub fn add_to(&self, unit: &mut Unit) {
+    pub fn add_to(&mut self, unit: &mut Unit) {
+        self.is_told = true;
         unit.documents.extend(self.documents.iter().cloned());
         if self.unread == 0 {
             return;
@@ -119,8 +133,10 @@ mod tests {
         mailbox.add(&source, messages.iter());
         mailbox.add_findings(findings);
         let mut unit = Unit::new(Dialect::Crew, "b", source.document(Role::Main));
+        let untold = mailbox.untold("b").map(|finding| finding.message);
+        assert_eq!(untold.as_deref(), Some("b has 7 unread messages"));
         mailbox.add_to(&mut unit);
-        assert_eq!(mailbox.unread(), 7);
+        assert_eq!((mailbox.unread(), mailbox.untold("b")), (7, None));
         assert_eq!(unit.notes, [Note { label: "unread messages", text: "7: s1; s3; s4; s5; s6; …".into() }]);
         assert_eq!((unit.documents.len(), mailbox.take_findings().len()), (2, 0));
         assert_eq!(cut("äöü", 2), "äö…");

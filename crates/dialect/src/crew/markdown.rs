@@ -6,7 +6,7 @@ use piton_model::{
 
 use super::fields::{Field, fields, find, plain};
 use super::{codes, standing, wire};
-use crate::{Findings, Reading, Source, content, open_text, time};
+use crate::{Findings, Reading, Source, open_text, time};
 
 /// Keys that hold the time of the checkpoint, the most telling first.
 const TIMES: [&str; 7] =
@@ -37,15 +37,14 @@ fn unit(agent: &str, fields: &[Field<'_>], source: &Source<'_>) -> Unit {
     unit.session = line(&["Session ID"]);
     unit.stage = line(&["Stage", "Current Stage"]);
     unit.status_text = line(&["Status"]).unwrap_or_default();
-    (unit.state, unit.claim) = standing::state(&unit.status_text);
     unit.current = line(&["Current Step", "Final Step", "Next Action", "Phase"]);
-    unit.resumable = line(&["Can Resume"]).is_some_and(|text| {
+    let can_resume = line(&["Can Resume"]).is_some_and(|text| {
         let word = text.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
         word.eq_ignore_ascii_case("true") || word.eq_ignore_ascii_case("yes")
     });
-    let is_blocker = |text: &String| !content::is_nothing(text) && !text.to_ascii_lowercase().starts_with("none");
     let list = |names: &[&str]| find(fields, names).map(Field::items).unwrap_or_default();
-    unit.blockers = list(&["Blockers", "Blocker"]).into_iter().filter(is_blocker).collect();
+    unit.blockers = list(&["Blockers", "Blocker"]).into_iter().filter(|text| standing::is_blocker(text)).collect();
+    standing::stand(&mut unit, can_resume);
     unit.files = list(&["Files Modified", "Modified Files"]).iter().map(|file| file_name(file)).collect();
     let step = |id, state| Step { id, title: None, stage: None, state };
     let done = || StepState::Done { by: None, at: None, outputs: Vec::new() };
@@ -75,6 +74,10 @@ fn check(unit: &Unit, fields: &[Field<'_>], now: Time, findings: &mut Findings<'
     if unit.state == State::Blocked && unit.blockers.is_empty() {
         let message = "the status is BLOCKED, but no blocker is named";
         findings.at(at, &codes::CREW_BLOCKED_WITHOUT_BLOCKER, message);
+    }
+    if let Some(first) = unit.blockers.first().filter(|_| standing::claims_completion(unit)) {
+        let message = format!("the status is COMPLETE, but a blocker is named: {first:?}");
+        findings.at(at, &codes::CREW_BLOCKERS_LEFT, message);
     }
     if let Some((Sign { said: Said::At(time), .. }, field)) = sign(fields)
         && time.is_impossible(now)
@@ -132,6 +135,9 @@ mod tests {
         assert_eq!(codes("# Read me\n\nAll about checkpoints.\n"), ["foreign"]);
         assert_eq!(with("⏳ IN_PROGRESS", "almost done"), ["crew-markdown-checkpoint", "word-unknown"]);
         assert_eq!(with("IN_PROGRESS", "BLOCKED"), ["crew-markdown-checkpoint", "crew-blocked-without-blocker"]);
+        let left = TEXT.replace("None - all clear", "- the ledger is locked").replace("IN_PROGRESS", "COMPLETE");
+        assert_eq!(codes(&left), ["crew-markdown-checkpoint", "crew-blockers-left"]);
+        assert_eq!(read(&left).unit.map(|unit| (unit.state, unit.resumable)), Some((State::Blocked, false)));
         assert_eq!(with("2026-01-15 14:30", "2026-01-16 14:30"), ["crew-markdown-checkpoint", "time-future"]);
     }
 }

@@ -43,10 +43,10 @@ fn unit(root: Value<'_, '_>, source: &Source<'_>, detail: Detail) -> Unit {
     unit.signs.extend(content::sign(root, "last_checkpoint").or_else(|| content::sign(root, "timestamp")));
     unit.signs.extend(source.file_time());
     unit.status_text = content::text(root, "status").unwrap_or_default();
-    (unit.state, unit.claim) = standing::state(&unit.status_text);
-    unit.resumable = root.get("can_resume").and_then(Value::as_bool) == Some(true);
+    let can_resume = root.get("can_resume").and_then(Value::as_bool) == Some(true);
     unit.blockers = content::texts(root, "blockers");
-    unit.blockers.retain(|blocker| !content::is_nothing(blocker));
+    unit.blockers.retain(|blocker| standing::is_blocker(blocker));
+    standing::stand(&mut unit, can_resume);
     unit.current = content::text(root, "current_step")
         .or_else(|| content::text(root, "next_action"))
         .or_else(|| content::text(root, "phase"));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use piton_model::{State, Unit};
 
-use super::{codes, layout, wire};
+use super::{codes, layout, standing, wire};
 use crate::json::Value;
 use crate::{Findings, Source, content, time};
 
@@ -30,9 +30,12 @@ fn check_agent(root: Value<'_, '_>, unit: &Unit, source: &Source<'_>, findings: 
         let message = format!("{} is kept in {}, not in {expected}", unit.id, source.file_name());
         findings.whole(&codes::CREW_FILE_NAME, message);
     }
-    if let Some(kind) = root.get("agent_type").filter(|kind| kind.as_str().is_some()) {
+    // A word that is neither is told as such, once.
+    if let Some(kind) = root.get("agent_type")
+        && let Some(word) = kind.as_str().and_then(|text| wire::AGENT_TYPE.read(&text).word())
+    {
         let is_primary = unit.id.as_bytes().windows(7).any(|part| part.eq_ignore_ascii_case(b"primary"));
-        if (kind.as_str().as_deref() == Some("primary")) != is_primary {
+        if (word == "primary") != is_primary {
             let message = format!("`agent_type` is {} for {}", kind.raw(), unit.id);
             findings.at(kind.span().start, &codes::CREW_AGENT_TYPE, message);
         }
@@ -55,8 +58,9 @@ fn check_blockers(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>)
         let at = root.get("status").unwrap_or(root).span().start;
         findings.at(at, &codes::CREW_BLOCKED_WITHOUT_BLOCKER, "the status is BLOCKED, but `blockers` is empty");
     }
-    if unit.state == State::Done
-        && let (Some(blockers), Some(first)) = (root.get("blockers"), unit.blockers.first())
+    if let Some(first) = unit.blockers.first()
+        && standing::claims_completion(unit)
+        && let Some(blockers) = root.get("blockers")
     {
         let message = format!("the status is COMPLETE, but `blockers` names {first:?}");
         findings.at(blockers.span().start, &codes::CREW_BLOCKERS_LEFT, message);
@@ -66,14 +70,11 @@ fn check_blockers(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>)
 fn check_steps(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
     let Some(next) = root.get("next_steps") else { return };
     let at = next.span().start;
-    match (&unit.state, next.items().next()) {
-        (State::Done, Some(_)) => {
-            findings.at(at, &codes::CREW_NEXT_STEPS, "the status is COMPLETE, but there are next steps");
-        }
-        (State::Running, None) => {
-            findings.at(at, &codes::CREW_NEXT_STEPS, "the status is IN_PROGRESS, but `next_steps` is empty");
-        }
-        _ => {}
+    let is_empty = next.items().next().is_none();
+    if unit.state == State::Running && is_empty {
+        findings.at(at, &codes::CREW_NEXT_STEPS, "the status is IN_PROGRESS, but `next_steps` is empty");
+    } else if !is_empty && standing::claims_completion(unit) {
+        findings.at(at, &codes::CREW_NEXT_STEPS, "the status is COMPLETE, but there are next steps");
     }
     let Some(completed) = root.get("completed_steps") else { return };
     // Lists are short; only a long one is worth a set.
@@ -97,7 +98,8 @@ fn check_interval(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>)
     let (Some((_, last)), Some((value, next))) = (moment("last_checkpoint"), moment("next_checkpoint_expected")) else {
         return;
     };
-    if next != last.after(INTERVAL) {
+    // Agents write one of the two with fractions of a second and the other without.
+    if next.unix_seconds() != last.after(INTERVAL).unix_seconds() {
         let message = format!("the next checkpoint is expected at {next}, not 15 minutes after the last");
         findings.at(value.span().start, &codes::CREW_INTERVAL, message);
     }

@@ -1,8 +1,10 @@
 //! What a status word says about an agent.
 
-use piton_model::{Claim, State};
+use piton_model::{Claim, State, Unit};
 
+use super::fields::plain;
 use super::wire;
+use crate::content;
 
 /// What a status word means. Words beyond the protocol's four are those of real files.
 ///
@@ -19,6 +21,56 @@ pub(super) fn state(status: &str) -> (State, Claim) {
         _ => {}
     }
     beyond_protocol(status).unwrap_or((State::Unknown, nobody("its status is not understood")))
+}
+
+/// Sets where an agent stands, from its status and blockers, and whether it may be resumed.
+///
+/// One that says it is complete and still names blockers is not done: somebody would build on work that is missing.
+/// Next steps alone do not count against it, because agents note there what happens after their part.
+pub(super) fn stand(unit: &mut Unit, can_resume: bool) {
+    (unit.state, unit.claim) = state(&unit.status_text);
+    unit.resumable = can_resume && may_be_resumed(&unit.state);
+    doubt_completion(unit);
+}
+
+/// Takes an agent for blocked that claims to be complete and names blockers.
+pub(super) fn doubt_completion(unit: &mut Unit) {
+    if unit.state == State::Done && !unit.blockers.is_empty() {
+        (unit.state, unit.claim) = (State::Blocked, Claim::Nobody { why: "it claims to be complete" });
+    }
+}
+
+/// Whether an agent says that it is complete, be it true or not.
+pub(super) fn claims_completion(unit: &Unit) -> bool {
+    match unit.state {
+        State::Done => true,
+        State::Blocked => state(plain(&unit.status_text)).0 == State::Done,
+        _ => false,
+    }
+}
+
+/// Whether a text names a blocker: `None - all clear` does not, `None of the tests pass` does.
+pub(super) fn is_blocker(text: &str) -> bool {
+    let says_none = || {
+        let (none, rest) = text.split_at_checked(4)?;
+        let goes_on = rest.trim_start().starts_with(char::is_alphanumeric);
+        (none.eq_ignore_ascii_case("none") && !goes_on).then_some(())
+    };
+    !content::is_nothing(text) && says_none().is_none()
+}
+
+/// Whether an agent that stands so may be resumed, when its checkpoint allows it. What is complete has nothing left,
+/// and a status that nobody understands needs a person.
+fn may_be_resumed(state: &State) -> bool {
+    match state {
+        State::Queued
+        | State::Running
+        | State::Waiting
+        | State::Paused { .. }
+        | State::Blocked
+        | State::Failed { .. } => true,
+        State::Done | State::Unknown => false,
+    }
 }
 
 /// What the words of real files mean that the protocol does not have.
@@ -45,6 +97,23 @@ pub(super) fn is_understood(status: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_blocker_is_told_from_words_for_nothing() {
+        for (text, want) in [
+            ("none", false),
+            ("None", false),
+            ("N/A", false),
+            ("None - all clear", false),
+            ("none (waiting for an answer)", false),
+            ("None of the tests pass", true),
+            ("nonesuch", true),
+            ("the ledger is locked", true),
+            ("äöü", true),
+        ] {
+            assert_eq!(is_blocker(text), want, "{text}");
+        }
+    }
 
     #[test]
     fn words_of_real_files_have_a_meaning() {

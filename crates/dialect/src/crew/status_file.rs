@@ -7,7 +7,7 @@ use piton_model::{Claim, Dialect, Finding, Note, Place, Role, Said, Sign, Source
 
 use super::fields::plain;
 use super::{codes, standing, wire};
-use crate::{Source, content, open_text, time};
+use crate::{Source, open_text, time};
 
 /// How many keys of one file are read; the protocol has a dozen.
 const MOST: usize = 200;
@@ -86,7 +86,8 @@ pub fn unit_of_status(file: &StatusFile, feature: &str, source: &Source<'_>, now
     unit.stage = owned("STAGE");
     unit.current = owned("NEXT_ACTION").or_else(|| owned("PHASE"));
     let blockers = ["BLOCKERS", "BLOCKER"].iter().find_map(|key| file.get(key));
-    unit.blockers = blockers.filter(|text| !content::is_nothing(text)).map(str::to_owned).into_iter().collect();
+    unit.blockers = blockers.filter(|text| standing::is_blocker(text)).map(str::to_owned).into_iter().collect();
+    standing::doubt_completion(&mut unit);
     let note = |label, key| owned(key).map(|text| Note { label, text });
     unit.notes.extend(note("phase", "PHASE"));
     unit.notes.extend(note("ready for sync", "READY_FOR_SYNC"));
@@ -104,6 +105,11 @@ pub fn unit_of_status(file: &StatusFile, feature: &str, source: &Source<'_>, now
         unit.signs.push(Sign { source: SignSource::Field(key), said });
     }
     unit.signs.extend(source.file_time());
+    if let Some(first) = unit.blockers.first().filter(|_| standing::claims_completion(&unit)) {
+        let message = format!("`STATUS` is complete, but a blocker is named: {first:?}");
+        let place = file.place("STATUS", &source.path);
+        findings.push(Finding { code: &codes::CREW_BLOCKERS_LEFT, place, message });
+    }
     if unit.state == State::Running {
         let message = format!("{feature} is in progress, but no agent has a checkpoint for it");
         let place = file.place("STATUS", &source.path);
@@ -115,6 +121,8 @@ pub fn unit_of_status(file: &StatusFile, feature: &str, source: &Source<'_>, now
 /// Compares a feature's STATUS file with the checkpoint of its agent.
 pub fn compare_status(unit: &Unit, file: &StatusFile, path: &Arc<str>) -> Vec<Finding> {
     let mut findings = Vec::new();
+    // What the two say is compared; that a claim of completion is doubted is told at the checkpoint.
+    let claimed = if standing::claims_completion(unit) { &State::Done } else { &unit.state };
     let mut disagree = |key: &str, message| {
         let place = file.place(key, path);
         findings.push(Finding { code: &codes::CREW_STATUS_DISAGREES, place, message });
@@ -127,14 +135,14 @@ pub fn compare_status(unit: &Unit, file: &StatusFile, path: &Arc<str>) -> Vec<Fi
     let state = |text: &str| standing::state(plain(text)).0;
     if let Some(here) = file.get("STATUS")
         && state(here) != State::Unknown
-        && unit.state != State::Unknown
-        && state(here).lifecycle() != unit.state.lifecycle()
+        && *claimed != State::Unknown
+        && state(here).lifecycle() != claimed.lifecycle()
     {
         let there = &unit.status_text;
         disagree("STATUS", format!("`STATUS` is {here:?}, the checkpoint of {} says {there:?}", unit.id));
     }
     let is_ready = file.get("READY_FOR_SYNC").is_some_and(|ready| ready.eq_ignore_ascii_case("true"));
-    if is_ready && matches!(unit.state, State::Running | State::Blocked) {
+    if is_ready && matches!(claimed, State::Running | State::Blocked) {
         let there = &unit.status_text;
         disagree("READY_FOR_SYNC", format!("`READY_FOR_SYNC` is true, the checkpoint of {} says {there:?}", unit.id));
     }
@@ -192,6 +200,11 @@ mod tests {
         let (unit, findings) = unit_of_status(&file, "feature_02_ledger", &source(text), now());
         assert_eq!((unit.state, findings.len(), unit.claim == Claim::Worker), (State::Blocked, 0, false));
         assert_eq!(unit.blockers, ["the ledger comes first"]);
+        let text = "STAGE: S2\nSTATUS: COMPLETE\nBLOCKERS: the ledger comes first\n";
+        let (file, _) = read_status_file(&source(text));
+        let (unit, findings) = unit_of_status(&file, "feature_02_ledger", &source(text), now());
+        assert_eq!((&unit.state, findings[0].code.name), (&State::Blocked, "crew-blockers-left"));
+        assert_eq!(compare_status(&unit, &file, &"STATUS".into()), []);
     }
 
     #[test]

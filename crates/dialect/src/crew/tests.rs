@@ -54,6 +54,46 @@ fn an_agent_at_work_is_read_whole() {
 }
 
 #[test]
+fn neither_a_complete_agent_nor_a_sentence_is_resumed() {
+    for (status, can_resume, want) in [
+        ("IN_PROGRESS", "true", true),
+        ("WAITING", "true", true),
+        ("PAUSED", "true", true),
+        ("BLOCKED", "true", true),
+        ("IN_PROGRESS", "false", false),
+        ("COMPLETE", "true", false),
+        ("finished", "true", false),
+        ("on holiday", "true", false),
+    ] {
+        let json = RUNNING.replacen("IN_PROGRESS", status, 1).replacen("true", can_resume, 1);
+        let unit = read_at("agent_checkpoints/secondary_b.json", &json).unit.expect("an agent");
+        assert_eq!(unit.resumable, want, "{status} {can_resume}");
+        let prose = format!("**Agent ID:** Secondary-B\n**Status:** {status}\n**Can Resume:** {can_resume}\n");
+        let source = Source { path: "secondary_b.md".into(), bytes: prose.as_bytes(), modified: None };
+        assert_eq!(read_markdown(&source, now()).unit.expect("an agent").resumable, want, "{prose}");
+    }
+}
+
+#[test]
+fn a_claimed_completion_is_blocked_by_its_blockers() {
+    let blockers = r#""blockers": ["the ledger is locked"]"#;
+    for (status, blockers, state, resumable) in [
+        ("COMPLETE", blockers, State::Blocked, false),
+        ("done", blockers, State::Blocked, false),
+        ("COMPLETE", r#""blockers": ["none"]"#, State::Done, false),
+        ("COMPLETE", r#""blockers": []"#, State::Done, false),
+        ("WAITING", blockers, State::Waiting, true),
+        ("IN_PROGRESS", blockers, State::Running, true),
+    ] {
+        let text = RUNNING.replacen("IN_PROGRESS", status, 1).replacen(r#""blockers": []"#, blockers, 1);
+        let unit = read_at("agent_checkpoints/secondary_b.json", &text).unit.expect("an agent");
+        assert_eq!((&unit.state, unit.resumable), (&state, resumable), "{status} {blockers}");
+        let is_doubted = unit.claim == Claim::Nobody { why: "it claims to be complete" };
+        assert_eq!(is_doubted, state == State::Blocked, "{status} {blockers}");
+    }
+}
+
+#[test]
 fn each_rule_has_its_finding() {
     let complete = ("IN_PROGRESS", "COMPLETE");
     let no_next = (r#"["section 2", "section 3"]"#, "[]");
@@ -62,7 +102,13 @@ fn each_rule_has_its_finding() {
     check(&[("5f1c", " ")], &["crew-session"]);
     check(&[("S2.P2", "S3")], &["crew-stage"]);
     check(&[("S2.P2", "S2.P1 COMPLETE")], &[]);
+    check(&[(r#""agent_type": "secondary""#, r#""agent_type": "boss""#)], &["word-unknown"]);
+    check(&[(r#""agent_type": "secondary""#, r#""agent_type": "Secondary""#)], &["word-folded"]);
+    check(&[(r#""agent_type": "secondary""#, r#""agent_type": "PRIMARY""#)], &["word-folded", "crew-agent-type"]);
     check(&[("10:15:00Z", "10:30:00Z")], &["crew-interval"]);
+    check(&[("10:15:00Z", "10:15:01Z")], &["crew-interval"]);
+    check(&[("10:15:00Z", "10:15:00.250Z")], &[]);
+    check(&[("10:00:00Z", "10:00:00.999Z")], &[]);
     check(&[("IN_PROGRESS", "BLOCKED")], &["crew-blocked-without-blocker"]);
     check(
         &[("IN_PROGRESS", "BLOCKED"), (r#""blockers": []"#, r#""blockers": ["None"]"#)],

@@ -5,7 +5,7 @@ use crate::codes::codes;
 codes! { TASK:
     /// A task claims to be complete although a criterion is unmet, a subtask failed or subtasks are left. It counts as blocked by exactly what is missing.
     TASK_PARTIAL_COMPLETION = Error "task-partial-completion", "reopen the task for what is missing, or correct the criteria";
-    /// `progress_percent` is not 100 × completed / total, rounded down. 100 is only right when everything is done.
+    /// `progress_percent` is not 100 × completed / total, rounded down. 100 is only right when the task is complete.
     TASK_PROGRESS_PERCENT = Warning "task-progress-percent", "let `progress_percent` follow from `subtasks`";
     /// More subtasks are completed and failed than there are.
     TASK_COUNTERS = Error "task-counters", "correct the counters in `subtasks`";
@@ -29,6 +29,10 @@ codes! { TASK:
     TASK_BLOCKING_ERROR = Warning "task-blocking-error", "set `status` to blocked, or `blocking` to false";
     /// A file is named as the archive of a completed task, but the task in it is not complete.
     TASK_ARCHIVE_NOT_COMPLETE = Warning "task-archive-not-complete", "rename it back, or remove the copy if a current one exists";
+    /// An archive has findings, but a newer document of its task counts. They are listed when the archive itself is checked.
+    TASK_ARCHIVE_SUPERSEDED = Note "task-archive-superseded", "nothing to do; check the archive by its path to see them";
+    /// The heartbeat says something else than `alive`. When it says that the agent has stopped, its last beat is no sign of life.
+    TASK_HEARTBEAT_STATUS = Note "task-heartbeat-status", "write `alive`, or leave the heartbeat out when the agent stops";
     /// A task was updated or completed before it was started.
     TASK_TIMES_REVERSED = Warning "task-times-reversed", "correct the times";
     /// `next_to_process` is what was processed last, so resuming would do it again.

@@ -1,9 +1,12 @@
 use std::collections::HashSet;
 
-use piton_model::{Claim, Dialect, Gate, GateState, Note, Progress, Role, State, Step, StepState, Time, Trouble, Unit};
+use piton_model::{
+    Claim, Dialect, Gate, GateState, Note, Progress, Role, Sign, State, Step, StepState, Time, Trouble, Unit,
+};
 
 use super::{layout, rules, wire};
 use crate::json::{Kind, Value};
+use crate::words::Word;
 use crate::{Reading, Source, content, open_json, shape, time};
 
 /// Whether an object is a task's checkpoint: it has at least two of the keys that only this protocol combines.
@@ -39,6 +42,9 @@ pub fn read_checkpoint(source: &Source<'_>, now: Time) -> Reading {
     Reading { unit: Some(unit), findings: findings.finish() }
 }
 
+/// What stands for the words with which agents leave a subtask out.
+const SKIPPED: &str = "skipped";
+
 /// The counters of `subtasks`, and those that follow from `items`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counts {
@@ -49,6 +55,7 @@ pub(super) struct Counts {
     pub listed: u64,
     pub listed_complete: u64,
     pub listed_failed: u64,
+    pub listed_skipped: u64,
 }
 
 impl Counts {
@@ -57,12 +64,13 @@ impl Counts {
         let count = |key| {
             subtasks.and_then(|subtasks| subtasks.get(key)).and_then(Value::as_int).map(|count| count.max(0) as u64)
         };
-        let (mut listed, mut listed_complete, mut listed_failed) = (0, 0, 0);
+        let (mut listed, mut listed_complete, mut listed_failed, mut listed_skipped) = (0, 0, 0, 0);
         for item in items(root) {
             listed += 1;
             match item_word(item) {
                 Some("complete") => listed_complete += 1,
                 Some("failed") => listed_failed += 1,
+                Some(SKIPPED) => listed_skipped += 1,
                 _ => {}
             }
         }
@@ -73,6 +81,7 @@ impl Counts {
             listed,
             listed_complete,
             listed_failed,
+            listed_skipped,
         }
     }
 
@@ -101,21 +110,34 @@ fn unit(root: Value<'_, '_>, source: &Source<'_>, counts: &Counts) -> Unit {
     unit.title = content::text(root, "task_title");
     unit.status_text = content::text(root, "status").unwrap_or_default();
     unit.steps = items(root).enumerate().map(|(index, item)| step(index, item)).collect();
-    unit.progress = Progress { done: counts.done(), total: counts.total };
+    // Counters that contradict each other are told; a bar beyond its end would only confuse.
+    let total = counts.total.saturating_sub(counts.listed_skipped);
+    unit.progress = Progress { done: counts.done().min(total), total };
     unit.gates = gates(root);
     unit.troubles = errors(root).map(trouble).collect();
     unit.files = files(root);
-    unit.resumable = root.get("resumable").and_then(Value::as_bool) == Some(true);
     let context = root.get("context");
     unit.current = context
         .and_then(|context| content::text(context, "next_to_process"))
         .or_else(|| unit.steps.iter().find(|step| step.state == StepState::Running).map(|step| step.id.clone()));
     unit.notes = notes(root);
-    unit.signs.extend(root.get("heartbeat").and_then(|beat| content::sign(beat, "last_beat")));
+    unit.signs.extend(last_beat(root));
     unit.signs.extend(content::sign(root, "updated_at"));
     unit.signs.extend(source.file_time());
     stand(&mut unit, root, counts);
+    unit.resumable = says_resumable(root) && is_resumed_from(&unit.status_text);
     unit
+}
+
+/// Whether the document says that the task can be resumed from it.
+pub(super) fn says_resumable(root: Value<'_, '_>) -> bool {
+    root.get("resumable").and_then(Value::as_bool) == Some(true)
+}
+
+/// Whether a task of this status is one that the protocol resumes: under way or blocked. A claim of completion that
+/// is not true is reopened, and a sentence needs a person.
+fn is_resumed_from(status: &str) -> bool {
+    matches!(wire::STATUS.read(status).word(), Some("in_progress" | "blocked"))
 }
 
 /// The agent and the task: from the document, else from the file's name, `{agent}-{task}`.
@@ -137,6 +159,13 @@ pub(super) fn names(root: Value<'_, '_>, file_name: &str) -> (String, String) {
             (agent.to_owned(), task.to_owned())
         }
     }
+}
+
+/// The last beat as a sign of life, unless the heartbeat itself says that there is none.
+fn last_beat(root: Value<'_, '_>) -> Option<Sign> {
+    let beat = root.get("heartbeat")?;
+    let has_stopped = content::text(beat, "status").is_some_and(|status| wire::says_stopped(&status));
+    if has_stopped { None } else { content::sign(beat, "last_beat") }
 }
 
 /// Where the task stands, who is expected at it, and what keeps it from going on.
@@ -172,13 +201,19 @@ fn missing(root: Value<'_, '_>, counts: &Counts) -> Vec<String> {
     let mut missing: Vec<_> = unmet.collect();
     let (done, failed) = (counts.done(), counts.broken());
     if failed > 0 {
-        missing.push(format!("{failed} of {} subtasks failed", counts.total));
+        missing.push(format!("{failed} of {} failed", many_subtasks(counts.total)));
     }
-    let left = counts.total.saturating_sub(done.saturating_add(failed));
+    let left = counts.total.saturating_sub(done.saturating_add(failed).saturating_add(counts.listed_skipped));
     if left > 0 {
-        missing.push(format!("{left} of {} subtasks are not done", counts.total));
+        let verb = if left == 1 { "is" } else { "are" };
+        missing.push(format!("{left} of {} {verb} not done", many_subtasks(counts.total)));
     }
     missing
+}
+
+/// That many subtasks, in words.
+pub(super) fn many_subtasks(count: u64) -> String {
+    if count == 1 { "1 subtask".to_owned() } else { format!("{count} subtasks") }
 }
 
 /// The errors that block; when none is marked, all of them do.
@@ -209,6 +244,7 @@ fn step(index: usize, item: Value<'_, '_>) -> Step {
         Some("complete") => done(),
         Some("in_progress") => StepState::Running,
         Some("failed") => StepState::Failed,
+        Some(SKIPPED) => StepState::Skipped,
         _ => StepState::Pending,
     };
     Step { id: id.unwrap_or_else(|| (index + 1).to_string()), title, stage: None, state }
@@ -248,7 +284,8 @@ fn notes(root: Value<'_, '_>) -> Vec<Note> {
     };
     let taken = lasted("completed_at");
     let so_far = if taken.is_none() { lasted("updated_at") } else { None };
-    let estimate = content::text(root, "estimated_minutes").map(|minutes| format!("{minutes} minutes"));
+    let minutes = |text: &str| if text == "1" { "1 minute".to_owned() } else { format!("{text} minutes") };
+    let estimate = content::text(root, "estimated_minutes").map(|text| minutes(&text));
     [
         note("agent name", content::text(root, "agent_name")),
         note("resume instructions", content::text(root, "resume_instructions")),
@@ -278,7 +315,12 @@ fn entries<'a, 'j>(root: Value<'a, 'j>, key: &str) -> impl Iterator<Item = (Stri
     root.get(key).into_iter().flat_map(Value::entries).map(decoded)
 }
 
+/// The protocol's word for a subtask's status, or [`SKIPPED`].
 fn item_word(item: Value<'_, '_>) -> Option<&'static str> {
     let status = item.get("status").filter(|status| status.kind() == Kind::String)?;
-    wire::SUBTASK_STATUS.read(&status.as_str()?).word()
+    match wire::SUBTASK_STATUS.read(&status.as_str()?) {
+        Word::Exact(word) | Word::Folded(word) => Some(word),
+        Word::Other => Some(SKIPPED),
+        Word::Unknown => None,
+    }
 }

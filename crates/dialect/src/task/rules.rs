@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use piton_model::{Percent, State, Time, Unit};
 
-use super::read::{Counts, errors, items};
+use super::read::{Counts, errors, items, many_subtasks, says_resumable};
 use super::{codes, layout, wire};
 use crate::json::Value;
 use crate::{Findings, Source, content, time};
@@ -20,7 +20,8 @@ pub(super) fn check(
     let complete = wire::STATUS.read(&unit.status_text).word() == Some("complete");
     check_names(root, source, findings);
     check_counters(root, counts, findings);
-    check_percent(root, counts, complete, findings);
+    check_percent(root, unit, counts, complete, findings);
+    check_heartbeat(root, findings);
     check_subtask_ids(root, findings);
     check_completion(root, unit, complete, source, findings);
     check_standing(root, unit, findings);
@@ -48,14 +49,14 @@ fn check_names(root: Value<'_, '_>, source: &Source<'_>, findings: &mut Findings
 fn check_counters(root: Value<'_, '_>, counts: &Counts, findings: &mut Findings<'_>) {
     let Some(subtasks) = root.get("subtasks") else { return };
     let at = subtasks.span().start;
-    let Counts { total, completed, failed, listed, listed_complete, listed_failed } = *counts;
+    let Counts { total, completed, failed, listed, listed_complete, listed_failed, .. } = *counts;
     if completed.saturating_add(failed) > total {
         let message = format!("{completed} completed and {failed} failed are more than the total of {total}");
         findings.at(at, &codes::TASK_COUNTERS, message);
     }
     let mut disagree = |message| findings.at(at, &codes::TASK_ITEMS_DISAGREE, message);
     if listed > total {
-        disagree(format!("`items` lists {listed} subtasks, but `total` is {total}"));
+        disagree(format!("`items` lists {}, but `total` is {total}", many_subtasks(listed)));
     } else if counts.lists_all() && (listed_complete, listed_failed) != (completed, failed) {
         disagree(format!(
             "`items` has {listed_complete} complete and {listed_failed} failed, the counters say {completed} and {failed}"
@@ -67,30 +68,43 @@ fn check_counters(root: Value<'_, '_>, counts: &Counts, findings: &mut Findings<
     }
 }
 
-fn check_percent(root: Value<'_, '_>, counts: &Counts, complete: bool, findings: &mut Findings<'_>) {
+fn check_percent(root: Value<'_, '_>, unit: &Unit, counts: &Counts, complete: bool, findings: &mut Findings<'_>) {
     let Some((value, percent)) = root.get("progress_percent").and_then(|value| Some((value, value.as_int()?))) else {
         return;
     };
-    let floor = Percent::of(counts.done(), counts.total).floor() as i64;
-    let expected = match (counts.total, complete) {
-        // Nothing is counted: only the end is known.
-        (0, true) => 100,
-        (0, false) if percent < 100 => return,
-        (0, false) => 0,
-        // A claim of completion that the counters deny is told as such, once.
-        (_, true) if floor < 100 => return,
-        _ => floor,
-    };
-    if percent != expected {
-        let message = match counts.total {
-            0 => format!(
-                "`progress_percent` is {percent}, but the task is {}complete",
-                if complete { "" } else { "not " }
-            ),
-            total => format!("`progress_percent` is {percent}; {} of {total} is {expected}", counts.done()),
-        };
-        findings.at(value.span().start, &codes::TASK_PROGRESS_PERCENT, message);
+    // A claim of completion that is denied is told as such, once; so is a number that is no percentage.
+    if complete && unit.state != State::Done || !(0..=100).contains(&percent) {
+        return;
     }
+    if let Some(wrong) = wrong_percent(percent, counts, complete) {
+        findings.at(value.span().start, &codes::TASK_PROGRESS_PERCENT, wrong);
+    }
+}
+
+/// What is wrong with a percentage. The last percent is for completion, which takes more than subtasks.
+fn wrong_percent(percent: i64, counts: &Counts, complete: bool) -> Option<String> {
+    let (done, total) = (counts.done().min(counts.total), counts.total);
+    let expected = Percent::of(done, total).floor() as i64;
+    match (complete, percent) {
+        (true, 100) => None,
+        (true, _) => Some(format!("`progress_percent` is {percent}, but the task is complete")),
+        (false, 100) => Some(format!("`progress_percent` is {percent}, but the task is not complete")),
+        // Nothing is counted: only the end is known.
+        (false, _) if total == 0 => None,
+        (false, _) if percent == expected.min(99) => None,
+        (false, _) if expected == 100 => {
+            Some(format!("`progress_percent` is {percent}; {done} of {total} is 99 until the task is complete"))
+        }
+        (false, _) => Some(format!("`progress_percent` is {percent}; {done} of {total} is {expected}")),
+    }
+}
+
+fn check_heartbeat(root: Value<'_, '_>, findings: &mut Findings<'_>) {
+    let Some(status) = root.get("heartbeat").and_then(|beat| beat.get("status")) else { return };
+    let Some(text) = content::as_text(status).filter(|text| !text.eq_ignore_ascii_case("alive")) else { return };
+    let so = if wire::says_stopped(&text) { "; its time is no sign of life" } else { "" };
+    let message = format!("`heartbeat.status` is {text:?}, not \"alive\"{so}");
+    findings.at(status.span().start, &codes::TASK_HEARTBEAT_STATUS, message);
 }
 
 fn check_subtask_ids(root: Value<'_, '_>, findings: &mut Findings<'_>) {
@@ -128,7 +142,10 @@ fn check_completion(
             let message = format!("`status` is complete, but {blocker}");
             findings.at(status, &codes::TASK_PARTIAL_COMPLETION, message);
         }
-        if let Some(resumable) = root.get("resumable").filter(|_| unit.resumable && unit.state == State::Done) {
+        if unit.state == State::Done
+            && says_resumable(root)
+            && let Some(resumable) = root.get("resumable")
+        {
             let message = "`resumable` is true, but the task is complete";
             findings.at(resumable.span().start, &codes::TASK_COMPLETE_RESUMABLE, message);
         }

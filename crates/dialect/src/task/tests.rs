@@ -156,7 +156,7 @@ fn a_claimed_completion_is_blocked_by_what_is_missing() {
                 (r#""coping", "status": "complete""#, r#""coping", "status": "pending""#),
                 (r#""completed": 4"#, r#""completed": 3"#),
             ],
-            &["1 of 4 subtasks are not done"],
+            &["1 of 4 subtasks is not done"],
         ),
     ] {
         let reading = read_at(NAME, &completed(changes));
@@ -168,6 +168,37 @@ fn a_claimed_completion_is_blocked_by_what_is_missing() {
         );
         assert_eq!(unit.claim, Claim::Nobody { why: "it claims to be complete" });
     }
+}
+
+#[test]
+fn a_subtask_left_out_on_purpose_is_not_open() {
+    for word in ["skipped", "Cancelled", "canceled"] {
+        let item = format!(r#""coping", "status": {word:?}"#);
+        let changes =
+            [(r#""coping", "status": "complete""#, item.as_str()), (r#""completed": 4"#, r#""completed": 3"#)];
+        let reading = read_at(NAME, &completed(&changes));
+        assert_eq!(codes(&reading), ["word-folded"], "{word}");
+        let unit = reading.unit.expect("a task");
+        assert_eq!((&unit.state, &unit.steps[3].state), (&State::Done, &StepState::Skipped), "{word}");
+        assert_eq!((unit.progress.done, unit.progress.total), (3, 3), "{word}");
+    }
+    let waiting = with(&[(r#""status": "pending""#, r#""status": "for later""#)]);
+    assert_eq!(codes(&read_at(NAME, &waiting)), ["word-unknown"]);
+    assert_eq!(unit(&waiting).steps[3].state, StepState::Pending);
+}
+
+#[test]
+fn one_is_not_many() {
+    let claims = |total: u64, completed: u64| {
+        let subtasks = format!(r#"{{"total":{total},"completed":{completed}}}"#);
+        let text = format!(r#"{{"agent":"mason","task_id":"W12","status":"complete","subtasks":{subtasks}}}"#);
+        unit(&text).blockers
+    };
+    assert_eq!(claims(1, 0), ["1 of 1 subtask is not done"]);
+    assert_eq!(claims(3, 2), ["1 of 3 subtasks is not done"]);
+    assert_eq!(claims(3, 1), ["2 of 3 subtasks are not done"]);
+    let estimate = unit(&with(&[(r#""estimated_minutes": 90"#, r#""estimated_minutes": 1"#)])).notes;
+    assert!(estimate.iter().any(|note| note.text == "1 minute"));
 }
 
 #[test]
@@ -198,6 +229,72 @@ fn status_words_become_states() {
 }
 
 #[test]
+fn a_percentage_of_100_is_for_complete_tasks() {
+    let all_done = [
+        (r#""completed": 2"#, r#""completed": 4"#),
+        (r#""course-2", "status": "in_progress""#, r#""course-2", "status": "complete""#),
+        (r#""status": "pending""#, r#""status": "complete""#),
+    ];
+    for (percent, want) in [
+        ("100", "`progress_percent` is 100, but the task is not complete"),
+        ("99", ""),
+        ("98", "`progress_percent` is 98; 4 of 4 is 99 until the task is complete"),
+    ] {
+        let percent = format!(": {percent}");
+        let reading = read_at(NAME, &with(&[&[(": 50", percent.as_str())], &all_done[..]].concat()));
+        let told = reading.findings.first().map_or("", |finding| finding.message.as_str());
+        assert_eq!(told, want);
+    }
+}
+
+#[test]
+fn more_done_than_there_is_never_passes_the_end() {
+    let text = with(&[(r#""total": 4, "completed": 2"#, r#""total": 5, "completed": 9"#), (": 50", ": 99")]);
+    let reading = read_at(NAME, &text);
+    assert_eq!(codes(&reading), ["task-counters"]);
+    assert_eq!(reading.unit.map(|unit| (unit.progress.done, unit.progress.total)), Some((5, 5)));
+}
+
+#[test]
+fn a_heartbeat_of_the_dead_is_no_sign_of_life() {
+    for (status, found, counts) in [
+        ("alive", false, true),
+        ("Alive", false, true),
+        ("busy", true, true),
+        ("stopped", true, false),
+        ("Dead", true, false),
+        ("zombie", true, false),
+        ("stopped_by_user", true, false),
+        ("session ended", true, false),
+    ] {
+        let reading = read_at(NAME, &with(&[(r#""alive""#, &format!("{status:?}"))]));
+        assert_eq!(codes(&reading).contains(&"task-heartbeat-status"), found, "{status}");
+        let signs = reading.unit.expect("a task").signs;
+        assert_eq!(signs.iter().any(|sign| sign.source == SignSource::Field("last_beat")), counts, "{status}");
+    }
+}
+
+#[test]
+fn only_a_task_under_way_or_blocked_is_resumed() {
+    for (word, flag, want) in [
+        ("in_progress", true, true),
+        ("running", true, true),
+        ("blocked", true, true),
+        ("in_progress", false, false),
+        ("not_started", true, false),
+        ("complete", true, false),
+        ("paused", true, false),
+        ("nearly there", true, false),
+    ] {
+        let flag = format!(r#""resumable": {flag}"#);
+        let text = with(&[(r#""in_progress""#, &format!("{word:?}")), (r#""resumable": true"#, &flag)]);
+        assert_eq!(unit(&text).resumable, want, "{word} {flag}");
+    }
+    let complete = completed(&[(r#""resumable": false"#, r#""resumable": true"#)]);
+    assert!(!unit(&complete).resumable);
+}
+
+#[test]
 fn each_rule_has_its_finding() {
     let blocked = (r#""in_progress""#, r#""blocked""#);
     let check = |changes: &[(&str, &str)], want: &[&str]| {
@@ -205,6 +302,8 @@ fn each_rule_has_its_finding() {
     };
     check(&[(": 50", ": 51")], &["task-progress-percent"]);
     check(&[(": 50", ": 100")], &["task-progress-percent"]);
+    check(&[(": 50", ": 101")], &["out-of-range"]);
+    check(&[(": 50", ": -1")], &["out-of-range"]);
     check(&[(r#""total": 4, "completed": 2"#, r#""total": 0, "completed": 0"#)], &["task-items-disagree"]);
     check(&[(r#""failed": 0"#, r#""failed": 3"#)], &["task-counters", "task-items-disagree"]);
     check(&[(r#""completed": 2"#, r#""completed": 1"#)], &["task-items-disagree"]);

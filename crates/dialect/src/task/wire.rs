@@ -40,8 +40,13 @@ pub static SUBTASK_STATUS: Words = Words {
         ("finished", "complete"),
         ("error", "failed"),
     ],
-    is_understood: nothing_else,
+    is_understood: is_skipped,
 };
+
+/// Whether a subtask was left out on purpose. The protocol has no word for it.
+fn is_skipped(status: &str) -> bool {
+    ["skipped", "cancelled", "canceled"].iter().any(|word| status.trim().eq_ignore_ascii_case(word))
+}
 
 static ITEM: &[Field] = &[
     required("id", Shape::Text, "the subtask, unique within the task"),
@@ -74,6 +79,33 @@ static HEARTBEAT: &[Field] = &[
     optional("interval_seconds", Shape::Count { min: 1, max: 86_400 }, "how often it does: every 300 seconds"),
     optional("status", Shape::Text, "what the agent says about itself, such as alive"),
 ];
+
+/// Words of a heartbeat that say that no agent is there any more.
+const STOPPED: [&str; 16] = [
+    "stopped",
+    "dead",
+    "died",
+    "zombie",
+    "killed",
+    "crashed",
+    "exited",
+    "terminated",
+    "aborted",
+    "failed",
+    "ended",
+    "finished",
+    "gone",
+    "lost",
+    "offline",
+    "inactive",
+];
+
+/// Whether the `status` of a heartbeat says that the agent has stopped. A word is enough: one sign of life too few
+/// leaves the decision to the others, while the last beat of a dead agent would make it look alive.
+pub fn says_stopped(status: &str) -> bool {
+    let mut words = status.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| STOPPED.iter().any(|stopped| word.eq_ignore_ascii_case(stopped)))
+}
 
 /// A score of a review, or nothing while it is outstanding.
 static SCORE: Shape = Shape::OrNull(&Shape::Number { min: 0.0, max: 100.0 });

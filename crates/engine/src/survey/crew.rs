@@ -31,16 +31,18 @@ pub(super) fn survey(
     let companions = Mutex::new(Companions::read(workspace, files, see));
     let live: Vec<_> = files.iter().filter(|(_, file)| matches!(file, File::Checkpoint | File::Markdown)).collect();
     let read_one = |(path, file): &&(String, File)| {
-        let mut reading = match file {
+        let reading = match file {
             File::Markdown => read(workspace, path, |source| read_markdown(source, now)),
             _ => read(workspace, path, |source| read_checkpoint(source, detail, now)),
         };
-        if let (true, Some(unit)) = (has_companions, &mut reading.unit) {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let stem = name.strip_suffix(".json").or_else(|| name.strip_suffix(".md")).unwrap_or(name);
+        let mut seen = Seen::of_reading(base, Dialect::Crew, path, stem, reading);
+        // A checkpoint that cannot be read needs its backup most, so its unit is made first.
+        if let (true, Seen::Unit(surveyed)) = (has_companions, &mut seen) {
             let mut companions = companions.lock().unwrap_or_else(PoisonError::into_inner);
-            companions.add_to(unit, &mut reading.findings, workspace);
+            companions.add_to(&mut surveyed.unit, &mut surveyed.findings, workspace);
         }
-        let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".json");
-        let seen = Seen::of_reading(base, Dialect::Crew, path, stem, reading);
         if detail == Detail::Line { seen.into_line(now) } else { seen }
     };
     map_in_order(&live, read_one, &mut *see);

@@ -106,8 +106,10 @@ impl<'a> Companions<'a> {
 
     /// What is odd about files that belong to all, or to agents that have no unit.
     pub fn loose(mut self) -> Vec<Finding> {
-        let unclaimed = self.mailboxes.into_values().flat_map(|mut mailbox| mailbox.take_findings());
-        self.loose.extend(unclaimed);
+        for (agent, mut mailbox) in self.mailboxes {
+            self.loose.extend(mailbox.take_findings());
+            self.loose.extend(mailbox.untold(&agent));
+        }
         self.loose
     }
 
