@@ -6,7 +6,7 @@ use super::state::{Standing, Stories};
 use super::unit::{Pipeline, fits, unit};
 use super::{Checkpoint, codes, is_our_state, rules, wire};
 use crate::json::Value;
-use crate::{Source, codes as any, open_json, shape};
+use crate::{Source, codes as any, content, open_json, shape};
 
 /// What the files of a pipeline say, as they say it.
 #[derive(Debug)]
@@ -38,9 +38,11 @@ pub fn read(state: Option<&Source<'_>>, checkpoints: Vec<Checkpoint>, now: Time,
     see(Seen::Loose(findings.finish()));
     let pipeline = Pipeline {
         state: Some(source.document(Role::Main)),
+        lead: content::sign(root, "last_check").into_iter().chain(source.file_time()).collect(),
         is_complete: root.get("complete").and_then(Value::as_bool) == Some(true),
+        now,
     };
-    hand_over(&pipeline, stories, checkpoints, now, see);
+    hand_over(&pipeline, stories, checkpoints, see);
 }
 
 fn without_state(mut checkpoints: Vec<Checkpoint>, now: Time, see: &mut dyn FnMut(Seen)) {
@@ -49,14 +51,14 @@ fn without_state(mut checkpoints: Vec<Checkpoint>, now: Time, see: &mut dyn FnMu
         let message = "there is no state.json of this pipeline that can be read".to_owned();
         first.findings.push(Finding { code: &codes::PIPELINE_NO_STATE, place, message });
     }
-    hand_over(&Pipeline { state: None, is_complete: false }, Stories::default(), checkpoints, now, see);
+    let pipeline = Pipeline { state: None, lead: Vec::new(), is_complete: false, now };
+    hand_over(&pipeline, Stories::default(), checkpoints, see);
 }
 
 fn hand_over(
     pipeline: &Pipeline,
     mut stories: Stories<'_, '_>,
     checkpoints: Vec<Checkpoint>,
-    now: Time,
     see: &mut dyn FnMut(Seen),
 ) {
     let mut of_story: Vec<Vec<Checkpoint>> = Vec::new();
@@ -71,7 +73,7 @@ fn hand_over(
         }
     }
     for (place, mut own) in of_story.into_iter().enumerate() {
-        own.sort_by_key(|checkpoint| Reverse((checkpoint.written(now), !checkpoint.is_stray)));
+        own.sort_by_key(|checkpoint| Reverse((checkpoint.written(pipeline.now), !checkpoint.is_stray)));
         let mut own = own.into_iter();
         let mut counts = own.next();
         let mut findings = std::mem::take(&mut stories.list[place].findings);

@@ -304,8 +304,40 @@ fn stories_become_units() {
     );
     let sources: Vec<_> = stories[1].0.signs.iter().map(|sign| (&sign.source, &sign.said)).collect();
     let started = Said::At(Time::from_unix_seconds(NOW - 300));
-    assert_eq!(sources, [(&SignSource::Field("stage_timestamps"), &started)]);
+    let written = Said::At(Time::from_unix_seconds(NOW - 60));
+    assert_eq!(sources, [(&SignSource::Field("stage_timestamps"), &started), (&SignSource::FileTime, &written)]);
     assert_eq!(stories[2].0.blockers, ["waits for API-427"]);
+}
+
+/// The lead and all workers died long ago, and no worker had written a checkpoint: somebody must miss them.
+#[test]
+fn a_story_without_a_checkpoint_is_judged_by_its_stage_and_then_by_the_lead() {
+    let (stage, lead, file) = ("`stage_timestamps`", "`last_check`", "the file's modification time");
+    let checked = r#", "last_check": "2026-02-13T14:30:00Z""#;
+    let work = r#""tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#;
+    let (own, timeless) = (checkpoint(2, work), checkpoint(2, work).replace("2026-02-14T14:30:00Z", "later"));
+    for (state, more, checkpoint, want) in [
+        ("STAGE_2", String::new(), None, vec![file]),
+        ("STAGE_2", checked.to_owned(), None, vec![lead, file]),
+        ("STAGE_2", format!("{checked}, {}", started("2026-02-13T13:00:00Z")), None, vec![stage, file]),
+        ("STAGE_2", format!("{checked}, {}", started("soon")), None, vec![stage, lead, file]),
+        ("STAGE_2", format!("{checked}, {}", started("2027-02-13T13:00:00Z")), None, vec![stage, lead, file]),
+        ("STAGE_2", checked.to_owned(), Some(&own), vec!["`timestamp`", file]),
+        ("STAGE_2", checked.to_owned(), Some(&timeless), vec!["`timestamp`", file]),
+        ("QUEUED", checked.to_owned(), None, vec![]),
+        ("DONE", checked.to_owned(), None, vec![]),
+    ] {
+        let text = format!(r#"{{"complete": false, "story_state": {{"KITE-7": "{state}"}}{more}}}"#);
+        let files: Vec<_> =
+            checkpoint.iter().map(|text| (".pipeline/checkpoint-KITE-7.json", text.as_str())).collect();
+        let (stories, _) = read_all(Some(&text), &files);
+        let sources: Vec<_> = stories[0].0.signs.iter().map(|sign| sign.source.to_string()).collect();
+        assert_eq!(sources, want, "{text} {checkpoint:?}");
+    }
+}
+
+fn started(at: &str) -> String {
+    format!(r#""stage_timestamps": {{"KITE-7": {{"stage_2_start": "{at}"}}}}"#)
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A story as a unit.
 
 use piton_model::{
-    Claim, Dialect, Document, Gate, GateState, Note, Progress, Role, Said, Sign, Source, State, Step, StepState, Unit,
+    Claim, Dialect, Document, Gate, GateState, Note, Progress, Role, Said, Sign, Source, State, Step, StepState, Time,
+    Unit,
 };
 
 use super::Checkpoint;
@@ -13,7 +14,10 @@ use crate::{content, time};
 pub(super) struct Pipeline {
     /// The state's document, when it could be read.
     pub state: Option<Document>,
+    /// What the lead says of itself: when it last looked, and when it wrote the state.
+    pub lead: Vec<Sign>,
     pub is_complete: bool,
+    pub now: Time,
 }
 
 /// Makes the unit of a story. The document that counts is its checkpoint; a story that has none is known from the
@@ -46,7 +50,7 @@ pub(super) fn unit(
         unit.blockers = blockers(stories, story);
     }
     unit.gates = gates(story, checkpoint);
-    unit.signs = signs(story, checkpoint);
+    unit.signs = signs(pipeline, story, checkpoint);
     unit.notes = notes(story, checkpoint);
     let can_continue = matches!(unit.state, State::Running | State::Paused { .. });
     unit.resumable = can_continue && checkpoint.is_none_or(|checkpoint| fits(story.standing, checkpoint));
@@ -166,16 +170,23 @@ fn gates(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Gate> {
     gates
 }
 
-/// The worker's signs of life: its checkpoint, and the start of its stage. The state's own time is the lead's.
-fn signs(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Sign> {
-    let started = || {
-        let Standing::Stage(stage) = story.standing else { return None };
-        let text = content::text(story.fact(Fact::Times)?, &format!("stage_{stage}_start"))?;
-        let said = time::read(&text).time().map_or(Said::Words(text), Said::At);
-        Some(Sign { source: Source::Field("stage_timestamps"), said })
+/// The signs of life: the worker's checkpoint and the start of its stage. The state's own times are the lead's; they
+/// are asked only when the worker gave no sign, so that a story is missed when both are long gone.
+fn signs(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Sign> {
+    let Standing::Stage(stage) = story.standing else {
+        return checkpoint.map(|checkpoint| checkpoint.signs.clone()).unwrap_or_default();
     };
+    let text = story.fact(Fact::Times).and_then(|times| content::text(times, &format!("stage_{stage}_start")));
+    let started = text.map(|text| {
+        let said = time::read(&text).time().map_or(Said::Words(text), Said::At);
+        Sign { source: Source::Field("stage_timestamps"), said }
+    });
+    let is_believable = |sign: &Sign| matches!(sign.said, Said::At(at) if !at.is_impossible(pipeline.now));
     let written = checkpoint.map(|checkpoint| checkpoint.signs.clone()).unwrap_or_default();
-    written.into_iter().chain(started()).collect()
+    let has_written = written.iter().any(is_believable);
+    let has_started = started.as_ref().is_some_and(is_believable);
+    let is_wanted = |sign: &&Sign| !has_written && (!has_started || sign.source == Source::FileTime);
+    written.into_iter().chain(started).chain(pipeline.lead.iter().filter(is_wanted).cloned()).collect()
 }
 
 fn notes(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Note> {
