@@ -15,15 +15,15 @@ codes! { PIPELINE:
     PIPELINE_TASK_COUNT = Warning "pipeline-task-count", "plan 1 to 8 tasks; split a larger story";
     /// A task is listed twice: as completed and as remaining, or twice in one list. Nobody can tell whether it is done.
     PIPELINE_TASK_TWICE = Error "pipeline-task-twice", "keep the task in one list only";
-    /// Tasks remain at stage 3, which judges a story whose tasks are all done.
+    /// Tasks remain at stage 3, which judges a story whose tasks are all done: in its checkpoint there, or in that of stage 2 while the state says STAGE_3.
     PIPELINE_TASKS_LEFT = Error "pipeline-tasks-left", "finish the tasks at stage 2, or move them to `tasksCompleted`";
     /// Stages 0 and 1 have no completed tasks, and stage 1 no remaining ones: nothing has been executed yet.
     PIPELINE_TASK_LISTS = Warning "pipeline-task-lists", "empty the list, or correct `stage`";
     /// The story in the file's name is not the one in `storyId`. The lead looks for it under the name.
     PIPELINE_FILE_NAME = Warning "pipeline-file-name", "rename the file to checkpoint-{storyId}.json";
-    /// The checkpoint's stage does not fit `story_state`. It may be equal or one behind; after a FAIL it is 3 while the story is back at 2.
+    /// The checkpoint's stage does not fit `story_state`, or does not exist. It may be equal or one behind; after a FAIL it is 3 while the story is back at 2. Until they fit, the story counts as paused.
     PIPELINE_STAGE_MISMATCH = Error "pipeline-stage-mismatch", "find out which of the two is right; the story is not resumed until they fit";
-    /// The story is DONE, but its checkpoint says that the quality gate failed.
+    /// The story is DONE, but its checkpoint says that the quality gate failed. It counts as blocked.
     PIPELINE_DONE_FAILED = Error "pipeline-done-failed", "return the story to STAGE_2, or judge it again";
     /// A counter in the state does not fit its maps.
     PIPELINE_COUNT = Warning "pipeline-count", "let the lead write the state again; the maps are believed";

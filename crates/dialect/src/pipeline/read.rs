@@ -98,20 +98,30 @@ fn hand_over(
 
 /// Compares a checkpoint with where the state says that its story stands.
 fn compare(pipeline: &Pipeline, standing: Standing, checkpoint: &mut Checkpoint) {
-    let written = checkpoint.stage.map_or_else(|| "unknown".to_owned(), |stage| stage.to_string());
-    if pipeline.state.is_some() && standing == Standing::Absent {
-        let message = format!("the pipeline's state does not know the story {:?}", checkpoint.story);
-        checkpoint.about_stage(&codes::PIPELINE_NOT_IN_STATE, message);
-    } else if !fits(standing, checkpoint) {
-        let says = match standing {
-            Standing::Stage(stage) => format!("STAGE_{stage}"),
-            Standing::Done => "DONE".to_owned(),
-            Standing::Queued | Standing::Paused | Standing::Unknown | Standing::Absent => "QUEUED".to_owned(),
-        };
+    if pipeline.state.is_none() {
+        return;
+    }
+    let says = match standing {
+        Standing::Stage(stage) => format!("STAGE_{stage}"),
+        Standing::Queued => "QUEUED".to_owned(),
+        Standing::Done => "DONE".to_owned(),
+        Standing::Paused => "PAUSED".to_owned(),
+        Standing::Unknown => "something else".to_owned(),
+        Standing::Absent => {
+            let message = format!("the pipeline's state does not know the story {:?}", checkpoint.story);
+            return checkpoint.about_stage(&codes::PIPELINE_NOT_IN_STATE, message);
+        }
+    };
+    if !fits(standing, checkpoint) {
+        let written = checkpoint.stage.map_or_else(|| "no stage from 0 to 3".to_owned(), |stage| stage.to_string());
         let message = format!("`stage` is {written}, but the pipeline's state says {says}");
         checkpoint.about_stage(&codes::PIPELINE_STAGE_MISMATCH, message);
     } else if standing == Standing::Done && checkpoint.verdict == Some("FAIL") {
         let message = "the pipeline's state says DONE, but `verdict` is FAIL".to_owned();
         checkpoint.about_stage(&codes::PIPELINE_DONE_FAILED, message);
+    } else if standing == Standing::Stage(3) && checkpoint.stage == Some(2) && !checkpoint.remaining.is_empty() {
+        let left = rules::counted(checkpoint.remaining.len(), "task remains", "tasks remain");
+        let message = format!("the pipeline's state says STAGE_3, but {left} at stage 2");
+        checkpoint.about_stage(&codes::PIPELINE_TASKS_LEFT, message);
     }
 }

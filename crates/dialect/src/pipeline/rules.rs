@@ -108,22 +108,27 @@ impl Rules<'_, '_, '_, '_, '_> {
             return;
         }
         let count = |wanted: &dyn Fn(&super::state::Story<'_, '_>) -> bool| {
-            self.stories.list.iter().filter(|story| wanted(story)).count() as i64
+            self.stories.list.iter().filter(|story| wanted(story)).count()
         };
         let at_work = count(&|story| matches!(story.standing, Standing::Stage(_)));
         let assigned =
             count(&|story| story.fact(Fact::Worker).is_some_and(|name| !name.is_null()) && !story.is_settled());
         let open = count(&|story| !story.is_settled());
         let queued = count(&|story| story.standing == Standing::Queued);
-        let number = |key| self.root.get(key).and_then(|value| Some((value, value.as_int()?)));
-        if let Some((value, said)) = number("active_workers").filter(|(_, said)| *said != at_work && *said != assigned)
-        {
-            let message = format!("`active_workers` is {said}, but {at_work} stories are at a stage");
+        let number = |key, allowed: [usize; 2]| {
+            let value = self.root.get(key)?;
+            let said = value.as_int()?;
+            (!allowed.iter().any(|count| said == *count as i64)).then_some((value, said))
+        };
+        if let Some((value, said)) = number("active_workers", [at_work, assigned]) {
+            let at_work = counted(at_work, "story is", "stories are");
+            let message = format!("`active_workers` is {said}, but {at_work} at a stage");
             self.findings.at(value.span().start, &codes::PIPELINE_COUNT, message);
         }
         // Some leads count the queue alone, as the protocol's own example does.
-        if let Some((value, said)) = number("stories_remaining").filter(|(_, said)| *said != open && *said != queued) {
-            let message = format!("`stories_remaining` is {said}, but {open} stories are neither DONE nor PAUSED");
+        if let Some((value, said)) = number("stories_remaining", [open, queued]) {
+            let open = counted(open, "story is", "stories are");
+            let message = format!("`stories_remaining` is {said}, but {open} neither DONE nor PAUSED");
             self.findings.at(value.span().start, &codes::PIPELINE_COUNT, message);
         }
     }
@@ -131,7 +136,8 @@ impl Rules<'_, '_, '_, '_, '_> {
     fn complete(&mut self) {
         let open = self.stories.list.iter().filter(|story| !story.is_settled()).count();
         if let (Some(complete), true) = (self.root.get("complete"), open > 0) {
-            let message = format!("`complete` is true, but {open} stories are neither DONE nor PAUSED");
+            let open = counted(open, "story is", "stories are");
+            let message = format!("`complete` is true, but {open} neither DONE nor PAUSED");
             self.findings.at(complete.span().start, &codes::PIPELINE_COMPLETE_EARLY, message);
         }
     }
@@ -147,7 +153,8 @@ impl Rules<'_, '_, '_, '_, '_> {
         if runs || queued.is_empty() || !queued.iter().all(|place| is_blocked(&list[*place])) {
             return;
         }
-        let message = format!("nothing runs, and all {} queued stories wait for others", queued.len());
+        let waiting = counted(queued.len(), "queued story waits", "queued stories wait");
+        let message = format!("nothing runs, and the {waiting} for others");
         let at = self.root.get("story_state").unwrap_or(self.root).span().start;
         self.findings.at(at, &codes::PIPELINE_DEADLOCK, message);
         for place in queued {
@@ -168,4 +175,9 @@ impl Rules<'_, '_, '_, '_, '_> {
 
 fn start(value: Option<Value<'_, '_>>, root: Value<'_, '_>) -> usize {
     value.unwrap_or(root).span().start
+}
+
+/// A number with the words that fit it: `1 task remains`, `2 tasks remain`.
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -171,27 +171,78 @@ fn a_cycle_is_named() {
 #[test]
 fn a_checkpoint_is_compared_with_the_state() {
     let gate = r#""verdict": "PASS", "qualityScore": 92, "tasksCompleted": ["T1"], "tasksRemaining": []"#;
+    let left = r#""verdict": "PASS", "qualityScore": 92, "tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#;
     let failed =
         r#""verdict": "FAIL", "issues": "x", "qualityScore": 9, "tasksCompleted": ["T1"], "tasksRemaining": []"#;
     let work = r#""tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#;
-    for (state, stage, more, want, resumable) in [
-        ("STAGE_2", 2, work, vec![], true),
-        ("STAGE_3", 2, work, vec![], true),
-        ("STAGE_1", 2, work, vec!["pipeline-stage-mismatch"], false),
-        ("STAGE_2", 3, gate, vec!["pipeline-stage-mismatch"], false),
-        ("STAGE_2", 3, failed, vec![], true),
-        ("QUEUED", 2, work, vec!["pipeline-stage-mismatch"], false),
-        ("PAUSED", 2, work, vec![], true),
-        ("DONE", 3, gate, vec![], false),
-        ("DONE", 2, work, vec!["pipeline-stage-mismatch"], false),
-        ("DONE", 3, failed, vec!["pipeline-done-failed"], false),
+    let worked = r#""tasksCompleted": ["T1"], "tasksRemaining": []"#;
+    let (running, paused, blocked) = (Lifecycle::Running, Lifecycle::Paused, Lifecycle::Blocked);
+    let mismatch = "pipeline-stage-mismatch";
+    for (state, stage, more, want, lifecycle, resumable) in [
+        ("STAGE_2", 2, work, vec![], running, true),
+        ("STAGE_3", 2, worked, vec![], running, true),
+        ("STAGE_3", 2, work, vec!["pipeline-tasks-left"], running, true),
+        ("STAGE_1", 2, work, vec![mismatch], paused, false),
+        ("STAGE_2", 3, gate, vec![mismatch], paused, false),
+        ("STAGE_2", 3, failed, vec![], running, true),
+        ("STAGE_2", 4, work, vec!["out-of-range", mismatch], paused, false),
+        ("QUEUED", 2, work, vec![mismatch], paused, false),
+        ("PAUSED", 2, work, vec![], paused, true),
+        ("PAUSED", 4, work, vec!["out-of-range", mismatch], paused, false),
+        ("DONE", 3, gate, vec![], Lifecycle::Done, false),
+        ("DONE", 2, work, vec![mismatch], blocked, false),
+        ("DONE", 4, worked, vec!["out-of-range", mismatch], blocked, false),
+        ("DONE", 3, failed, vec!["pipeline-done-failed"], blocked, false),
+        ("DONE", 3, left, vec!["pipeline-tasks-left"], blocked, false),
     ] {
         let state_text = format!(r#"{{"complete": false, "story_state": {{"KITE-7": "{state}"}}}}"#);
         let text = checkpoint(stage, more);
         let files = [(".pipeline/checkpoint-KITE-7.json", text.as_str())];
-        assert_eq!(codes_of(Some(&state_text), &files), want, "{state} with stage {stage}");
+        assert_eq!(codes_of(Some(&state_text), &files), want, "{state} with stage {stage}: {more}");
         let (stories, _) = read_all(Some(&state_text), &files);
-        assert_eq!(stories[0].0.resumable, resumable, "{state} with stage {stage}");
+        let unit = &stories[0].0;
+        assert_eq!((unit.state.lifecycle(), unit.resumable), (lifecycle, resumable), "{state} with {stage}: {more}");
+    }
+}
+
+#[test]
+fn a_stage_that_does_not_exist_is_never_continued() {
+    let good = checkpoint(2, r#""tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#);
+    let state = r#"{"complete": false, "story_state": {"KITE-7": "STAGE_2"}}"#;
+    let reason = Some("its checkpoint is at no stage from 0 to 3".to_owned());
+    for stage in ["4", "-1", "2.5", "\"3\"", "null", "[]"] {
+        let text = good.replace("\"stage\": 2", &format!("\"stage\": {stage}"));
+        for state in [Some(state), None] {
+            let (stories, _) = read_all(state, &[(".pipeline/checkpoint-KITE-7.json", &text)]);
+            let (unit, findings) = &stories[0];
+            assert_eq!((&unit.state, unit.resumable), (&State::Paused { reason: reason.clone() }, false), "{stage}");
+            assert!(findings.iter().any(|finding| finding.message.starts_with("`stage` is")), "{stage}");
+        }
+    }
+}
+
+#[test]
+fn what_is_called_done_names_what_is_missing() {
+    let checkpoint = |stage, verdict: &str, more: &str| {
+        checkpoint(stage, &format!(r#""verdict": "{verdict}", "qualityScore": 9, "tasksCompleted": ["T1"], {more}"#))
+    };
+    let done = r#"{"complete": false, "story_state": {"KITE-7": "DONE"}}"#;
+    let empty = r#""tasksRemaining": []"#;
+    let left = r#""tasksRemaining": ["T2", "T3"]"#;
+    let remain = ["the task T2 remains", "the task T3 remains"];
+    for (state, text, want) in [
+        (Some(done), checkpoint(3, "PASS", empty), vec![]),
+        (Some(done), checkpoint(3, "FAIL", empty), vec!["the quality gate failed"]),
+        (Some(done), checkpoint(1, "GO", empty), vec!["its checkpoint is at stage 1, before the quality gate"]),
+        (Some(done), checkpoint(3, "PASS", left), remain.to_vec()),
+        (None, checkpoint(3, "WAIVED", empty), vec![]),
+        (None, checkpoint(3, "PASS", left), remain.to_vec()),
+    ] {
+        let (stories, _) = read_all(state, &[(".pipeline/checkpoint-KITE-7.json", &text)]);
+        let unit = &stories[0].0;
+        let lifecycle = if want.is_empty() { Lifecycle::Done } else { Lifecycle::Blocked };
+        assert_eq!((unit.state.lifecycle(), unit.resumable), (lifecycle, false), "{text}");
+        assert_eq!(unit.blockers, want, "{text}");
     }
 }
 

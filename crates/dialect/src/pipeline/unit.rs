@@ -49,6 +49,10 @@ pub(super) fn unit(
         unit.current = checkpoint.and_then(|checkpoint| checkpoint.remaining.first().cloned());
         unit.blockers = blockers(stories, story);
     }
+    if unit.state == State::Blocked {
+        let ends = matches!(story.standing, Standing::Done | Standing::Absent);
+        unit.blockers.extend(checkpoint.filter(|_| ends).map(unfinished).unwrap_or_default());
+    }
     unit.gates = gates(story, checkpoint);
     unit.signs = signs(pipeline, story, checkpoint);
     unit.notes = notes(story, checkpoint);
@@ -58,9 +62,9 @@ pub(super) fn unit(
 }
 
 /// Whether a checkpoint's stage fits where its story stands: it stays on disk while the next stage starts, and
-/// after a failed quality gate the story goes back.
+/// after a failed quality gate the story goes back. A stage that does not exist fits nowhere.
 pub(super) fn fits(standing: Standing, checkpoint: &Checkpoint) -> bool {
-    let Some(written) = checkpoint.stage else { return true };
+    let Some(written) = checkpoint.stage else { return false };
     match standing {
         Standing::Stage(stage) => {
             let is_rework = stage == 2 && written == 3 && checkpoint.verdict == Some("FAIL");
@@ -74,16 +78,23 @@ pub(super) fn fits(standing: Standing, checkpoint: &Checkpoint) -> bool {
 
 fn state(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> (State, Claim) {
     let nobody = |why| Claim::Nobody { why };
+    let misfit = checkpoint.filter(|checkpoint| !fits(story.standing, checkpoint)).map(misfit);
     let has_passed = checkpoint.is_some_and(|checkpoint| {
         checkpoint.stage == Some(3) && matches!(checkpoint.verdict, Some("PASS" | "CONCERNS" | "WAIVED"))
     });
-    match story.standing {
-        Standing::Stage(_) if pipeline.is_complete => (State::Running, nobody("the pipeline is complete")),
-        Standing::Stage(_) => (State::Running, Claim::Worker),
-        Standing::Queued if story.is_deadlocked => (State::Blocked, nobody("it waits for other stories")),
-        Standing::Queued => (State::Queued, nobody("it is queued")),
-        Standing::Done => (State::Done, nobody("it is done")),
-        Standing::Paused => {
+    let is_unfinished = checkpoint.is_some_and(|checkpoint| !unfinished(checkpoint).is_empty());
+    match (story.standing, misfit) {
+        // Nobody may go on from here by guessing which of the two documents is right.
+        (Standing::Stage(_) | Standing::Queued | Standing::Paused, Some(reason)) => {
+            (State::Paused { reason: Some(reason) }, nobody("its checkpoint does not fit its state"))
+        }
+        (Standing::Stage(_), None) if pipeline.is_complete => (State::Running, nobody("the pipeline is complete")),
+        (Standing::Stage(_), None) => (State::Running, Claim::Worker),
+        (Standing::Queued, None) if story.is_deadlocked => (State::Blocked, nobody("it waits for other stories")),
+        (Standing::Queued, None) => (State::Queued, nobody("it is queued")),
+        (Standing::Done, _) if is_unfinished => (State::Blocked, nobody("it is called DONE, but is not finished")),
+        (Standing::Done, _) => (State::Done, nobody("it is done")),
+        (Standing::Paused, None) => {
             let reason = checkpoint.and_then(|checkpoint| match checkpoint.verdict {
                 Some("NO-GO") => checkpoint.reason.clone(),
                 Some("FAIL") => checkpoint.issues.clone(),
@@ -91,14 +102,39 @@ fn state(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpo
             });
             (State::Paused { reason }, nobody("it is paused"))
         }
-        Standing::Unknown => (State::Unknown, nobody("its state is not understood")),
-        Standing::Absent if has_passed => (State::Done, nobody("it is done")),
-        Standing::Absent if pipeline.state.is_some() => {
+        (Standing::Unknown, _) => (State::Unknown, nobody("its state is not understood")),
+        (Standing::Absent, _) if has_passed && is_unfinished => (State::Blocked, nobody("its gate passed too early")),
+        (Standing::Absent, _) if has_passed => (State::Done, nobody("it is done")),
+        (Standing::Absent, _) if pipeline.state.is_some() => {
             (State::Unknown, nobody("the pipeline's state does not know it"))
         }
+        (Standing::Absent, Some(reason)) => (State::Paused { reason: Some(reason) }, nobody("its stage is unknown")),
         // The lead's state is lost, and the worker may still be at it.
-        Standing::Absent => (State::Running, Claim::Worker),
+        (Standing::Absent, None) => (State::Running, Claim::Worker),
     }
+}
+
+/// Why nobody may continue from a checkpoint that does not fit.
+fn misfit(checkpoint: &Checkpoint) -> String {
+    match checkpoint.stage {
+        Some(stage) => format!("its checkpoint is at stage {stage}, which does not fit its state"),
+        None => "its checkpoint is at no stage from 0 to 3".to_owned(),
+    }
+}
+
+/// What a checkpoint says is still missing from a story that is called done.
+fn unfinished(checkpoint: &Checkpoint) -> Vec<String> {
+    let stage = match checkpoint.stage {
+        Some(3) => None,
+        Some(stage) => Some(format!("its checkpoint is at stage {stage}, before the quality gate")),
+        None => Some("its checkpoint is at no stage from 0 to 3".to_owned()),
+    };
+    let failed = (checkpoint.verdict == Some("FAIL")).then(|| match &checkpoint.issues {
+        Some(issues) => format!("the quality gate failed: {issues}"),
+        None => "the quality gate failed".to_owned(),
+    });
+    let remaining = checkpoint.remaining.iter().map(|task| format!("the task {task} remains"));
+    stage.into_iter().chain(failed).chain(remaining).collect()
 }
 
 fn status_text(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> String {
