@@ -29,7 +29,7 @@ codes! { PIPELINE:
     PIPELINE_COUNT = Warning "pipeline-count", "let the lead write the state again; the maps are believed";
     /// A story was retried more often than the protocol allows (quality 2, validation 1, crash 1), and is not PAUSED.
     PIPELINE_LIMIT = Warning "pipeline-limit", "look at the story yourself; more retries will hardly help";
-    /// Stories wait for each other in a circle, so none of them can ever start.
+    /// Stories wait for each other in a circle, so none of them can ever start. Each of them says so.
     PIPELINE_CYCLE = Error "pipeline-cycle", "remove one of the dependencies in `depends_on`";
     /// A story depends on one that the pipeline does not know, so it can never start.
     PIPELINE_UNKNOWN_DEPENDENCY = Error "pipeline-unknown-dependency", "correct the id, or add the story";
@@ -45,8 +45,14 @@ codes! { PIPELINE:
     PIPELINE_STRAY = Warning "pipeline-stray", "move it to the project's own .pipeline directory, and give workers an absolute path";
     /// `complete` is true, but stories are neither DONE nor PAUSED.
     PIPELINE_COMPLETE_EARLY = Error "pipeline-complete-early", "set `complete` to false, or finish the stories";
-    /// The queue of remaining stories holds a story that is DONE, or one twice.
+    /// The queue of remaining stories holds a story that is DONE or at a stage, or one twice.
     PIPELINE_QUEUE = Warning "pipeline-queue", "remove it from `priority_queue_ids`";
+    /// More than 3 stories are at a stage. A pipeline may be told to run more workers; the protocol's own number is 3.
+    PIPELINE_WORKERS = Note "pipeline-workers", "make sure that so many workers are wanted";
+    /// One worker is assigned to two stories that are not settled. A worker has one story.
+    PIPELINE_WORKER_TWICE = Warning "pipeline-worker-twice", "correct `worker_map`; a worker is named for its story";
+    /// The lead recorded an issue of the infrastructure.
+    PIPELINE_INFRA_ISSUE = Note "pipeline-infra-issue", "look whether it still troubles the workers";
     /// The state has more stories than can be read.
     PIPELINE_TOO_MANY = Error "pipeline-too-many", "move finished stories elsewhere";
 }

@@ -35,7 +35,7 @@ pub fn read(state: Option<&Source<'_>>, checkpoints: Vec<Checkpoint>, now: Time,
     shape::check(root, wire::STATE, now, &mut findings);
     let mut stories = Stories::collect(root, &mut findings);
     rules::check(root, &mut stories, source, &mut findings);
-    see(Seen::Loose(findings.finish()));
+    see(Seen::Loose(attribute(&mut stories, findings.finish())));
     let pipeline = Pipeline {
         state: Some(source.document(Role::Main)),
         lead: content::sign(root, "last_check").into_iter().chain(source.file_time()).collect(),
@@ -81,8 +81,8 @@ fn hand_over(
             compare(pipeline, stories.list[place].standing, checkpoint);
         }
         let Some(mut unit) = unit(pipeline, &stories, place, counts.as_ref()) else { continue };
+        let newer = counts.as_ref().map(|checkpoint| checkpoint.document.path.clone()).unwrap_or_default();
         for older in own {
-            let newer = unit.documents.first().map(|document| document.path.clone()).unwrap_or_default();
             findings.extend(older.findings);
             findings.push(Finding {
                 code: &any::TWO_DOCUMENTS,
@@ -94,6 +94,20 @@ fn hand_over(
         findings.extend(counts.into_iter().flat_map(|checkpoint| checkpoint.findings));
         see(Seen::Story(Box::new(unit), findings));
     }
+}
+
+/// Gives the findings about the word of one story's state to that story, and returns the others. The table's check
+/// knows no stories, but begins each message with the path of the value.
+fn attribute(stories: &mut Stories<'_, '_>, findings: Vec<Finding>) -> Vec<Finding> {
+    let mut loose = Vec::new();
+    for finding in findings {
+        let path = finding.message.strip_prefix("`story_state.").and_then(|rest| rest.split_once("` "));
+        match path.and_then(|(id, _)| stories.get(id)) {
+            Some(place) => stories.list[place].findings.push(finding),
+            None => loose.push(finding),
+        }
+    }
+    loose
 }
 
 /// Compares a checkpoint with where the state says that its story stands.

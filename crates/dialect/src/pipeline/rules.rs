@@ -1,15 +1,20 @@
 //! The rules between the keys of a pipeline's state.
 
+use std::collections::HashMap;
+
 use piton_model::{Code, Finding, Place};
 
 use super::codes;
-use super::state::{Fact, Standing, Stories};
+use super::state::{Fact, Standing, Stories, Story};
 use crate::content::Offsets;
 use crate::json::Value;
-use crate::{Findings, Source, graph};
+use crate::{Findings, Source, content, graph};
 
 /// How many findings are kept with the stories they are about. The others are only counted.
 const MOST_WITH_STORIES: usize = 200;
+
+/// How many workers a pipeline has at most, unless it is told otherwise.
+const MOST_WORKERS: usize = 3;
 
 /// Checks the rules and notes, at each story, what concerns it.
 pub(super) fn check<'a, 'j>(
@@ -39,18 +44,29 @@ impl Rules<'_, '_, '_, '_, '_> {
             self.dependencies(place, is_complete);
         }
         self.cycles();
+        self.workers();
         self.counts();
+        for place in stuck(&self.stories.list) {
+            self.stories.list[place].is_blocked = true;
+        }
         if is_complete {
             self.complete();
         } else {
             self.deadlock();
         }
+        // Last, so that a long list of them crowds out nothing else.
+        self.infra_issues();
     }
 
     fn queue(&mut self, place: usize) {
         let story = &self.stories.list[place];
-        if story.in_queue && story.standing == Standing::Done {
-            let message = format!("{:?} is DONE, but still in `priority_queue_ids`", story.id);
+        let stands = match story.standing {
+            Standing::Done => "DONE".to_owned(),
+            Standing::Stage(stage) => format!("at STAGE_{stage}"),
+            Standing::Queued | Standing::Paused | Standing::Unknown | Standing::Absent => return,
+        };
+        if story.in_queue {
+            let message = format!("{:?} is {stands}, but still in `priority_queue_ids`", story.id);
             let at = self.offsets.of("priority_queue_ids");
             self.about(place, at, &codes::PIPELINE_QUEUE, message);
         }
@@ -97,9 +113,47 @@ impl Rules<'_, '_, '_, '_, '_> {
         let edges: Vec<_> = self.stories.list.iter().map(|story| story.depends.clone()).collect();
         for cycle in graph::cycles(&edges) {
             let named = graph::describe(&cycle, |story| &self.stories.list[story].id);
-            let place = cycle[0];
-            let depends = start(self.stories.list[place].fact(Fact::Depends), self.root);
-            self.about(place, depends, &codes::PIPELINE_CYCLE, format!("stories depend on each other: {named}"));
+            // Every story of a circle shows its error, as long as there is room; the first one always does.
+            let room = MOST_WITH_STORIES.saturating_sub(self.with_stories).max(1);
+            for place in cycle.into_iter().take(room) {
+                let depends = start(self.stories.list[place].fact(Fact::Depends), self.root);
+                let message = format!("stories depend on each other: {named}");
+                self.about(place, depends, &codes::PIPELINE_CYCLE, message);
+            }
+        }
+    }
+
+    fn workers(&mut self) {
+        let list = &self.stories.list;
+        let at_work = list.iter().filter(|story| matches!(story.standing, Standing::Stage(_))).count();
+        if at_work > MOST_WORKERS {
+            let message = format!("{at_work} stories are at a stage, more than {MOST_WORKERS}");
+            let at = self.offsets.of("story_state");
+            self.findings.at(at, &codes::PIPELINE_WORKERS, message);
+        }
+        let mut first_of: HashMap<String, usize> = HashMap::new();
+        for place in 0..self.stories.list.len() {
+            let story = &self.stories.list[place];
+            let Some(value) = story.fact(Fact::Worker).filter(|_| !story.is_settled()) else { continue };
+            let Some(worker) = content::as_text(value) else { continue };
+            if let Some(first) = first_of.get(&worker) {
+                let first = &self.stories.list[*first].id;
+                let message = format!("the worker {worker:?} of {:?} is also that of {first:?}", story.id);
+                self.about(place, value.span().start, &codes::PIPELINE_WORKER_TWICE, message);
+            } else {
+                first_of.insert(worker, place);
+            }
+        }
+    }
+
+    fn infra_issues(&mut self) {
+        for issue in self.root.get("infra_issues").into_iter().flat_map(Value::items) {
+            let Some(message) = content::as_sentence(issue) else { continue };
+            let about = ["phase", "type"].iter().filter_map(|key| content::text(issue, key));
+            let about: Vec<_> = about.collect();
+            let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
+            let message = format!("the lead recorded an issue{about}: {message}");
+            self.findings.at(issue.span().start, &codes::PIPELINE_INFRA_ISSUE, message);
         }
     }
 
@@ -107,9 +161,8 @@ impl Rules<'_, '_, '_, '_, '_> {
         if self.root.get("story_state").is_none() {
             return;
         }
-        let count = |wanted: &dyn Fn(&super::state::Story<'_, '_>) -> bool| {
-            self.stories.list.iter().filter(|story| wanted(story)).count()
-        };
+        let count =
+            |wanted: &dyn Fn(&Story<'_, '_>) -> bool| self.stories.list.iter().filter(|story| wanted(story)).count();
         let at_work = count(&|story| matches!(story.standing, Standing::Stage(_)));
         let assigned =
             count(&|story| story.fact(Fact::Worker).is_some_and(|name| !name.is_null()) && !story.is_settled());
@@ -144,7 +197,7 @@ impl Rules<'_, '_, '_, '_, '_> {
 
     fn deadlock(&mut self) {
         let list = &self.stories.list;
-        let is_blocked = |story: &super::state::Story<'_, '_>| {
+        let is_blocked = |story: &Story<'_, '_>| {
             let open = story.depends.iter().any(|dependency| list[*dependency].standing != Standing::Done);
             open || !story.unknown_dependencies.is_empty()
         };
@@ -158,7 +211,7 @@ impl Rules<'_, '_, '_, '_, '_> {
         let at = self.root.get("story_state").unwrap_or(self.root).span().start;
         self.findings.at(at, &codes::PIPELINE_DEADLOCK, message);
         for place in queued {
-            self.stories.list[place].is_deadlocked = true;
+            self.stories.list[place].is_blocked = true;
         }
     }
 
@@ -171,6 +224,32 @@ impl Rules<'_, '_, '_, '_, '_> {
         let place = Place { path: self.source.path.clone(), line: Some(self.findings.line(at)) };
         self.stories.list[story].findings.push(Finding { code, place, message });
     }
+}
+
+/// The queued stories that can never start: behind an unknown story, in a circle, or behind one of these. A story
+/// that is not queued may still become DONE, so it frees whoever waits for it.
+fn stuck(list: &[Story<'_, '_>]) -> Vec<usize> {
+    let is_queued = |place: &usize| list[*place].standing == Standing::Queued;
+    let mut open = vec![0usize; list.len()];
+    let mut dependents = vec![Vec::new(); list.len()];
+    for (place, story) in list.iter().enumerate() {
+        // An unknown story never becomes DONE, so its place among the open ones is never given back.
+        open[place] = story.unknown_dependencies.len();
+        for dependency in story.depends.iter().copied().filter(is_queued) {
+            open[place] += 1;
+            dependents[dependency].push(place);
+        }
+    }
+    let mut ready: Vec<_> = (0..list.len()).filter(|place| open[*place] == 0).collect();
+    while let Some(place) = ready.pop() {
+        for dependent in &dependents[place] {
+            open[*dependent] -= 1;
+            if open[*dependent] == 0 {
+                ready.push(*dependent);
+            }
+        }
+    }
+    (0..list.len()).filter(is_queued).filter(|place| open[*place] > 0).collect()
 }
 
 fn start(value: Option<Value<'_, '_>>, root: Value<'_, '_>) -> usize {

@@ -1,4 +1,4 @@
-use piton_model::{Claim, Finding, GateState, Lifecycle, Said, Source as SignSource, State, Time, Unit};
+use piton_model::{Claim, Finding, GateState, Lifecycle, Role, Said, Source as SignSource, State, Time, Unit};
 use proptest::prelude::*;
 
 use super::layout::File;
@@ -132,9 +132,26 @@ fn the_state_has_its_rules() {
         (r#""story_state": {"A": "STAGE_2"}, "crash_count": {"A": 2}"#, vec!["pipeline-limit"]),
         (r#""story_state": {"A": "DONE"}, "priority_queue_ids": ["A"]"#, vec!["pipeline-queue"]),
         (r#""story_state": {"A": "STAGE_1"}, "priority_queue_ids": ["B", "B"]"#, vec!["pipeline-queue"]),
+        (r#""story_state": {"A": "STAGE_1"}, "priority_queue_ids": ["A"]"#, vec!["pipeline-queue"]),
+        (r#""story_state": {"A": "QUEUED"}, "priority_queue_ids": ["A"]"#, vec![]),
+        (r#""story_state": {"A": "STAGE_1", "B": "STAGE_1", "C": "STAGE_1"}"#, vec![]),
+        (
+            r#""story_state": {"A": "STAGE_1", "B": "STAGE_1", "C": "STAGE_1", "D": "STAGE_0"}"#,
+            vec!["pipeline-workers"],
+        ),
+        (
+            r#""story_state": {"A": "STAGE_1", "B": "STAGE_1"}, "worker_map": {"A": "w", "B": "w"}"#,
+            vec!["pipeline-worker-twice"],
+        ),
+        (r#""story_state": {"A": "DONE", "B": "STAGE_1"}, "worker_map": {"A": "w", "B": "w"}"#, vec![]),
+        (r#""story_state": {"A": "STAGE_1", "B": "QUEUED"}, "worker_map": {"A": null, "B": null}"#, vec![]),
+        (
+            r#""story_state": {"A": "DONE"}, "infra_issues": [{"message": "x"}, "y"]"#,
+            vec!["pipeline-infra-issue", "pipeline-infra-issue", "wrong-type"],
+        ),
         (r#""story_state": {"A": "STAGE_1", "B": "QUEUED"}, "depends_on": {"B": ["A"]}"#, vec![]),
         (r#""story_state": {"A": "STAGE_1"}, "depends_on": {"B": ["Z"]}"#, vec!["pipeline-unknown-dependency"]),
-        (r#""story_state": {"A": "STAGE_1"}, "depends_on": {"B": ["C"], "C": ["B"]}"#, vec!["pipeline-cycle"]),
+        (r#""story_state": {"A": "STAGE_1"}, "depends_on": {"B": ["C"], "C": ["B"]}"#, vec!["pipeline-cycle"; 2]),
         (
             r#""story_state": {"A": "STAGE_1"}, "depends_on": {"A": ["A"]}"#,
             vec!["pipeline-cycle", "pipeline-early-start"],
@@ -160,12 +177,88 @@ fn the_state_has_its_rules() {
 }
 
 #[test]
-fn a_cycle_is_named() {
+fn a_cycle_is_named_by_every_story_in_it() {
     let text =
         r#"{"complete": false, "story_state": {"X": "STAGE_0"}, "depends_on": {"A": ["B"], "B": ["C"], "C": ["A"]}}"#;
-    let (stories, _) = read_all(Some(text), &[]);
-    let cycle = stories.iter().flat_map(|(_, findings)| findings).next().expect("a finding");
-    assert_eq!(cycle.message, "stories depend on each other: A → B → C → A");
+    let (stories, loose) = read_all(Some(text), &[]);
+    let told: Vec<_> = stories
+        .iter()
+        .flat_map(|(unit, findings)| findings.iter().map(|finding| (unit.id.as_str(), finding.message.as_str())))
+        .collect();
+    let message = "stories depend on each other: A → B → C → A";
+    assert_eq!(told, [("A", message), ("B", message), ("C", message)]);
+    assert!(loose.is_empty());
+}
+
+#[test]
+fn a_story_that_can_never_start_is_blocked_while_others_run() {
+    let (queued, blocked) = (Lifecycle::Queued, Lifecycle::Blocked);
+    for (state_of_a, depends, want) in [
+        ("STAGE_1", r#""B": ["A"]"#, [queued, queued]),
+        ("STAGE_1", r#""B": ["Z"]"#, [blocked, queued]),
+        ("STAGE_1", r#""B": ["C"], "C": ["B"]"#, [blocked, blocked]),
+        ("STAGE_1", r#""B": ["B"], "C": ["B"]"#, [blocked, blocked]),
+        ("STAGE_1", r#""B": ["Z"], "C": ["B", "A"]"#, [blocked, blocked]),
+        ("STAGE_1", r#""A": ["B"], "B": ["A"], "C": ["B"]"#, [queued, queued]),
+        ("DONE", r#""B": ["A"], "C": ["A"]"#, [queued, queued]),
+        ("PAUSED", r#""B": ["A"]"#, [queued, queued]),
+        ("PAUSED", r#""B": ["A"], "C": ["A"]"#, [blocked, blocked]),
+    ] {
+        let text = format!(
+            r#"{{"complete": false, "story_state": {{"A": "{state_of_a}", "B": "QUEUED", "C": "QUEUED"}},
+            "depends_on": {{{depends}}}}}"#
+        );
+        let (stories, _) = read_all(Some(&text), &[]);
+        let got: Vec<_> = stories[1..].iter().map(|(unit, _)| unit.state.lifecycle()).collect();
+        assert_eq!(got, want, "{text}");
+    }
+}
+
+#[test]
+fn what_is_odd_about_a_storys_state_is_said_of_the_story() {
+    let text = r#"{"complete": false, "story_state": {"A": "STAGE_1", "B.1": "FLYING", "C": 7, "D": "done"}}"#;
+    let (stories, loose) = read_all(Some(text), &[]);
+    let told: Vec<_> = stories
+        .iter()
+        .flat_map(|(unit, findings)| findings.iter().map(|finding| (unit.id.as_str(), finding.code.name)))
+        .collect();
+    assert_eq!(told, [("B.1", "word-unknown"), ("C", "wrong-type"), ("D", "word-folded")]);
+    assert!(loose.is_empty());
+}
+
+#[test]
+fn issues_of_the_infrastructure_are_told() {
+    let text = r#"{"complete": false, "story_state": {}, "infra_issues": [
+        {"phase": 3, "type": "hook", "message": "no git"}, {"type": "disk"}]}"#;
+    let (_, loose) = read_all(Some(text), &[]);
+    let told: Vec<_> = loose.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(
+        told,
+        ["the lead recorded an issue (3, hook): no git", r#"the lead recorded an issue (disk): {"type": "disk"}"#]
+    );
+}
+
+/// A status is quoted from the file that comes first, or it is not quoted.
+#[test]
+fn the_first_document_holds_the_words_of_the_status() {
+    let work = checkpoint(2, r#""tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#);
+    let own = (".pipeline/checkpoint-KITE-7.json", work.as_str());
+    let (state, name) = (".pipeline/state.json", own.0);
+    for (text, files, status, documents) in [
+        (Some(r#""story_state": {"KITE-7": "STAGE_2"}"#), vec![own], "STAGE_2", vec![state, name]),
+        (Some(r#""story_state": {"KITE-7": "STAGE_2"}"#), vec![], "STAGE_2", vec![state]),
+        (Some(r#""priority_queue_ids": ["KITE-7"]"#), vec![], "", vec![state]),
+        (Some(r#""priority_queue_ids": ["KITE-7"]"#), vec![own], "", vec![name, state]),
+        (None, vec![own], "", vec![name]),
+    ] {
+        let text = text.map(|keys| format!("{{\"complete\": false, {keys}}}"));
+        let (stories, _) = read_all(text.as_deref(), &files);
+        let unit = &stories[0].0;
+        let paths: Vec<_> = unit.documents.iter().map(|document| &*document.path).collect();
+        assert_eq!((unit.status_text.as_str(), paths), (status, documents), "{text:?}");
+        let roles: Vec<_> = unit.documents.iter().map(|document| document.role).collect();
+        assert_eq!(roles, [Role::Main, Role::Companion][..roles.len()], "{text:?}");
+    }
 }
 
 #[test]
@@ -267,7 +360,9 @@ fn names_strays_and_lost_states_are_reported() {
     }
     let (stories, _) = read_all(Some(state), &[(home, &older), (stray, &text)]);
     let paths: Vec<_> = stories[0].0.documents.iter().map(|document| &*document.path).collect();
-    assert_eq!(paths, [stray, ".pipeline/state.json", home]);
+    assert_eq!(paths, [".pipeline/state.json", stray, home]);
+    let two = stories[0].1.iter().find(|finding| finding.code.name == "two-documents").expect("a finding");
+    assert_eq!(two.message, format!("KITE-7 also has a checkpoint in {stray}, which is newer"));
 }
 
 #[test]
@@ -357,6 +452,8 @@ fn stories_become_units() {
     let started = Said::At(Time::from_unix_seconds(NOW - 300));
     let written = Said::At(Time::from_unix_seconds(NOW - 60));
     assert_eq!(sources, [(&SignSource::Field("stage_timestamps"), &started), (&SignSource::FileTime, &written)]);
+    let started = stories[1].0.notes.iter().map(|note| format!("{}: {}", note.label, note.text)).collect::<Vec<_>>();
+    assert_eq!(started, ["stage time: stage_1_start: 2026-02-14T14:55:00Z"]);
     assert_eq!(stories[2].0.blockers, ["waits for API-427"]);
 }
 
@@ -379,8 +476,7 @@ fn a_story_without_a_checkpoint_is_judged_by_its_stage_and_then_by_the_lead() {
         ("DONE", checked.to_owned(), None, vec![]),
     ] {
         let text = format!(r#"{{"complete": false, "story_state": {{"KITE-7": "{state}"}}{more}}}"#);
-        let files: Vec<_> =
-            checkpoint.iter().map(|text| (".pipeline/checkpoint-KITE-7.json", text.as_str())).collect();
+        let files: Vec<_> = checkpoint.iter().map(|text| (".pipeline/checkpoint-KITE-7.json", text.as_str())).collect();
         let (stories, _) = read_all(Some(&text), &files);
         let sources: Vec<_> = stories[0].0.signs.iter().map(|sign| sign.source.to_string()).collect();
         assert_eq!(sources, want, "{text} {checkpoint:?}");
@@ -395,7 +491,7 @@ fn started(at: &str) -> String {
 fn a_lost_state_leaves_the_workers_checkpoints() {
     let (stories, _) = read_all(None, &[(".pipeline/checkpoint-API-427.json", CHECKPOINT)]);
     let unit = &stories[0].0;
-    assert_eq!((&unit.state, &unit.claim, unit.status_text.as_str()), (&State::Running, &Claim::Worker, "stage 2"));
+    assert_eq!((&unit.state, &unit.claim, unit.status_text.as_str()), (&State::Running, &Claim::Worker, ""));
     assert!(unit.resumable);
 }
 

@@ -20,8 +20,8 @@ pub(super) struct Pipeline {
     pub now: Time,
 }
 
-/// Makes the unit of a story. The document that counts is its checkpoint; a story that has none is known from the
-/// state alone.
+/// Makes the unit of a story. The document that counts is the one whose words its status quotes: the state where it
+/// has an entry for the story, else the checkpoint.
 pub(super) fn unit(
     pipeline: &Pipeline,
     stories: &Stories<'_, '_>,
@@ -29,14 +29,15 @@ pub(super) fn unit(
     checkpoint: Option<&Checkpoint>,
 ) -> Option<Unit> {
     let story = &stories.list[place];
-    let companion = |document: &Document| Document { role: Role::Companion, ..document.clone() };
-    let main = checkpoint.map(|checkpoint| checkpoint.document.clone()).or_else(|| pipeline.state.clone())?;
+    let own = checkpoint.map(|checkpoint| checkpoint.document.clone());
+    let (state_first, checkpoint_first) = ([pipeline.state.clone(), own.clone()], [own, pipeline.state.clone()]);
+    let is_in_state = story.fact(Fact::State).is_some();
+    let mut documents = if is_in_state { state_first } else { checkpoint_first }.into_iter().flatten();
+    let main = Document { role: Role::Main, ..documents.next()? };
     let mut unit = Unit::new(Dialect::Pipeline, story.id.clone(), main);
-    if checkpoint.is_some() {
-        unit.documents.extend(pipeline.state.as_ref().map(companion));
-    }
+    unit.documents.extend(documents.map(|document| Document { role: Role::Companion, ..document }));
     (unit.state, unit.claim) = state(pipeline, story, checkpoint);
-    unit.status_text = status_text(story, checkpoint);
+    unit.status_text = story.fact(Fact::State).map(status_text).unwrap_or_default();
     unit.stage = stage_number(story, checkpoint).map(|stage| format!("stage {stage}"));
     unit.title = story.fact(Fact::Brief).and_then(|brief| content::text(brief, "approach"));
     let worker = story.fact(Fact::Worker).and_then(content::as_text);
@@ -90,7 +91,7 @@ fn state(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpo
         }
         (Standing::Stage(_), None) if pipeline.is_complete => (State::Running, nobody("the pipeline is complete")),
         (Standing::Stage(_), None) => (State::Running, Claim::Worker),
-        (Standing::Queued, None) if story.is_deadlocked => (State::Blocked, nobody("it waits for other stories")),
+        (Standing::Queued, None) if story.is_blocked => (State::Blocked, nobody("it waits for other stories")),
         (Standing::Queued, None) => (State::Queued, nobody("it is queued")),
         (Standing::Done, _) if is_unfinished => (State::Blocked, nobody("it is called DONE, but is not finished")),
         (Standing::Done, _) => (State::Done, nobody("it is done")),
@@ -137,15 +138,9 @@ fn unfinished(checkpoint: &Checkpoint) -> Vec<String> {
     stage.into_iter().chain(failed).chain(remaining).collect()
 }
 
-fn status_text(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> String {
-    if let Some(state) = story.fact(Fact::State) {
-        return content::as_text(state).unwrap_or_else(|| state.raw().to_owned());
-    }
-    match (story.standing, checkpoint.and_then(|checkpoint| checkpoint.stage)) {
-        (Standing::Absent, Some(stage)) => format!("stage {stage}"),
-        (Standing::Absent, None) => String::new(),
-        _ => "QUEUED".to_owned(),
-    }
+/// The state's words about a story, as they are written.
+fn status_text(state: Value<'_, '_>) -> String {
+    content::as_text(state).unwrap_or_else(|| state.raw().to_owned())
 }
 
 fn stage_number(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Option<u8> {
@@ -235,8 +230,11 @@ fn notes(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Note> {
         let stage = stage.as_str().expect("a key is a string");
         add("stage result", content::as_sentence(result).map(|result| format!("{stage}: {result}")));
     }
-    let readiness = story.fact(Fact::Readiness).and_then(content::as_text);
-    add("readiness", readiness);
+    for (moment, at) in story.fact(Fact::Times).into_iter().flat_map(Value::entries) {
+        let moment = moment.as_str().expect("a key is a string");
+        add("stage time", content::as_text(at).map(|at| format!("{moment}: {at}")));
+    }
+    add("readiness", story.fact(Fact::Readiness).and_then(content::as_text));
     let counters =
         [("quality cycles", Fact::Quality), ("validation retries", Fact::Validation), ("crashes", Fact::Crash)];
     for (label, fact) in counters {
