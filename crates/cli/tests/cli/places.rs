@@ -115,8 +115,10 @@ fn checkpoints_lost_in_worktrees_are_found() {
     assert_eq!(names(&all), ["pipeline:HARB-2"]);
     assert_eq!(
         (&all.json()["units"][0]["path"], &all.json()["units"][0]["liveness"]),
-        (&json!(stray), &json!("alive"))
+        (&json!(".pipeline/state.json"), &json!("alive"))
     );
+    let one = workspace.run(&["status", "HARB-2", "--json"]).exits(0).json();
+    assert!(one.to_string().contains(&format!(r#"{{"path":"{stray}","role":"companion"}}"#)), "{one}");
     let found = findings(&workspace.run(&["check", "--json"]).exits(0).json());
     assert!(found.contains(&format!("{stray} pipeline-stray")), "{found:?}");
     assert!(found.contains(&".pipeline/checkpoint-HARB-2.json two-documents".to_owned()), "{found:?}");

@@ -47,6 +47,20 @@ pub(super) struct Failure {
     pub line: Option<i64>,
 }
 
+/// What the review before the first phase says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Review {
+    pub verdict: Option<&'static str>,
+    pub blocking: i64,
+}
+
+impl Review {
+    /// Whether the build must not go on: the verdict says so, and blocking findings are counted.
+    pub(super) fn blocks(self) -> bool {
+        self.verdict == Some("do_not_ship") && self.blocking > 0
+    }
+}
+
 /// A build's checkpoint, as it is written.
 #[derive(Debug)]
 pub(super) struct Checkpoint {
@@ -60,6 +74,7 @@ pub(super) struct Checkpoint {
     pub passed: Vec<Listed>,
     pub waiting: Vec<Listed>,
     pub failure: Option<Failure>,
+    pub review: Option<Review>,
     /// The phases that the checkpoint itself holds; the specification's count more.
     pub phases: Vec<Phase>,
     /// The key and path that name the specification.
@@ -101,6 +116,7 @@ pub(super) fn take(root: Value<'_, '_>, source: &Source<'_>) -> Checkpoint {
         passed: Vec::new(),
         waiting: Vec::new(),
         failure: root.get("error").and_then(failure),
+        review: root.get("adversarial_review").and_then(review),
         phases: phases(root),
         spec_path,
     }
@@ -162,6 +178,13 @@ fn failure(error: Value<'_, '_>) -> Option<Failure> {
             Some(Failure { workstream: None, message, file: None, line: None })
         }
     }
+}
+
+fn review(review: Value<'_, '_>) -> Option<Review> {
+    (review.kind() == Kind::Object).then(|| Review {
+        verdict: content::text(review, "verdict").and_then(|text| wire::VERDICT.read(&text).word()),
+        blocking: review.get("p0_count").and_then(Value::as_int).unwrap_or(0),
+    })
 }
 
 fn phases(root: Value<'_, '_>) -> Vec<Phase> {

@@ -29,9 +29,9 @@ codes! { BUILD:
     BUILD_ERROR_WORKSTREAM = Warning "build-error-workstream", "name the workstream that failed";
     /// Workstreams are in progress, but the status says that nothing is executed.
     BUILD_IN_PROGRESS_UNEXPECTED = Error "build-in-progress-unexpected", "move them to another list, or set the status to in_progress";
-    /// The status is `in_progress`, but no workstream is, and no gate is pending either.
+    /// The status is `in_progress`, but no workstream is. That is fine only between a workstream's completion and its gate: one is completed, and a gate is pending.
     BUILD_IN_PROGRESS_EMPTY = Warning "build-in-progress-empty", "list what is being executed, or set the status to paused";
-    /// The status is `complete`, but workstreams or gates are pending.
+    /// The status is `complete`, but workstreams or gates are pending. The build counts as blocked by them.
     BUILD_COMPLETE_PENDING = Error "build-complete-pending", "finish what is pending, or set the status to paused";
     /// The status says that nothing has begun, but there is work that has.
     BUILD_INITIALIZED_BEGUN = Warning "build-initialized-begun", "set the status to paused or in_progress";
@@ -39,8 +39,20 @@ codes! { BUILD:
     BUILD_PHASE_RANGE = Error "build-phase-range", "set `current_phase` to a phase of the specification";
     /// The review was overridden without a reason.
     BUILD_OVERRIDE_REASON = Error "build-override-reason", "say in `override_reason` why";
-    /// The review says that the build must not be shipped and counts blocking findings, but the build is in progress.
+    /// The review says that the build must not be shipped and counts blocking findings. The build counts as blocked until it is reviewed again or overridden.
     BUILD_NOT_SHIPPABLE = Error "build-not-shippable", "revise and review again, override with a reason, or abort";
+    /// The verdict is `ship`, but the review counts blocking findings.
+    BUILD_SHIP_BLOCKING = Warning "build-ship-blocking", "correct the verdict or `p0_count`";
+    /// A gate is listed for a workstream to which the EXECUTION-SPEC does not give it.
+    BUILD_GATE_WORKSTREAM = Warning "build-gate-workstream", "name the workstream that the gate belongs to";
+    /// A gate has passed for a workstream that is still pending.
+    BUILD_GATE_EARLY = Warning "build-gate-early", "complete the workstream, or move the gate to `gates_pending`";
+    /// A gate of one workstream is both passed and pending, or an entry stands twice in one list.
+    BUILD_GATE_TWICE = Warning "build-gate-twice", "keep one of the entries";
+    /// A workstream is completed although one that it depends on is not.
+    BUILD_DEPENDENCY_OPEN = Warning "build-dependency-open", "look whether it was completed on an old ground";
+    /// `current_phase` is beyond a phase that still has pending workstreams.
+    BUILD_PHASE_PENDING = Warning "build-phase-pending", "set `current_phase` to the phase with the pending workstreams";
     /// The EXECUTION-SPEC that the checkpoint names is not there.
     BUILD_SPEC_MISSING = Warning "build-spec-missing", "correct the path";
     /// The EXECUTION-SPEC belongs to another PRD.

@@ -33,6 +33,19 @@ pub(super) fn fold(name: &str) -> String {
     name.chars().map(|c| if c == '_' { '-' } else { c.to_ascii_lowercase() }).collect()
 }
 
+/// The workstreams that a listed gate belongs to: some files name several for one.
+pub(super) fn steps_of(gate: &Listed) -> impl Iterator<Item = &str> {
+    gate.step.iter().flat_map(|steps| steps.split(", "))
+}
+
+/// A gate as the protocol writes it: `lint (WS1)`.
+pub(super) fn shown(gate: &Listed) -> String {
+    match gate.step.as_ref().or(gate.stage.as_ref()) {
+        Some(place) => format!("{} ({place})", gate.name),
+        None => gate.name.clone(),
+    }
+}
+
 fn one(item: Value<'_, '_>, is_step: &dyn Fn(&str) -> bool) -> Option<Listed> {
     if item.kind() != Kind::Object {
         return content::as_text(item).map(|text| parse(&text, is_step));

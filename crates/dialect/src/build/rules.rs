@@ -1,15 +1,15 @@
 //! The rules between the keys of a checkpoint, and between it and its specification.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use piton_model::Code;
 
-use super::checkpoint::{BUCKETS, Bucket, Checkpoint, ID_KEYS};
-use super::gates::fold;
+use super::checkpoint::{BUCKETS, Bucket, Checkpoint, ID_KEYS, Review};
+use super::gates::{fold, shown, steps_of};
 use super::spec::Spec;
-use super::{codes, layout, wire};
+use super::{codes, layout};
 use crate::content::Offsets;
-use crate::json::{Kind, Value};
+use crate::json::Value;
 use crate::{Findings, Source, content};
 
 /// Checks the rules.
@@ -27,9 +27,13 @@ pub(super) fn check(
     rules.artifacts();
     rules.error();
     rules.review();
+    rules.gates_stand_once();
+    rules.gates_are_due();
     if let Some(spec) = spec {
         rules.workstreams_of(spec);
+        rules.dependencies_of(spec);
         rules.gates_of(spec);
+        rules.gates_belong(spec);
         rules.phase_of(spec);
         rules.prd_of(spec);
     }
@@ -78,24 +82,30 @@ impl Rules<'_, '_, '_, '_> {
         let running = self.checkpoint.count(Bucket::InProgress);
         let open = self.checkpoint.count(Bucket::Pending) + self.checkpoint.count(Bucket::Failed) + running;
         let waiting = self.checkpoint.waiting.len();
+        let done = self.checkpoint.count(Bucket::Completed);
         let Some(status) = self.checkpoint.status else { return };
-        if status == "in_progress" && running == 0 && waiting == 0 {
-            let message = "the status is in_progress, but nothing is in progress and no gate is pending";
+        // Between a workstream's completion and its gate nothing is in progress, and that is right.
+        if status == "in_progress" && running == 0 && (waiting == 0 || done == 0) {
+            let missing = if waiting == 0 { "no gate is pending" } else { "no workstream is completed" };
+            let message = format!("the status is in_progress, but nothing is in progress and {missing}");
             self.at("status", &codes::BUILD_IN_PROGRESS_EMPTY, message);
         }
         if status != "in_progress" && running > 0 {
-            let message = format!("the status is {status}, but {running} workstreams are in progress");
+            let running = counted(running, "workstream is", "workstreams are");
+            let message = format!("the status is {status}, but {running} in progress");
             self.at("in_progress_workstreams", &codes::BUILD_IN_PROGRESS_UNEXPECTED, message);
         }
         if status == "complete" && open + waiting > 0 {
-            let message = format!("the status is complete, but {open} workstreams and {waiting} gates are pending");
+            let are = if open + waiting == 1 { "is" } else { "are" };
+            let open = counted(open, "workstream", "workstreams");
+            let waiting = counted(waiting, "gate", "gates");
+            let message = format!("the status is complete, but {open} and {waiting} {are} pending");
             self.at("status", &codes::BUILD_COMPLETE_PENDING, message);
         }
         let phase = self.checkpoint.phase.unwrap_or(0);
-        let done = self.checkpoint.count(Bucket::Completed);
         if status == "initialized" && (phase > 0 || done > 0) {
-            let message =
-                format!("the status is {status}, but `current_phase` is {phase} and {done} workstreams are completed");
+            let done = counted(done, "workstream is", "workstreams are");
+            let message = format!("the status is {status}, but `current_phase` is {phase} and {done} completed");
             self.at("status", &codes::BUILD_INITIALIZED_BEGUN, message);
         }
     }
@@ -132,18 +142,83 @@ impl Rules<'_, '_, '_, '_> {
     }
 
     fn review(&mut self) {
-        let Some(review) = self.root.get("adversarial_review").filter(|review| review.kind() == Kind::Object) else {
-            return;
-        };
-        let verdict = content::text(review, "verdict").and_then(|text| wire::VERDICT.read(&text).word());
-        let blocking = review.get("p0_count").and_then(Value::as_int).unwrap_or(0);
-        if verdict == Some("overridden") && content::text(review, "override_reason").is_none() {
+        let Some(review) = self.checkpoint.review else { return };
+        let reason = self.root.get("adversarial_review").and_then(|review| content::text(review, "override_reason"));
+        if review.verdict == Some("overridden") && reason.is_none() {
             let message = "the verdict is overridden, but `override_reason` does not say why";
             self.at("adversarial_review", &codes::BUILD_OVERRIDE_REASON, message);
         }
-        if verdict == Some("do_not_ship") && blocking > 0 && self.checkpoint.status == Some("in_progress") {
-            let message = format!("the verdict is do_not_ship with {blocking} blocking findings");
+        if review.blocks() {
+            let message = not_shippable(review);
             self.at("adversarial_review", &codes::BUILD_NOT_SHIPPABLE, message);
+        }
+        if review.verdict == Some("ship") && review.blocking > 0 {
+            let message = format!("the verdict is ship, but `p0_count` is {}", review.blocking);
+            self.at("adversarial_review", &codes::BUILD_SHIP_BLOCKING, message);
+        }
+    }
+
+    fn gates_stand_once(&mut self) {
+        let lists = [("gates_passed", &self.checkpoint.passed), ("gates_pending", &self.checkpoint.waiting)];
+        let mut before = HashSet::new();
+        for (key, gates) in lists {
+            let mut here = HashSet::new();
+            for gate in gates {
+                let identity = (fold(&gate.name), gate.step.as_deref(), gate.stage.as_deref());
+                // A bare name may have passed for one workstream and be pending for another.
+                let is_exact = gate.step.is_some() || gate.stage.is_some();
+                let is_before = is_exact && before.contains(&identity);
+                if !here.insert(identity) || is_before {
+                    let message = format!("the gate {:?} in `{key}` is listed before", shown(gate));
+                    self.at(key, &codes::BUILD_GATE_TWICE, message);
+                }
+            }
+            before.extend(here);
+        }
+    }
+
+    fn gates_are_due(&mut self) {
+        for gate in self.checkpoint.passed.iter().filter(|gate| !gate.has_failed) {
+            let pending = |step: &&str| self.checkpoint.bucket_of.get(*step) == Some(&Bucket::Pending);
+            if let Some(step) = steps_of(gate).find(pending) {
+                let message = format!("the gate {:?} has passed for {step:?}, which is pending", gate.name);
+                self.at("gates_passed", &codes::BUILD_GATE_EARLY, message);
+            }
+        }
+    }
+
+    fn gates_belong(&mut self, spec: &Spec) {
+        let mut owners: HashMap<String, HashSet<&str>> = HashMap::new();
+        for stream in &spec.workstreams {
+            if let Some(gate) = &stream.gate {
+                owners.entry(fold(gate)).or_default().insert(&stream.id);
+            }
+        }
+        for phase in &spec.phases {
+            for gate in &phase.gates {
+                owners.entry(fold(gate)).or_default().extend(phase.parallel.iter().map(String::as_str));
+            }
+        }
+        let lists = [("gates_passed", &self.checkpoint.passed), ("gates_pending", &self.checkpoint.waiting)];
+        for (key, gates) in lists {
+            for gate in gates {
+                let Some(owners) = owners.get(&fold(&gate.name)) else { continue };
+                if let Some(step) = steps_of(gate).find(|step| !owners.contains(step)) {
+                    let message = format!("the gate {:?} does not belong to {step:?} in the specification", gate.name);
+                    self.at(key, &codes::BUILD_GATE_WORKSTREAM, message);
+                }
+            }
+        }
+    }
+
+    fn dependencies_of(&mut self, spec: &Spec) {
+        let bucket = |id: &str| self.checkpoint.bucket_of.get(id).copied();
+        let is_open = |id: &&String| matches!(bucket(id), Some(Bucket::Pending | Bucket::InProgress | Bucket::Failed));
+        for stream in spec.workstreams.iter().filter(|stream| bucket(&stream.id) == Some(Bucket::Completed)) {
+            if let Some(open) = stream.depends_on.iter().find(is_open) {
+                let message = format!("{:?} is completed, but depends on {open:?}, which is not", stream.id);
+                self.at("completed_workstreams", &codes::BUILD_DEPENDENCY_OPEN, message);
+            }
         }
     }
 
@@ -196,10 +271,19 @@ impl Rules<'_, '_, '_, '_> {
     }
 
     fn phase_of(&mut self, spec: &Spec) {
-        let phases = spec.phases.len() as i64;
-        if let Some(phase) = self.checkpoint.phase.filter(|phase| phases > 0 && *phase > phases) {
-            let message = format!("`current_phase` is {phase}, but the specification has {phases} phases");
-            self.at("current_phase", &codes::BUILD_PHASE_RANGE, message);
+        let phases = spec.phases.len();
+        let Some(phase) = self.checkpoint.phase.and_then(|phase| usize::try_from(phase).ok()) else { return };
+        if phases > 0 && phase > phases {
+            let phases = counted(phases, "phase", "phases");
+            let message = format!("`current_phase` is {phase}, but the specification has {phases}");
+            return self.at("current_phase", &codes::BUILD_PHASE_RANGE, message);
+        }
+        let is_pending = |id: &&String| self.checkpoint.bucket_of.get(*id) == Some(&Bucket::Pending);
+        let before = spec.phases.iter().take(phase.saturating_sub(1)).enumerate();
+        let mut left = before.filter_map(|(number, left)| Some((number + 1, left.parallel.iter().find(is_pending)?)));
+        if let Some((number, id)) = left.next() {
+            let message = format!("`current_phase` is {phase}, but {id:?} of phase {number} is pending");
+            self.at("current_phase", &codes::BUILD_PHASE_PENDING, message);
         }
     }
 
@@ -225,4 +309,15 @@ fn gate_names(spec: &Spec) -> Vec<&str> {
     let by_phases = spec.phases.iter().flat_map(|phase| phase.gates.iter().map(String::as_str));
     let mut seen = HashSet::new();
     by_streams.chain(by_phases).filter(|name| seen.insert(*name)).collect()
+}
+
+/// Why a review keeps the build from going on.
+pub(super) fn not_shippable(review: Review) -> String {
+    let blocking = usize::try_from(review.blocking).unwrap_or(usize::MAX);
+    format!("the verdict is do_not_ship with {}", counted(blocking, "blocking finding", "blocking findings"))
+}
+
+/// A number with the words that fit it: `1 gate is`, `2 gates are`.
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }

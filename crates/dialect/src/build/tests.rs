@@ -80,14 +80,22 @@ fn a_checkpoint_has_its_rules() {
     let both = r#""pending_workstreams": ["WS2", "WS3"]"#;
     let no_gate = (r#""gates_pending": ["lint"]"#, r#""gates_pending": []"#);
     let error = r#", "error": {"workstream": "WS2", "message": "torn"}"#;
+    let all = r#""pending_workstreams": ["WS1", "WS2", "WS3"]"#;
+    let nothing_done = (r#""completed_workstreams": ["WS1"]"#, r#""completed_workstreams": []"#);
+    let no_files = (r#"{"WS1": ["frame.rs"]}"#, "{}");
+    let passed_none = (r#"["build (WS1)"], "gates_pending": ["lint"]"#, r#"[], "gates_pending": ["lint", "build"]"#);
     let idle = [(running, none), (ws3, both)];
-    let with = |more: &[(&'static str, &'static str)]| [idle.as_slice(), more].concat();
+    let with = |more: &[(&'static str, &'static str)]| {
+        let both_once = idle.iter().filter(|(from, _)| more.iter().all(|(other, _)| other != from));
+        both_once.chain(more).copied().collect::<Vec<_>>()
+    };
     for (replace, more, want) in [
         (vec![], "", vec![]),
         (vec![], r#", "error": null"#, vec![]),
         (vec![], error, vec!["build-error-unexpected"]),
         (with(&[]), "", vec![]),
         (with(&[no_gate]), "", vec!["build-gate-missing", "build-in-progress-empty"]),
+        (with(&[nothing_done, no_files, (ws3, all), passed_none]), "", vec!["build-in-progress-empty"]),
         (with(&[(status, r#""status": "paused""#)]), "", vec![]),
         (with(&[(status, r#""status": "failed""#)]), error, vec![]),
         (with(&[(status, r#""status": "failed""#)]), "", vec!["build-failed-without-error"]),
@@ -96,7 +104,11 @@ fn a_checkpoint_has_its_rules() {
         (with(&[(status, r#""status": "initialized""#)]), "", vec!["build-initialized-begun"]),
         (with(&[(status, r#""status": "flying high""#)]), "", vec!["word-unknown"]),
         (with(&[(status, r#""status": "In-Progress""#)]), "", vec!["word-folded"]),
-        (vec![(ws3, r#""pending_workstreams": ["WS3", "WS1"]"#)], "", vec!["build-artifacts", "build-buckets-overlap"]),
+        (
+            vec![(ws3, r#""pending_workstreams": ["WS3", "WS1"]"#)],
+            "",
+            vec!["build-artifacts", "build-buckets-overlap", "build-gate-early"],
+        ),
         (vec![(ws3, r#""pending_workstreams": []"#)], "", vec!["build-workstream-missing"]),
         (vec![(ws3, r#""pending_workstreams": ["WS3", "WS9"]"#)], "", vec!["build-workstream-unknown"]),
         (vec![(ws3, r#""pending_workstreams": []"#)], r#", "dormant_workstreams": ["WS3"]"#, vec![]),
@@ -126,11 +138,131 @@ fn a_review_has_its_rules() {
         (r#"{"verdict": "ship", "p0_count": 0, "p1_count": 0, "attempt": 3}"#, vec!["out-of-range"]),
         (r#"{"verdict": "do_not_ship", "p0_count": 2, "p1_count": 0, "attempt": 1}"#, vec!["build-not-shippable"]),
         (r#"{"verdict": "do_not_ship", "p0_count": 0, "p1_count": 3, "attempt": 1}"#, vec![]),
+        (r#"{"verdict": "ship", "p0_count": 1, "p1_count": 3, "attempt": 1}"#, vec!["build-ship-blocking"]),
+        (r#"{"verdict": "ship_with_gates", "p0_count": 1, "p1_count": 3, "attempt": 1}"#, vec![]),
         (r#"{"verdict": "overridden", "p0_count": 1, "p1_count": 0, "attempt": 2}"#, vec!["build-override-reason"]),
         (r#"{"verdict": "overridden", "p0_count": 1, "p1_count": 0, "attempt": 2, "override_reason": "demo"}"#, vec![]),
     ] {
         let text = checkpoint(&[], &format!(r#", "adversarial_review": {review}"#));
         assert_eq!(codes_of(&read("PRD-101.json", &text, Some(SPEC))), want, "{review}");
+    }
+}
+
+/// A build that is called complete, or goes on although its review forbids it, is neither done nor resumed.
+#[test]
+fn a_build_is_blocked_by_what_is_open_and_by_its_review() {
+    let status = r#""status": "in_progress""#;
+    let complete = (status, r#""status": "complete""#);
+    let initialized = (status, r#""status": "initialized""#);
+    let paused = (status, r#""status": "paused""#);
+    let failed = (status, r#""status": "failed""#);
+    let all_done = (
+        r#"["WS1"], "in_progress_workstreams": ["WS2"], "pending_workstreams": ["WS3"]"#,
+        r#"["WS1", "WS2", "WS3"], "in_progress_workstreams": [], "pending_workstreams": []"#,
+    );
+    let unlisted = (
+        r#""in_progress_workstreams": ["WS2"], "pending_workstreams": ["WS3"]"#,
+        r#""in_progress_workstreams": [], "pending_workstreams": []"#,
+    );
+    let no_gate = (r#""gates_pending": ["lint"]"#, r#""gates_pending": []"#);
+    let one_gate = (r#""gates_pending": ["lint"]"#, r#""gates_pending": ["lint (WS2)"]"#);
+    let stop = r#", "adversarial_review": {"verdict": "do_not_ship", "p0_count": 1, "p1_count": 0, "attempt": 1}"#;
+    let go = r#", "adversarial_review": {"verdict": "overridden", "p0_count": 1, "p1_count": 0, "attempt": 1, "override_reason": "demo"}"#;
+    let review = "the verdict is do_not_ship with 1 blocking finding";
+    let (done, blocked, worker) = (Lifecycle::Done, Lifecycle::Blocked, true);
+    for (replace, more, lifecycle, claimed, blockers) in [
+        (vec![complete, all_done, no_gate], "", done, !worker, vec![]),
+        (vec![complete, all_done], "", blocked, !worker, vec!["the gate lint is pending"]),
+        (vec![complete, all_done, one_gate], "", blocked, !worker, vec!["the gate lint (WS2) is pending"]),
+        (vec![complete, no_gate], "", blocked, !worker, vec!["WS2 is in progress", "WS3 is pending"]),
+        (vec![complete, no_gate, unlisted], "", blocked, !worker, vec!["WS2 is pending", "WS3 is pending"]),
+        (vec![complete, all_done, no_gate], stop, blocked, !worker, vec![review]),
+        (vec![initialized], stop, blocked, !worker, vec![review]),
+        (vec![paused], stop, blocked, !worker, vec![review]),
+        (vec![], stop, blocked, worker, vec![review]),
+        (vec![failed], stop, Lifecycle::Failed, !worker, vec![review]),
+        (vec![], go, Lifecycle::Running, worker, vec![]),
+        (vec![unlisted], "", Lifecycle::Running, worker, vec![]),
+        (vec![unlisted, no_gate], "", Lifecycle::Running, worker, vec![]),
+    ] {
+        let text = checkpoint(&replace, more);
+        let reading = read("PRD-101.json", &text, Some(SPEC));
+        let told = codes_of(&reading).contains(&"build-not-shippable");
+        assert_eq!(told, more == stop, "{text}");
+        let unit = reading.unit.expect("a unit");
+        assert_eq!((unit.state.lifecycle(), unit.claim == Claim::Worker), (lifecycle, claimed), "{text}");
+        assert_eq!(unit.blockers, blockers, "{text}");
+        assert_eq!(unit.resumable, blockers.is_empty() && lifecycle != done, "{text}");
+    }
+}
+
+#[test]
+fn gates_phases_and_dependencies_fit_the_workstreams() {
+    let passed = r#"["build (WS1)"]"#;
+    let pending = r#""gates_pending": ["lint"]"#;
+    let lists = r#"["WS1"], "in_progress_workstreams": ["WS2"], "pending_workstreams": ["WS3"]"#;
+    let files = r#"{"WS1": ["frame.rs"]}"#;
+    let phase = r#""current_phase": 1"#;
+    let reversed = r#"["WS2"], "in_progress_workstreams": [], "pending_workstreams": ["WS1", "WS3"]"#;
+    for (replace, by_spec, alone) in [
+        (vec![(passed, r#"["build (WS1)", "lint (WS2)"]"#)], vec![], vec![]),
+        (vec![(passed, r#"["build (WS1)", "build (WS2)"]"#)], vec!["build-gate-workstream"], vec![]),
+        (vec![(passed, r#"["build (WS1)", "lint (WS3)"]"#)], vec!["build-gate-early"], vec!["build-gate-early"]),
+        (vec![(passed, r#"["build (WS1)", "build (WS1)"]"#)], vec!["build-gate-twice"], vec!["build-gate-twice"]),
+        (vec![(pending, r#""gates_pending": ["lint", "lint"]"#)], vec!["build-gate-twice"], vec!["build-gate-twice"]),
+        (
+            vec![(pending, r#""gates_pending": ["lint", "Build (WS1)"]"#)],
+            vec!["build-gate-twice"],
+            vec!["build-gate-twice"],
+        ),
+        (
+            vec![(passed, r#"["build", "lint (WS2)"]"#), (pending, r#""gates_pending": ["build", "lint"]"#)],
+            vec![],
+            vec![],
+        ),
+        (vec![(lists, reversed), (files, "{}"), (passed, r#"["build"]"#)], vec!["build-dependency-open"], vec![]),
+        (
+            vec![(lists, reversed), (files, "{}"), (passed, r#"["build"]"#), (phase, r#""current_phase": 2"#)],
+            vec!["build-dependency-open", "build-phase-pending"],
+            vec![],
+        ),
+        (vec![(phase, r#""current_phase": 2"#)], vec![], vec![]),
+    ] {
+        let text = checkpoint(&replace, "");
+        assert_eq!(codes_of(&read("PRD-101.json", &text, Some(SPEC))), by_spec, "{text}");
+        assert_eq!(codes_of(&read("PRD-101.json", &text, None)), alone, "{text}");
+    }
+}
+
+#[test]
+fn a_design_check_may_be_anything() {
+    for (value, want) in [
+        (r#""passed""#, Some("passed")),
+        ("true", Some("true")),
+        (r#"{"message": "passed"}"#, Some("passed")),
+        (r#"["a", "b"]"#, Some(r#"["a", "b"]"#)),
+        ("null", None),
+    ] {
+        let reading = read("PRD-101.json", &checkpoint(&[], &format!(r#", "gov010_check": {value}"#)), Some(SPEC));
+        assert_eq!(codes_of(&reading), [""; 0], "{value}");
+        let notes = reading.unit.expect("a unit").notes;
+        assert_eq!(notes.first().map(|note| note.text.as_str()), want, "{value}");
+    }
+}
+
+#[test]
+fn one_is_not_counted_as_many() {
+    let status = r#""status": "in_progress""#;
+    for (replace, want) in [
+        ((status, r#""status": "paused""#), "the status is paused, but 1 workstream is in progress"),
+        ((status, r#""status": "complete""#), "the status is complete, but 2 workstreams and 1 gate are pending"),
+        (
+            (status, r#""status": "initialized""#),
+            "the status is initialized, but `current_phase` is 1 and 1 workstream is completed",
+        ),
+    ] {
+        let reading = read("PRD-101.json", &checkpoint(&[replace], ""), Some(SPEC));
+        assert!(reading.findings.iter().any(|finding| finding.message == want), "{want}: {:?}", reading.findings);
     }
 }
 

@@ -7,8 +7,9 @@ use piton_model::{
     Claim, Decision, Dialect, Gate, GateState, Note, Progress, Role, State, Step, StepState, Trouble, Unit,
 };
 
-use super::checkpoint::{Bucket, Checkpoint, Failure};
-use super::gates::Listed;
+use super::checkpoint::{Bucket, Checkpoint, Failure, Review};
+use super::gates::{Listed, shown};
+use super::rules::not_shippable;
 use super::spec::{Phase, Spec};
 use super::wire;
 use crate::json::{Kind, Value};
@@ -22,11 +23,14 @@ pub(super) fn unit(root: Value<'_, '_>, checkpoint: &Checkpoint, spec: Option<&S
     let mut unit = Unit::new(Dialect::Build, checkpoint.id.clone(), source.document(Role::Main));
     unit.title = content::text(root, "prd_title").or_else(|| content::text(root, "title"));
     unit.status_text = checkpoint.status_text.clone();
-    (unit.state, unit.claim) = state(checkpoint);
-    unit.resumable = !matches!(unit.state, State::Done | State::Unknown);
     let phases = spec.map(|spec| &spec.phases).filter(|phases| !phases.is_empty()).unwrap_or(&checkpoint.phases);
     let plan = Plan::new(phases);
     unit.steps = steps(root, checkpoint, spec, &plan);
+    let open = open(checkpoint, &unit.steps);
+    (unit.state, unit.claim) = state(checkpoint, open.is_empty());
+    unit.blockers = blockers(checkpoint, open);
+    // A review that blocks and a `complete` that is not must be put right by a person first.
+    unit.resumable = !matches!(unit.state, State::Done | State::Unknown) && unit.blockers.is_empty();
     let count = |wanted: fn(&StepState) -> bool| unit.steps.iter().filter(|step| wanted(&step.state)).count() as u64;
     let total = count(|state| *state != StepState::Skipped);
     unit.progress = Progress { done: count(|state| matches!(state, StepState::Done { .. })), total };
@@ -42,22 +46,52 @@ pub(super) fn unit(root: Value<'_, '_>, checkpoint: &Checkpoint, spec: Option<&S
     unit
 }
 
-fn state(checkpoint: &Checkpoint) -> (State, Claim) {
+fn state(checkpoint: &Checkpoint, is_finished: bool) -> (State, Claim) {
     let nobody = |why| Claim::Nobody { why };
     let has_begun = checkpoint.count(Bucket::Completed) + checkpoint.count(Bucket::InProgress) > 0;
+    let must_not_go_on = checkpoint.review.is_some_and(Review::blocks);
     match checkpoint.status {
+        // Whoever executes it although it is blocked can still be missed.
+        Some("in_progress") if must_not_go_on => (State::Blocked, Claim::Worker),
+        Some("initialized" | "paused" | "complete") if must_not_go_on => {
+            (State::Blocked, nobody("its review blocks it"))
+        }
         Some("initialized") if has_begun => (State::Paused { reason: None }, nobody("its status is not in_progress")),
         Some("initialized") => (State::Queued, nobody("it has not begun")),
-        Some("in_progress") if checkpoint.count(Bucket::InProgress) > 0 => (State::Running, Claim::Worker),
-        Some("in_progress") => (State::Running, nobody("no workstream is in progress")),
+        // Even with nothing in progress: the status says that it is executed, so somebody must act next.
+        Some("in_progress") => (State::Running, Claim::Worker),
         Some("paused") => (State::Paused { reason: None }, nobody("it is paused")),
         Some("failed") => {
             let error = checkpoint.failure.as_ref().map_or("it does not say what failed", |failure| &failure.message);
             (State::Failed { error: error.to_owned() }, nobody("it has failed"))
         }
+        Some("complete") if !is_finished => (State::Blocked, nobody("it is called complete, but is not")),
         Some("complete") => (State::Done, nobody("it is complete")),
         _ => (State::Unknown, nobody("its status is not understood")),
     }
+}
+
+/// What is left to do: workstreams and gates. A checkpoint that lists no workstreams says nothing about them.
+fn open(checkpoint: &Checkpoint, steps: &[Step]) -> Vec<String> {
+    let lists_steps = !checkpoint.bucket_of.is_empty();
+    let step = |step: &Step| {
+        let how = match step.state {
+            StepState::Pending => "is pending",
+            StepState::Running => "is in progress",
+            StepState::Failed => "has failed",
+            StepState::Done { .. } | StepState::Skipped => return None,
+        };
+        Some(format!("{} {how}", step.id))
+    };
+    let steps = steps.iter().filter(|_| lists_steps).filter_map(step);
+    steps.chain(checkpoint.waiting.iter().map(|gate| format!("the gate {} is pending", shown(gate)))).collect()
+}
+
+/// What keeps the build from going on, or from being done.
+fn blockers(checkpoint: &Checkpoint, open: Vec<String>) -> Vec<String> {
+    let review = checkpoint.review.filter(|review| review.blocks()).map(not_shippable);
+    let open = if checkpoint.status == Some("complete") { open } else { Vec::new() };
+    review.into_iter().chain(open).collect()
 }
 
 /// The phases, with the label that each step carries.
@@ -258,7 +292,6 @@ fn notes(root: Value<'_, '_>) -> Vec<Note> {
         ("resume instructions", "resume_instructions"),
         ("resume notes", "resume_notes"),
         ("notes", "notes"),
-        ("design check", "gov010_check"),
         ("created at", "created_at"),
         ("worktree", "worktree"),
         ("branch", "branch"),
@@ -266,9 +299,15 @@ fn notes(root: Value<'_, '_>) -> Vec<Note> {
     for (label, key) in texts {
         add(label, root.get(key).and_then(content::as_sentence));
     }
+    add("design check", root.get("gov010_check").filter(|check| !check.is_null()).map(check));
     let review = root.get("adversarial_review");
     for (label, key) in [("review report", "findings_path"), ("override reason", "override_reason")] {
         add(label, review.and_then(|review| content::text(review, key)));
     }
     notes
+}
+
+/// The protocol does not say what a design check looks like; what is no sentence is shown as it is written.
+fn check(value: Value<'_, '_>) -> String {
+    content::as_sentence(value).unwrap_or_else(|| value.raw().to_owned())
 }

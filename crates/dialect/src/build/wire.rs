@@ -78,7 +78,7 @@ pub static CHECKPOINT: &[Field] = &[
     optional("dormant_workstreams", NAMES, "workstreams that are left out for now"),
     optional("created_at", Shape::Time, "when this checkpoint was created"),
     optional("updated_at", Shape::Time, "when this checkpoint was last updated"),
-    optional("gov010_check", Shape::Text, "whether the design was checked before the build"),
+    optional("gov010_check", Shape::Any, "whether the design was checked before the build"),
 ];
 
 static WORKSTREAM: &[Field] = &[

@@ -2,6 +2,7 @@ use std::collections::HashSet;
 
 use piton_model::{Code, Document, Finding, Place, Role, Said, Sign, Time};
 
+use super::rules::counted;
 use super::{codes, layout, wire};
 use crate::content::Offsets;
 use crate::json::{Kind, Value};
@@ -142,7 +143,8 @@ impl Rules<'_, '_, '_, '_> {
         }
         let tasks = self.checkpoint.remaining.len();
         if !(1..=8).contains(&tasks) && self.root.get("tasksRemaining").is_some() {
-            let message = format!("`tasksRemaining` has {tasks} tasks after planning, not 1 to 8");
+            let tasks = counted(tasks, "task", "tasks");
+            let message = format!("`tasksRemaining` has {tasks} after planning, not 1 to 8");
             self.at("tasksRemaining", &codes::PIPELINE_TASK_COUNT, message);
         }
         self.is_empty(0, "tasksCompleted", self.checkpoint.completed.len());
@@ -175,7 +177,7 @@ impl Rules<'_, '_, '_, '_> {
         }
         let left = self.checkpoint.remaining.len();
         if left > 0 {
-            let message = format!("`tasksRemaining` has {left} tasks at stage 3");
+            let message = format!("`tasksRemaining` has {} at stage 3", counted(left, "task", "tasks"));
             self.at("tasksRemaining", &codes::PIPELINE_TASKS_LEFT, message);
         }
     }
@@ -196,7 +198,8 @@ impl Rules<'_, '_, '_, '_> {
 
     fn is_empty(&mut self, stage: u8, key: &'static str, tasks: usize) {
         if tasks > 0 {
-            self.at(key, &codes::PIPELINE_TASK_LISTS, format!("`{key}` has {tasks} tasks at stage {stage}, not none"));
+            let tasks = counted(tasks, "task", "tasks");
+            self.at(key, &codes::PIPELINE_TASK_LISTS, format!("`{key}` has {tasks} at stage {stage}, not none"));
         }
     }
 

@@ -15,21 +15,21 @@ codes! { PIPELINE:
     PIPELINE_TASK_COUNT = Warning "pipeline-task-count", "plan 1 to 8 tasks; split a larger story";
     /// A task is listed twice: as completed and as remaining, or twice in one list. Nobody can tell whether it is done.
     PIPELINE_TASK_TWICE = Error "pipeline-task-twice", "keep the task in one list only";
-    /// Tasks remain at stage 3, which judges a story whose tasks are all done.
+    /// Tasks remain at stage 3, which judges a story whose tasks are all done: in its checkpoint there, or in that of stage 2 while the state says STAGE_3.
     PIPELINE_TASKS_LEFT = Error "pipeline-tasks-left", "finish the tasks at stage 2, or move them to `tasksCompleted`";
     /// Stages 0 and 1 have no completed tasks, and stage 1 no remaining ones: nothing has been executed yet.
     PIPELINE_TASK_LISTS = Warning "pipeline-task-lists", "empty the list, or correct `stage`";
     /// The story in the file's name is not the one in `storyId`. The lead looks for it under the name.
     PIPELINE_FILE_NAME = Warning "pipeline-file-name", "rename the file to checkpoint-{storyId}.json";
-    /// The checkpoint's stage does not fit `story_state`. It may be equal or one behind; after a FAIL it is 3 while the story is back at 2.
+    /// The checkpoint's stage does not fit `story_state`, or does not exist. It may be equal or one behind; after a FAIL it is 3 while the story is back at 2. Until they fit, the story counts as paused.
     PIPELINE_STAGE_MISMATCH = Error "pipeline-stage-mismatch", "find out which of the two is right; the story is not resumed until they fit";
-    /// The story is DONE, but its checkpoint says that the quality gate failed.
+    /// The story is DONE, but its checkpoint says that the quality gate failed. It counts as blocked.
     PIPELINE_DONE_FAILED = Error "pipeline-done-failed", "return the story to STAGE_2, or judge it again";
     /// A counter in the state does not fit its maps.
     PIPELINE_COUNT = Warning "pipeline-count", "let the lead write the state again; the maps are believed";
     /// A story was retried more often than the protocol allows (quality 2, validation 1, crash 1), and is not PAUSED.
     PIPELINE_LIMIT = Warning "pipeline-limit", "look at the story yourself; more retries will hardly help";
-    /// Stories wait for each other in a circle, so none of them can ever start.
+    /// Stories wait for each other in a circle, so none of them can ever start. Each of them says so.
     PIPELINE_CYCLE = Error "pipeline-cycle", "remove one of the dependencies in `depends_on`";
     /// A story depends on one that the pipeline does not know, so it can never start.
     PIPELINE_UNKNOWN_DEPENDENCY = Error "pipeline-unknown-dependency", "correct the id, or add the story";
@@ -45,8 +45,14 @@ codes! { PIPELINE:
     PIPELINE_STRAY = Warning "pipeline-stray", "move it to the project's own .pipeline directory, and give workers an absolute path";
     /// `complete` is true, but stories are neither DONE nor PAUSED.
     PIPELINE_COMPLETE_EARLY = Error "pipeline-complete-early", "set `complete` to false, or finish the stories";
-    /// The queue of remaining stories holds a story that is DONE, or one twice.
+    /// The queue of remaining stories holds a story that is DONE or at a stage, or one twice.
     PIPELINE_QUEUE = Warning "pipeline-queue", "remove it from `priority_queue_ids`";
+    /// More than 3 stories are at a stage. A pipeline may be told to run more workers; the protocol's own number is 3.
+    PIPELINE_WORKERS = Note "pipeline-workers", "make sure that so many workers are wanted";
+    /// One worker is assigned to two stories that are not settled. A worker has one story.
+    PIPELINE_WORKER_TWICE = Warning "pipeline-worker-twice", "correct `worker_map`; a worker is named for its story";
+    /// The lead recorded an issue of the infrastructure.
+    PIPELINE_INFRA_ISSUE = Note "pipeline-infra-issue", "look whether it still troubles the workers";
     /// The state has more stories than can be read.
     PIPELINE_TOO_MANY = Error "pipeline-too-many", "move finished stories elsewhere";
 }

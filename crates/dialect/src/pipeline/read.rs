@@ -6,7 +6,7 @@ use super::state::{Standing, Stories};
 use super::unit::{Pipeline, fits, unit};
 use super::{Checkpoint, codes, is_our_state, rules, wire};
 use crate::json::Value;
-use crate::{Source, codes as any, open_json, shape};
+use crate::{Source, codes as any, content, open_json, shape};
 
 /// What the files of a pipeline say, as they say it.
 #[derive(Debug)]
@@ -35,12 +35,14 @@ pub fn read(state: Option<&Source<'_>>, checkpoints: Vec<Checkpoint>, now: Time,
     shape::check(root, wire::STATE, now, &mut findings);
     let mut stories = Stories::collect(root, &mut findings);
     rules::check(root, &mut stories, source, &mut findings);
-    see(Seen::Loose(findings.finish()));
+    see(Seen::Loose(attribute(&mut stories, findings.finish())));
     let pipeline = Pipeline {
         state: Some(source.document(Role::Main)),
+        lead: content::sign(root, "last_check").into_iter().chain(source.file_time()).collect(),
         is_complete: root.get("complete").and_then(Value::as_bool) == Some(true),
+        now,
     };
-    hand_over(&pipeline, stories, checkpoints, now, see);
+    hand_over(&pipeline, stories, checkpoints, see);
 }
 
 fn without_state(mut checkpoints: Vec<Checkpoint>, now: Time, see: &mut dyn FnMut(Seen)) {
@@ -49,14 +51,14 @@ fn without_state(mut checkpoints: Vec<Checkpoint>, now: Time, see: &mut dyn FnMu
         let message = "there is no state.json of this pipeline that can be read".to_owned();
         first.findings.push(Finding { code: &codes::PIPELINE_NO_STATE, place, message });
     }
-    hand_over(&Pipeline { state: None, is_complete: false }, Stories::default(), checkpoints, now, see);
+    let pipeline = Pipeline { state: None, lead: Vec::new(), is_complete: false, now };
+    hand_over(&pipeline, Stories::default(), checkpoints, see);
 }
 
 fn hand_over(
     pipeline: &Pipeline,
     mut stories: Stories<'_, '_>,
     checkpoints: Vec<Checkpoint>,
-    now: Time,
     see: &mut dyn FnMut(Seen),
 ) {
     let mut of_story: Vec<Vec<Checkpoint>> = Vec::new();
@@ -71,7 +73,7 @@ fn hand_over(
         }
     }
     for (place, mut own) in of_story.into_iter().enumerate() {
-        own.sort_by_key(|checkpoint| Reverse((checkpoint.written(now), !checkpoint.is_stray)));
+        own.sort_by_key(|checkpoint| Reverse((checkpoint.written(pipeline.now), !checkpoint.is_stray)));
         let mut own = own.into_iter();
         let mut counts = own.next();
         let mut findings = std::mem::take(&mut stories.list[place].findings);
@@ -79,8 +81,8 @@ fn hand_over(
             compare(pipeline, stories.list[place].standing, checkpoint);
         }
         let Some(mut unit) = unit(pipeline, &stories, place, counts.as_ref()) else { continue };
+        let newer = counts.as_ref().map(|checkpoint| checkpoint.document.path.clone()).unwrap_or_default();
         for older in own {
-            let newer = unit.documents.first().map(|document| document.path.clone()).unwrap_or_default();
             findings.extend(older.findings);
             findings.push(Finding {
                 code: &any::TWO_DOCUMENTS,
@@ -94,22 +96,46 @@ fn hand_over(
     }
 }
 
+/// Gives the findings about the word of one story's state to that story, and returns the others. The table's check
+/// knows no stories, but begins each message with the path of the value.
+fn attribute(stories: &mut Stories<'_, '_>, findings: Vec<Finding>) -> Vec<Finding> {
+    let mut loose = Vec::new();
+    for finding in findings {
+        let path = finding.message.strip_prefix("`story_state.").and_then(|rest| rest.split_once("` "));
+        match path.and_then(|(id, _)| stories.get(id)) {
+            Some(place) => stories.list[place].findings.push(finding),
+            None => loose.push(finding),
+        }
+    }
+    loose
+}
+
 /// Compares a checkpoint with where the state says that its story stands.
 fn compare(pipeline: &Pipeline, standing: Standing, checkpoint: &mut Checkpoint) {
-    let written = checkpoint.stage.map_or_else(|| "unknown".to_owned(), |stage| stage.to_string());
-    if pipeline.state.is_some() && standing == Standing::Absent {
-        let message = format!("the pipeline's state does not know the story {:?}", checkpoint.story);
-        checkpoint.about_stage(&codes::PIPELINE_NOT_IN_STATE, message);
-    } else if !fits(standing, checkpoint) {
-        let says = match standing {
-            Standing::Stage(stage) => format!("STAGE_{stage}"),
-            Standing::Done => "DONE".to_owned(),
-            Standing::Queued | Standing::Paused | Standing::Unknown | Standing::Absent => "QUEUED".to_owned(),
-        };
+    if pipeline.state.is_none() {
+        return;
+    }
+    let says = match standing {
+        Standing::Stage(stage) => format!("STAGE_{stage}"),
+        Standing::Queued => "QUEUED".to_owned(),
+        Standing::Done => "DONE".to_owned(),
+        Standing::Paused => "PAUSED".to_owned(),
+        Standing::Unknown => "something else".to_owned(),
+        Standing::Absent => {
+            let message = format!("the pipeline's state does not know the story {:?}", checkpoint.story);
+            return checkpoint.about_stage(&codes::PIPELINE_NOT_IN_STATE, message);
+        }
+    };
+    if !fits(standing, checkpoint) {
+        let written = checkpoint.stage.map_or_else(|| "no stage from 0 to 3".to_owned(), |stage| stage.to_string());
         let message = format!("`stage` is {written}, but the pipeline's state says {says}");
         checkpoint.about_stage(&codes::PIPELINE_STAGE_MISMATCH, message);
     } else if standing == Standing::Done && checkpoint.verdict == Some("FAIL") {
         let message = "the pipeline's state says DONE, but `verdict` is FAIL".to_owned();
         checkpoint.about_stage(&codes::PIPELINE_DONE_FAILED, message);
+    } else if standing == Standing::Stage(3) && checkpoint.stage == Some(2) && !checkpoint.remaining.is_empty() {
+        let left = rules::counted(checkpoint.remaining.len(), "task remains", "tasks remain");
+        let message = format!("the pipeline's state says STAGE_3, but {left} at stage 2");
+        checkpoint.about_stage(&codes::PIPELINE_TASKS_LEFT, message);
     }
 }

@@ -113,8 +113,8 @@ pub(super) struct Story<'a, 'j> {
     /// The stories it depends on.
     pub depends: Vec<usize>,
     pub unknown_dependencies: Vec<String>,
-    /// It is queued, and nothing runs that could ever free it.
-    pub is_deadlocked: bool,
+    /// It is queued, and nothing that runs or may start can free it.
+    pub is_blocked: bool,
     pub findings: Vec<Finding>,
 }
 
@@ -198,7 +198,7 @@ impl<'a, 'j> Stories<'a, 'j> {
             standing: Standing::Absent,
             depends: Vec::new(),
             unknown_dependencies: Vec::new(),
-            is_deadlocked: false,
+            is_blocked: false,
             findings: Vec::new(),
         });
         Some(self.list.len() - 1)

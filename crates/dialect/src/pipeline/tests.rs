@@ -1,4 +1,4 @@
-use piton_model::{Claim, Finding, GateState, Lifecycle, Said, Source as SignSource, State, Time, Unit};
+use piton_model::{Claim, Finding, GateState, Lifecycle, Role, Said, Source as SignSource, State, Time, Unit};
 use proptest::prelude::*;
 
 use super::layout::File;
@@ -132,9 +132,26 @@ fn the_state_has_its_rules() {
         (r#""story_state": {"A": "STAGE_2"}, "crash_count": {"A": 2}"#, vec!["pipeline-limit"]),
         (r#""story_state": {"A": "DONE"}, "priority_queue_ids": ["A"]"#, vec!["pipeline-queue"]),
         (r#""story_state": {"A": "STAGE_1"}, "priority_queue_ids": ["B", "B"]"#, vec!["pipeline-queue"]),
+        (r#""story_state": {"A": "STAGE_1"}, "priority_queue_ids": ["A"]"#, vec!["pipeline-queue"]),
+        (r#""story_state": {"A": "QUEUED"}, "priority_queue_ids": ["A"]"#, vec![]),
+        (r#""story_state": {"A": "STAGE_1", "B": "STAGE_1", "C": "STAGE_1"}"#, vec![]),
+        (
+            r#""story_state": {"A": "STAGE_1", "B": "STAGE_1", "C": "STAGE_1", "D": "STAGE_0"}"#,
+            vec!["pipeline-workers"],
+        ),
+        (
+            r#""story_state": {"A": "STAGE_1", "B": "STAGE_1"}, "worker_map": {"A": "w", "B": "w"}"#,
+            vec!["pipeline-worker-twice"],
+        ),
+        (r#""story_state": {"A": "DONE", "B": "STAGE_1"}, "worker_map": {"A": "w", "B": "w"}"#, vec![]),
+        (r#""story_state": {"A": "STAGE_1", "B": "QUEUED"}, "worker_map": {"A": null, "B": null}"#, vec![]),
+        (
+            r#""story_state": {"A": "DONE"}, "infra_issues": [{"message": "x"}, "y"]"#,
+            vec!["pipeline-infra-issue", "pipeline-infra-issue", "wrong-type"],
+        ),
         (r#""story_state": {"A": "STAGE_1", "B": "QUEUED"}, "depends_on": {"B": ["A"]}"#, vec![]),
         (r#""story_state": {"A": "STAGE_1"}, "depends_on": {"B": ["Z"]}"#, vec!["pipeline-unknown-dependency"]),
-        (r#""story_state": {"A": "STAGE_1"}, "depends_on": {"B": ["C"], "C": ["B"]}"#, vec!["pipeline-cycle"]),
+        (r#""story_state": {"A": "STAGE_1"}, "depends_on": {"B": ["C"], "C": ["B"]}"#, vec!["pipeline-cycle"; 2]),
         (
             r#""story_state": {"A": "STAGE_1"}, "depends_on": {"A": ["A"]}"#,
             vec!["pipeline-cycle", "pipeline-early-start"],
@@ -160,38 +177,165 @@ fn the_state_has_its_rules() {
 }
 
 #[test]
-fn a_cycle_is_named() {
+fn a_cycle_is_named_by_every_story_in_it() {
     let text =
         r#"{"complete": false, "story_state": {"X": "STAGE_0"}, "depends_on": {"A": ["B"], "B": ["C"], "C": ["A"]}}"#;
-    let (stories, _) = read_all(Some(text), &[]);
-    let cycle = stories.iter().flat_map(|(_, findings)| findings).next().expect("a finding");
-    assert_eq!(cycle.message, "stories depend on each other: A → B → C → A");
+    let (stories, loose) = read_all(Some(text), &[]);
+    let told: Vec<_> = stories
+        .iter()
+        .flat_map(|(unit, findings)| findings.iter().map(|finding| (unit.id.as_str(), finding.message.as_str())))
+        .collect();
+    let message = "stories depend on each other: A → B → C → A";
+    assert_eq!(told, [("A", message), ("B", message), ("C", message)]);
+    assert!(loose.is_empty());
+}
+
+#[test]
+fn a_story_that_can_never_start_is_blocked_while_others_run() {
+    let (queued, blocked) = (Lifecycle::Queued, Lifecycle::Blocked);
+    for (state_of_a, depends, want) in [
+        ("STAGE_1", r#""B": ["A"]"#, [queued, queued]),
+        ("STAGE_1", r#""B": ["Z"]"#, [blocked, queued]),
+        ("STAGE_1", r#""B": ["C"], "C": ["B"]"#, [blocked, blocked]),
+        ("STAGE_1", r#""B": ["B"], "C": ["B"]"#, [blocked, blocked]),
+        ("STAGE_1", r#""B": ["Z"], "C": ["B", "A"]"#, [blocked, blocked]),
+        ("STAGE_1", r#""A": ["B"], "B": ["A"], "C": ["B"]"#, [queued, queued]),
+        ("DONE", r#""B": ["A"], "C": ["A"]"#, [queued, queued]),
+        ("PAUSED", r#""B": ["A"]"#, [queued, queued]),
+        ("PAUSED", r#""B": ["A"], "C": ["A"]"#, [blocked, blocked]),
+    ] {
+        let text = format!(
+            r#"{{"complete": false, "story_state": {{"A": "{state_of_a}", "B": "QUEUED", "C": "QUEUED"}},
+            "depends_on": {{{depends}}}}}"#
+        );
+        let (stories, _) = read_all(Some(&text), &[]);
+        let got: Vec<_> = stories[1..].iter().map(|(unit, _)| unit.state.lifecycle()).collect();
+        assert_eq!(got, want, "{text}");
+    }
+}
+
+#[test]
+fn what_is_odd_about_a_storys_state_is_said_of_the_story() {
+    let text = r#"{"complete": false, "story_state": {"A": "STAGE_1", "B.1": "FLYING", "C": 7, "D": "done"}}"#;
+    let (stories, loose) = read_all(Some(text), &[]);
+    let told: Vec<_> = stories
+        .iter()
+        .flat_map(|(unit, findings)| findings.iter().map(|finding| (unit.id.as_str(), finding.code.name)))
+        .collect();
+    assert_eq!(told, [("B.1", "word-unknown"), ("C", "wrong-type"), ("D", "word-folded")]);
+    assert!(loose.is_empty());
+}
+
+#[test]
+fn issues_of_the_infrastructure_are_told() {
+    let text = r#"{"complete": false, "story_state": {}, "infra_issues": [
+        {"phase": 3, "type": "hook", "message": "no git"}, {"type": "disk"}]}"#;
+    let (_, loose) = read_all(Some(text), &[]);
+    let told: Vec<_> = loose.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(
+        told,
+        ["the lead recorded an issue (3, hook): no git", r#"the lead recorded an issue (disk): {"type": "disk"}"#]
+    );
+}
+
+/// A status is quoted from the file that comes first, or it is not quoted.
+#[test]
+fn the_first_document_holds_the_words_of_the_status() {
+    let work = checkpoint(2, r#""tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#);
+    let own = (".pipeline/checkpoint-KITE-7.json", work.as_str());
+    let (state, name) = (".pipeline/state.json", own.0);
+    for (text, files, status, documents) in [
+        (Some(r#""story_state": {"KITE-7": "STAGE_2"}"#), vec![own], "STAGE_2", vec![state, name]),
+        (Some(r#""story_state": {"KITE-7": "STAGE_2"}"#), vec![], "STAGE_2", vec![state]),
+        (Some(r#""priority_queue_ids": ["KITE-7"]"#), vec![], "", vec![state]),
+        (Some(r#""priority_queue_ids": ["KITE-7"]"#), vec![own], "", vec![name, state]),
+        (None, vec![own], "", vec![name]),
+    ] {
+        let text = text.map(|keys| format!("{{\"complete\": false, {keys}}}"));
+        let (stories, _) = read_all(text.as_deref(), &files);
+        let unit = &stories[0].0;
+        let paths: Vec<_> = unit.documents.iter().map(|document| &*document.path).collect();
+        assert_eq!((unit.status_text.as_str(), paths), (status, documents), "{text:?}");
+        let roles: Vec<_> = unit.documents.iter().map(|document| document.role).collect();
+        assert_eq!(roles, [Role::Main, Role::Companion][..roles.len()], "{text:?}");
+    }
 }
 
 #[test]
 fn a_checkpoint_is_compared_with_the_state() {
     let gate = r#""verdict": "PASS", "qualityScore": 92, "tasksCompleted": ["T1"], "tasksRemaining": []"#;
+    let left = r#""verdict": "PASS", "qualityScore": 92, "tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#;
     let failed =
         r#""verdict": "FAIL", "issues": "x", "qualityScore": 9, "tasksCompleted": ["T1"], "tasksRemaining": []"#;
     let work = r#""tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#;
-    for (state, stage, more, want, resumable) in [
-        ("STAGE_2", 2, work, vec![], true),
-        ("STAGE_3", 2, work, vec![], true),
-        ("STAGE_1", 2, work, vec!["pipeline-stage-mismatch"], false),
-        ("STAGE_2", 3, gate, vec!["pipeline-stage-mismatch"], false),
-        ("STAGE_2", 3, failed, vec![], true),
-        ("QUEUED", 2, work, vec!["pipeline-stage-mismatch"], false),
-        ("PAUSED", 2, work, vec![], true),
-        ("DONE", 3, gate, vec![], false),
-        ("DONE", 2, work, vec!["pipeline-stage-mismatch"], false),
-        ("DONE", 3, failed, vec!["pipeline-done-failed"], false),
+    let worked = r#""tasksCompleted": ["T1"], "tasksRemaining": []"#;
+    let (running, paused, blocked) = (Lifecycle::Running, Lifecycle::Paused, Lifecycle::Blocked);
+    let mismatch = "pipeline-stage-mismatch";
+    for (state, stage, more, want, lifecycle, resumable) in [
+        ("STAGE_2", 2, work, vec![], running, true),
+        ("STAGE_3", 2, worked, vec![], running, true),
+        ("STAGE_3", 2, work, vec!["pipeline-tasks-left"], running, true),
+        ("STAGE_1", 2, work, vec![mismatch], paused, false),
+        ("STAGE_2", 3, gate, vec![mismatch], paused, false),
+        ("STAGE_2", 3, failed, vec![], running, true),
+        ("STAGE_2", 4, work, vec!["out-of-range", mismatch], paused, false),
+        ("QUEUED", 2, work, vec![mismatch], paused, false),
+        ("PAUSED", 2, work, vec![], paused, true),
+        ("PAUSED", 4, work, vec!["out-of-range", mismatch], paused, false),
+        ("DONE", 3, gate, vec![], Lifecycle::Done, false),
+        ("DONE", 2, work, vec![mismatch], blocked, false),
+        ("DONE", 4, worked, vec!["out-of-range", mismatch], blocked, false),
+        ("DONE", 3, failed, vec!["pipeline-done-failed"], blocked, false),
+        ("DONE", 3, left, vec!["pipeline-tasks-left"], blocked, false),
     ] {
         let state_text = format!(r#"{{"complete": false, "story_state": {{"KITE-7": "{state}"}}}}"#);
         let text = checkpoint(stage, more);
         let files = [(".pipeline/checkpoint-KITE-7.json", text.as_str())];
-        assert_eq!(codes_of(Some(&state_text), &files), want, "{state} with stage {stage}");
+        assert_eq!(codes_of(Some(&state_text), &files), want, "{state} with stage {stage}: {more}");
         let (stories, _) = read_all(Some(&state_text), &files);
-        assert_eq!(stories[0].0.resumable, resumable, "{state} with stage {stage}");
+        let unit = &stories[0].0;
+        assert_eq!((unit.state.lifecycle(), unit.resumable), (lifecycle, resumable), "{state} with {stage}: {more}");
+    }
+}
+
+#[test]
+fn a_stage_that_does_not_exist_is_never_continued() {
+    let good = checkpoint(2, r#""tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#);
+    let state = r#"{"complete": false, "story_state": {"KITE-7": "STAGE_2"}}"#;
+    let reason = Some("its checkpoint is at no stage from 0 to 3".to_owned());
+    for stage in ["4", "-1", "2.5", "\"3\"", "null", "[]"] {
+        let text = good.replace("\"stage\": 2", &format!("\"stage\": {stage}"));
+        for state in [Some(state), None] {
+            let (stories, _) = read_all(state, &[(".pipeline/checkpoint-KITE-7.json", &text)]);
+            let (unit, findings) = &stories[0];
+            assert_eq!((&unit.state, unit.resumable), (&State::Paused { reason: reason.clone() }, false), "{stage}");
+            assert!(findings.iter().any(|finding| finding.message.starts_with("`stage` is")), "{stage}");
+        }
+    }
+}
+
+#[test]
+fn what_is_called_done_names_what_is_missing() {
+    let checkpoint = |stage, verdict: &str, more: &str| {
+        checkpoint(stage, &format!(r#""verdict": "{verdict}", "qualityScore": 9, "tasksCompleted": ["T1"], {more}"#))
+    };
+    let done = r#"{"complete": false, "story_state": {"KITE-7": "DONE"}}"#;
+    let empty = r#""tasksRemaining": []"#;
+    let left = r#""tasksRemaining": ["T2", "T3"]"#;
+    let remain = ["the task T2 remains", "the task T3 remains"];
+    for (state, text, want) in [
+        (Some(done), checkpoint(3, "PASS", empty), vec![]),
+        (Some(done), checkpoint(3, "FAIL", empty), vec!["the quality gate failed"]),
+        (Some(done), checkpoint(1, "GO", empty), vec!["its checkpoint is at stage 1, before the quality gate"]),
+        (Some(done), checkpoint(3, "PASS", left), remain.to_vec()),
+        (None, checkpoint(3, "WAIVED", empty), vec![]),
+        (None, checkpoint(3, "PASS", left), remain.to_vec()),
+    ] {
+        let (stories, _) = read_all(state, &[(".pipeline/checkpoint-KITE-7.json", &text)]);
+        let unit = &stories[0].0;
+        let lifecycle = if want.is_empty() { Lifecycle::Done } else { Lifecycle::Blocked };
+        assert_eq!((unit.state.lifecycle(), unit.resumable), (lifecycle, false), "{text}");
+        assert_eq!(unit.blockers, want, "{text}");
     }
 }
 
@@ -216,7 +360,9 @@ fn names_strays_and_lost_states_are_reported() {
     }
     let (stories, _) = read_all(Some(state), &[(home, &older), (stray, &text)]);
     let paths: Vec<_> = stories[0].0.documents.iter().map(|document| &*document.path).collect();
-    assert_eq!(paths, [stray, ".pipeline/state.json", home]);
+    assert_eq!(paths, [".pipeline/state.json", stray, home]);
+    let two = stories[0].1.iter().find(|finding| finding.code.name == "two-documents").expect("a finding");
+    assert_eq!(two.message, format!("KITE-7 also has a checkpoint in {stray}, which is newer"));
 }
 
 #[test]
@@ -304,15 +450,48 @@ fn stories_become_units() {
     );
     let sources: Vec<_> = stories[1].0.signs.iter().map(|sign| (&sign.source, &sign.said)).collect();
     let started = Said::At(Time::from_unix_seconds(NOW - 300));
-    assert_eq!(sources, [(&SignSource::Field("stage_timestamps"), &started)]);
+    let written = Said::At(Time::from_unix_seconds(NOW - 60));
+    assert_eq!(sources, [(&SignSource::Field("stage_timestamps"), &started), (&SignSource::FileTime, &written)]);
+    let started = stories[1].0.notes.iter().map(|note| format!("{}: {}", note.label, note.text)).collect::<Vec<_>>();
+    assert_eq!(started, ["stage time: stage_1_start: 2026-02-14T14:55:00Z"]);
     assert_eq!(stories[2].0.blockers, ["waits for API-427"]);
+}
+
+/// The lead and all workers died long ago, and no worker had written a checkpoint: somebody must miss them.
+#[test]
+fn a_story_without_a_checkpoint_is_judged_by_its_stage_and_then_by_the_lead() {
+    let (stage, lead, file) = ("`stage_timestamps`", "`last_check`", "the file's modification time");
+    let checked = r#", "last_check": "2026-02-13T14:30:00Z""#;
+    let work = r#""tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#;
+    let (own, timeless) = (checkpoint(2, work), checkpoint(2, work).replace("2026-02-14T14:30:00Z", "later"));
+    for (state, more, checkpoint, want) in [
+        ("STAGE_2", String::new(), None, vec![file]),
+        ("STAGE_2", checked.to_owned(), None, vec![lead, file]),
+        ("STAGE_2", format!("{checked}, {}", started("2026-02-13T13:00:00Z")), None, vec![stage, file]),
+        ("STAGE_2", format!("{checked}, {}", started("soon")), None, vec![stage, lead, file]),
+        ("STAGE_2", format!("{checked}, {}", started("2027-02-13T13:00:00Z")), None, vec![stage, lead, file]),
+        ("STAGE_2", checked.to_owned(), Some(&own), vec!["`timestamp`", file]),
+        ("STAGE_2", checked.to_owned(), Some(&timeless), vec!["`timestamp`", file]),
+        ("QUEUED", checked.to_owned(), None, vec![]),
+        ("DONE", checked.to_owned(), None, vec![]),
+    ] {
+        let text = format!(r#"{{"complete": false, "story_state": {{"KITE-7": "{state}"}}{more}}}"#);
+        let files: Vec<_> = checkpoint.iter().map(|text| (".pipeline/checkpoint-KITE-7.json", text.as_str())).collect();
+        let (stories, _) = read_all(Some(&text), &files);
+        let sources: Vec<_> = stories[0].0.signs.iter().map(|sign| sign.source.to_string()).collect();
+        assert_eq!(sources, want, "{text} {checkpoint:?}");
+    }
+}
+
+fn started(at: &str) -> String {
+    format!(r#""stage_timestamps": {{"KITE-7": {{"stage_2_start": "{at}"}}}}"#)
 }
 
 #[test]
 fn a_lost_state_leaves_the_workers_checkpoints() {
     let (stories, _) = read_all(None, &[(".pipeline/checkpoint-API-427.json", CHECKPOINT)]);
     let unit = &stories[0].0;
-    assert_eq!((&unit.state, &unit.claim, unit.status_text.as_str()), (&State::Running, &Claim::Worker, "stage 2"));
+    assert_eq!((&unit.state, &unit.claim, unit.status_text.as_str()), (&State::Running, &Claim::Worker, ""));
     assert!(unit.resumable);
 }
 

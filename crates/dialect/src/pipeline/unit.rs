@@ -1,7 +1,8 @@
 //! A story as a unit.
 
 use piton_model::{
-    Claim, Dialect, Document, Gate, GateState, Note, Progress, Role, Said, Sign, Source, State, Step, StepState, Unit,
+    Claim, Dialect, Document, Gate, GateState, Note, Progress, Role, Said, Sign, Source, State, Step, StepState, Time,
+    Unit,
 };
 
 use super::Checkpoint;
@@ -13,11 +14,14 @@ use crate::{content, time};
 pub(super) struct Pipeline {
     /// The state's document, when it could be read.
     pub state: Option<Document>,
+    /// What the lead says of itself: when it last looked, and when it wrote the state.
+    pub lead: Vec<Sign>,
     pub is_complete: bool,
+    pub now: Time,
 }
 
-/// Makes the unit of a story. The document that counts is its checkpoint; a story that has none is known from the
-/// state alone.
+/// Makes the unit of a story. The document that counts is the one whose words its status quotes: the state where it
+/// has an entry for the story, else the checkpoint.
 pub(super) fn unit(
     pipeline: &Pipeline,
     stories: &Stories<'_, '_>,
@@ -25,14 +29,15 @@ pub(super) fn unit(
     checkpoint: Option<&Checkpoint>,
 ) -> Option<Unit> {
     let story = &stories.list[place];
-    let companion = |document: &Document| Document { role: Role::Companion, ..document.clone() };
-    let main = checkpoint.map(|checkpoint| checkpoint.document.clone()).or_else(|| pipeline.state.clone())?;
+    let own = checkpoint.map(|checkpoint| checkpoint.document.clone());
+    let (state_first, checkpoint_first) = ([pipeline.state.clone(), own.clone()], [own, pipeline.state.clone()]);
+    let is_in_state = story.fact(Fact::State).is_some();
+    let mut documents = if is_in_state { state_first } else { checkpoint_first }.into_iter().flatten();
+    let main = Document { role: Role::Main, ..documents.next()? };
     let mut unit = Unit::new(Dialect::Pipeline, story.id.clone(), main);
-    if checkpoint.is_some() {
-        unit.documents.extend(pipeline.state.as_ref().map(companion));
-    }
+    unit.documents.extend(documents.map(|document| Document { role: Role::Companion, ..document }));
     (unit.state, unit.claim) = state(pipeline, story, checkpoint);
-    unit.status_text = status_text(story, checkpoint);
+    unit.status_text = story.fact(Fact::State).map(status_text).unwrap_or_default();
     unit.stage = stage_number(story, checkpoint).map(|stage| format!("stage {stage}"));
     unit.title = story.fact(Fact::Brief).and_then(|brief| content::text(brief, "approach"));
     let worker = story.fact(Fact::Worker).and_then(content::as_text);
@@ -45,8 +50,12 @@ pub(super) fn unit(
         unit.current = checkpoint.and_then(|checkpoint| checkpoint.remaining.first().cloned());
         unit.blockers = blockers(stories, story);
     }
+    if unit.state == State::Blocked {
+        let ends = matches!(story.standing, Standing::Done | Standing::Absent);
+        unit.blockers.extend(checkpoint.filter(|_| ends).map(unfinished).unwrap_or_default());
+    }
     unit.gates = gates(story, checkpoint);
-    unit.signs = signs(story, checkpoint);
+    unit.signs = signs(pipeline, story, checkpoint);
     unit.notes = notes(story, checkpoint);
     let can_continue = matches!(unit.state, State::Running | State::Paused { .. });
     unit.resumable = can_continue && checkpoint.is_none_or(|checkpoint| fits(story.standing, checkpoint));
@@ -54,9 +63,9 @@ pub(super) fn unit(
 }
 
 /// Whether a checkpoint's stage fits where its story stands: it stays on disk while the next stage starts, and
-/// after a failed quality gate the story goes back.
+/// after a failed quality gate the story goes back. A stage that does not exist fits nowhere.
 pub(super) fn fits(standing: Standing, checkpoint: &Checkpoint) -> bool {
-    let Some(written) = checkpoint.stage else { return true };
+    let Some(written) = checkpoint.stage else { return false };
     match standing {
         Standing::Stage(stage) => {
             let is_rework = stage == 2 && written == 3 && checkpoint.verdict == Some("FAIL");
@@ -70,16 +79,23 @@ pub(super) fn fits(standing: Standing, checkpoint: &Checkpoint) -> bool {
 
 fn state(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> (State, Claim) {
     let nobody = |why| Claim::Nobody { why };
+    let misfit = checkpoint.filter(|checkpoint| !fits(story.standing, checkpoint)).map(misfit);
     let has_passed = checkpoint.is_some_and(|checkpoint| {
         checkpoint.stage == Some(3) && matches!(checkpoint.verdict, Some("PASS" | "CONCERNS" | "WAIVED"))
     });
-    match story.standing {
-        Standing::Stage(_) if pipeline.is_complete => (State::Running, nobody("the pipeline is complete")),
-        Standing::Stage(_) => (State::Running, Claim::Worker),
-        Standing::Queued if story.is_deadlocked => (State::Blocked, nobody("it waits for other stories")),
-        Standing::Queued => (State::Queued, nobody("it is queued")),
-        Standing::Done => (State::Done, nobody("it is done")),
-        Standing::Paused => {
+    let is_unfinished = checkpoint.is_some_and(|checkpoint| !unfinished(checkpoint).is_empty());
+    match (story.standing, misfit) {
+        // Nobody may go on from here by guessing which of the two documents is right.
+        (Standing::Stage(_) | Standing::Queued | Standing::Paused, Some(reason)) => {
+            (State::Paused { reason: Some(reason) }, nobody("its checkpoint does not fit its state"))
+        }
+        (Standing::Stage(_), None) if pipeline.is_complete => (State::Running, nobody("the pipeline is complete")),
+        (Standing::Stage(_), None) => (State::Running, Claim::Worker),
+        (Standing::Queued, None) if story.is_blocked => (State::Blocked, nobody("it waits for other stories")),
+        (Standing::Queued, None) => (State::Queued, nobody("it is queued")),
+        (Standing::Done, _) if is_unfinished => (State::Blocked, nobody("it is called DONE, but is not finished")),
+        (Standing::Done, _) => (State::Done, nobody("it is done")),
+        (Standing::Paused, None) => {
             let reason = checkpoint.and_then(|checkpoint| match checkpoint.verdict {
                 Some("NO-GO") => checkpoint.reason.clone(),
                 Some("FAIL") => checkpoint.issues.clone(),
@@ -87,25 +103,44 @@ fn state(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpo
             });
             (State::Paused { reason }, nobody("it is paused"))
         }
-        Standing::Unknown => (State::Unknown, nobody("its state is not understood")),
-        Standing::Absent if has_passed => (State::Done, nobody("it is done")),
-        Standing::Absent if pipeline.state.is_some() => {
+        (Standing::Unknown, _) => (State::Unknown, nobody("its state is not understood")),
+        (Standing::Absent, _) if has_passed && is_unfinished => (State::Blocked, nobody("its gate passed too early")),
+        (Standing::Absent, _) if has_passed => (State::Done, nobody("it is done")),
+        (Standing::Absent, _) if pipeline.state.is_some() => {
             (State::Unknown, nobody("the pipeline's state does not know it"))
         }
+        (Standing::Absent, Some(reason)) => (State::Paused { reason: Some(reason) }, nobody("its stage is unknown")),
         // The lead's state is lost, and the worker may still be at it.
-        Standing::Absent => (State::Running, Claim::Worker),
+        (Standing::Absent, None) => (State::Running, Claim::Worker),
     }
 }
 
-fn status_text(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> String {
-    if let Some(state) = story.fact(Fact::State) {
-        return content::as_text(state).unwrap_or_else(|| state.raw().to_owned());
+/// Why nobody may continue from a checkpoint that does not fit.
+fn misfit(checkpoint: &Checkpoint) -> String {
+    match checkpoint.stage {
+        Some(stage) => format!("its checkpoint is at stage {stage}, which does not fit its state"),
+        None => "its checkpoint is at no stage from 0 to 3".to_owned(),
     }
-    match (story.standing, checkpoint.and_then(|checkpoint| checkpoint.stage)) {
-        (Standing::Absent, Some(stage)) => format!("stage {stage}"),
-        (Standing::Absent, None) => String::new(),
-        _ => "QUEUED".to_owned(),
-    }
+}
+
+/// What a checkpoint says is still missing from a story that is called done.
+fn unfinished(checkpoint: &Checkpoint) -> Vec<String> {
+    let stage = match checkpoint.stage {
+        Some(3) => None,
+        Some(stage) => Some(format!("its checkpoint is at stage {stage}, before the quality gate")),
+        None => Some("its checkpoint is at no stage from 0 to 3".to_owned()),
+    };
+    let failed = (checkpoint.verdict == Some("FAIL")).then(|| match &checkpoint.issues {
+        Some(issues) => format!("the quality gate failed: {issues}"),
+        None => "the quality gate failed".to_owned(),
+    });
+    let remaining = checkpoint.remaining.iter().map(|task| format!("the task {task} remains"));
+    stage.into_iter().chain(failed).chain(remaining).collect()
+}
+
+/// The state's words about a story, as they are written.
+fn status_text(state: Value<'_, '_>) -> String {
+    content::as_text(state).unwrap_or_else(|| state.raw().to_owned())
 }
 
 fn stage_number(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Option<u8> {
@@ -166,16 +201,23 @@ fn gates(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Gate> {
     gates
 }
 
-/// The worker's signs of life: its checkpoint, and the start of its stage. The state's own time is the lead's.
-fn signs(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Sign> {
-    let started = || {
-        let Standing::Stage(stage) = story.standing else { return None };
-        let text = content::text(story.fact(Fact::Times)?, &format!("stage_{stage}_start"))?;
-        let said = time::read(&text).time().map_or(Said::Words(text), Said::At);
-        Some(Sign { source: Source::Field("stage_timestamps"), said })
+/// The signs of life: the worker's checkpoint and the start of its stage. The state's own times are the lead's; they
+/// are asked only when the worker gave no sign, so that a story is missed when both are long gone.
+fn signs(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Sign> {
+    let Standing::Stage(stage) = story.standing else {
+        return checkpoint.map(|checkpoint| checkpoint.signs.clone()).unwrap_or_default();
     };
+    let text = story.fact(Fact::Times).and_then(|times| content::text(times, &format!("stage_{stage}_start")));
+    let started = text.map(|text| {
+        let said = time::read(&text).time().map_or(Said::Words(text), Said::At);
+        Sign { source: Source::Field("stage_timestamps"), said }
+    });
+    let is_believable = |sign: &Sign| matches!(sign.said, Said::At(at) if !at.is_impossible(pipeline.now));
     let written = checkpoint.map(|checkpoint| checkpoint.signs.clone()).unwrap_or_default();
-    written.into_iter().chain(started()).collect()
+    let has_written = written.iter().any(is_believable);
+    let has_started = started.as_ref().is_some_and(is_believable);
+    let is_wanted = |sign: &&Sign| !has_written && (!has_started || sign.source == Source::FileTime);
+    written.into_iter().chain(started).chain(pipeline.lead.iter().filter(is_wanted).cloned()).collect()
 }
 
 fn notes(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Note> {
@@ -188,8 +230,11 @@ fn notes(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Note> {
         let stage = stage.as_str().expect("a key is a string");
         add("stage result", content::as_sentence(result).map(|result| format!("{stage}: {result}")));
     }
-    let readiness = story.fact(Fact::Readiness).and_then(content::as_text);
-    add("readiness", readiness);
+    for (moment, at) in story.fact(Fact::Times).into_iter().flat_map(Value::entries) {
+        let moment = moment.as_str().expect("a key is a string");
+        add("stage time", content::as_text(at).map(|at| format!("{moment}: {at}")));
+    }
+    add("readiness", story.fact(Fact::Readiness).and_then(content::as_text));
     let counters =
         [("quality cycles", Fact::Quality), ("validation retries", Fact::Validation), ("crashes", Fact::Crash)];
     for (label, fact) in counters {
