@@ -1,6 +1,7 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use piton_model::text::counted;
 use piton_model::{Code, Finding, Place};
 
 use crate::codes;
@@ -65,7 +66,10 @@ impl<'a> Findings<'a> {
     pub fn finish(mut self) -> Vec<Finding> {
         self.list.sort_by_key(|finding| finding.place.line);
         if self.dropped > 0 {
-            let message = format!("{} more findings in this document are not listed", self.dropped);
+            let message = format!(
+                "{} not listed",
+                counted(self.dropped, "more finding in this document is", "more findings in this document are")
+            );
             self.list.push(Finding { code: &codes::MORE_FINDINGS, place: self.place(None), message });
         }
         self.list

@@ -28,6 +28,11 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A number with the words that fit it: `1 task remains`, `2 tasks remain`.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// How many columns a terminal uses for the text.
 pub fn columns(text: &str) -> usize {
     text.width()

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use piton_model::text::counted;
 use piton_model::{Finding, Tally};
 
 use super::{Style, clean};
@@ -26,10 +27,13 @@ pub fn text(findings: &[Finding], color: bool) -> String {
 
 /// `3 files: 1 error, 2 warnings`
 pub fn summary(tally: Tally, files: usize) -> String {
-    let count =
-        |count: u32, word: &str| (count > 0).then(|| format!("{count} {word}{}", if count == 1 { "" } else { "s" }));
-    let parts = [count(tally.error, "error"), count(tally.warning, "warning"), count(tally.note, "note")];
+    let count = |count: u32, one: &str, many: &str| (count > 0).then(|| counted(count as usize, one, many));
+    let parts = [
+        count(tally.error, "error", "errors"),
+        count(tally.warning, "warning", "warnings"),
+        count(tally.note, "note", "notes"),
+    ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     let found = if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") };
-    format!("{files} file{}: {found}", if files == 1 { "" } else { "s" })
+    format!("{}: {found}", counted(files, "file", "files"))
 }

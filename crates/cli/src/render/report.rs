@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use piton_model::text::{cell, columns, fit};
+use piton_model::text::{cell, columns, counted, fit};
 use piton_model::{Dialect, Lifecycle, Liveness, Report, Row, State, Tally};
 
 use super::{Style, clean, wrap};
@@ -64,8 +64,7 @@ fn headline(report: &Report) -> String {
             None => looked,
         };
     }
-    let plural = if summary.units == 1 { "unit" } else { "units" };
-    let mut parts = vec![format!("{} {plural}: {}", summary.units, lifecycles(&report.rows))];
+    let mut parts = vec![format!("{}: {}", counted(summary.units as usize, "unit", "units"), lifecycles(&report.rows))];
     let missing = [(summary.stale, "stale"), (summary.late, "late")];
     let missing: Vec<_> =
         missing.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
@@ -79,9 +78,11 @@ fn headline(report: &Report) -> String {
 }
 
 fn findings(tally: Tally) -> Option<String> {
-    let count =
-        |count: u32, word: &str| (count > 0).then(|| format!("{count} {word}{}", if count == 1 { "" } else { "s" }));
-    let parts: Vec<_> = [count(tally.error, "error"), count(tally.warning, "warning")].into_iter().flatten().collect();
+    let count = |count: u32, one: &str, many: &str| (count > 0).then(|| counted(count as usize, one, many));
+    let parts: Vec<_> = [count(tally.error, "error", "errors"), count(tally.warning, "warning", "warnings")]
+        .into_iter()
+        .flatten()
+        .collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
@@ -170,8 +171,7 @@ fn troubles(row: &Row) -> Vec<String> {
         }
     }
     if row.findings.error > 0 {
-        let plural = if row.findings.error == 1 { "error" } else { "errors" };
-        lines.push(format!("{} {plural} in its documents", row.findings.error));
+        lines.push(format!("{} in its documents", counted(row.findings.error as usize, "error", "errors")));
     }
     lines
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use piton_model::Code;
+use piton_model::text::counted;
 
 use super::checkpoint::{BUCKETS, Bucket, Checkpoint, ID_KEYS, Review};
 use super::gates::{fold, shown, steps_of};
@@ -315,9 +316,4 @@ fn gate_names(spec: &Spec) -> Vec<&str> {
 pub(super) fn not_shippable(review: Review) -> String {
     let blocking = usize::try_from(review.blocking).unwrap_or(usize::MAX);
     format!("the verdict is do_not_ship with {}", counted(blocking, "blocking finding", "blocking findings"))
-}
-
-/// A number with the words that fit it: `1 gate is`, `2 gates are`.
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -115,6 +115,8 @@ impl Parser<'_> {
                     is_escaped = true;
                     self.escape()?;
                 }
+                // A line break and nothing after it: the editor's, behind a torn string.
+                Some(_) if self.text[self.at..].trim_ascii().is_empty() => return Err(self.error(Problem::Ends)),
                 Some(_) => return Err(self.error(Problem::ControlCharacter)),
             }
         }

@@ -93,6 +93,7 @@ fn errors_say_where_and_what() {
         ("[\"a\nb\"]", 3, Problem::ControlCharacter),
         ("[\"a\0\"]", 3, Problem::ControlCharacter),
         ("[\"\\x\"]", 2, Problem::Escape),
+        ("[\"torn\n", 6, Problem::Ends),
         ("[tru", 1, Problem::Ends),
         ("[trap]", 1, Problem::Expected("a value")),
     ] {

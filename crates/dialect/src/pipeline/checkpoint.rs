@@ -1,8 +1,8 @@
 use std::collections::HashSet;
 
+use piton_model::text::counted;
 use piton_model::{Code, Document, Finding, Place, Role, Said, Sign, Time};
 
-use super::rules::counted;
 use super::{codes, layout, wire};
 use crate::content::Offsets;
 use crate::json::{Kind, Value};

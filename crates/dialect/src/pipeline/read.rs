@@ -134,7 +134,7 @@ fn compare(pipeline: &Pipeline, standing: Standing, checkpoint: &mut Checkpoint)
         let message = "the pipeline's state says DONE, but `verdict` is FAIL".to_owned();
         checkpoint.about_stage(&codes::PIPELINE_DONE_FAILED, message);
     } else if standing == Standing::Stage(3) && checkpoint.stage == Some(2) && !checkpoint.remaining.is_empty() {
-        let left = rules::counted(checkpoint.remaining.len(), "task remains", "tasks remain");
+        let left = piton_model::text::counted(checkpoint.remaining.len(), "task remains", "tasks remain");
         let message = format!("the pipeline's state says STAGE_3, but {left} at stage 2");
         checkpoint.about_stage(&codes::PIPELINE_TASKS_LEFT, message);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use piton_model::text::counted;
 use piton_model::{Code, Finding, Place};
 
 use super::codes;
@@ -254,9 +255,4 @@ fn stuck(list: &[Story<'_, '_>]) -> Vec<usize> {
 
 fn start(value: Option<Value<'_, '_>>, root: Value<'_, '_>) -> usize {
     value.unwrap_or(root).span().start
-}
-
-/// A number with the words that fit it: `1 task remains`, `2 tasks remain`.
-pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
