@@ -88,39 +88,49 @@ pub const fn optional(key: &'static str, shape: Shape, about: &'static str) -> F
 }
 
 /// Compares an object with its table and adds a finding for every difference.
-pub fn check(object: Value<'_, '_>, fields: &[Field], now: Time, findings: &mut Findings<'_>) {
-    Check { now, findings, path: String::new() }.object(object, fields);
+pub fn check(object: Value<'_, '_>, fields: &'static [Field], now: Time, findings: &mut Findings<'_>) {
+    Check { now, findings, path: Vec::with_capacity(8) }.object(object, fields);
+}
+
+/// A step of the way to a value.
+enum Part {
+    Known(&'static str),
+    Key(String),
+    Index(usize),
 }
 
 struct Check<'f, 't> {
     now: Time,
     findings: &'f mut Findings<'t>,
-    /// Where in the document: `subtasks.items[3].status`.
-    path: String,
+    /// Where in the document. It is put into words only for a finding.
+    path: Vec<Part>,
 }
 
 impl Check<'_, '_> {
-    fn object(&mut self, object: Value<'_, '_>, fields: &[Field]) {
-        let mut is_there = vec![false; fields.len()];
+    fn object(&mut self, object: Value<'_, '_>, fields: &'static [Field]) {
+        // Which fields are there, a bit each; the largest table has 25.
+        let mut is_there = 0u64;
         let mut next = 0;
         for (key, value) in object.entries() {
             // Documents mostly keep the table's order, so the search starts where the last key was found.
             let after = (next..fields.len()).chain(0..next).find(|place| key.is_key(fields[*place].key));
             if let Some(place) = after {
-                is_there[place] = true;
+                is_there |= 1 << place;
                 next = place + 1;
-                self.inside(fields[place].key, |check| check.value(value, &fields[place].shape));
+                self.inside(Part::Known(fields[place].key), |check| check.value(value, &fields[place].shape));
             }
         }
-        for (field, _) in
-            fields.iter().zip(is_there).filter(|(field, is_there)| field.need == Need::Required && !is_there)
-        {
-            let name = self.name(field.key);
-            self.findings.at(object.span().start, &codes::MISSING_KEY, format!("`{name}` is missing"));
+        for (place, field) in fields.iter().enumerate() {
+            if field.need == Need::Required && is_there & (1 << place) == 0 {
+                self.path.push(Part::Known(field.key));
+                let message = format!("`{}` is missing", self.place());
+                self.path.pop();
+                self.findings.at(object.span().start, &codes::MISSING_KEY, message);
+            }
         }
     }
 
-    fn value(&mut self, value: Value<'_, '_>, shape: &Shape) {
+    fn value(&mut self, value: Value<'_, '_>, shape: &'static Shape) {
         match shape {
             Shape::Any => {}
             Shape::OrNull(inner) => {
@@ -161,13 +171,13 @@ impl Check<'_, '_> {
             },
             Shape::List(inner) if value.kind() == Kind::Array => {
                 for (index, item) in value.items().enumerate() {
-                    self.indexed(index, |check| check.value(item, inner));
+                    self.inside(Part::Index(index), |check| check.value(item, inner));
                 }
             }
             Shape::Map(inner) if value.kind() == Kind::Object => {
                 for (key, item) in value.entries() {
-                    let key = key.as_str().expect("a key is a string");
-                    self.inside(&key, |check| check.value(item, inner));
+                    let key = key.as_str().expect("a key is a string").into_owned();
+                    self.inside(Part::Key(key), |check| check.value(item, inner));
                 }
             }
             Shape::Object(fields) if value.kind() == Kind::Object => self.object(value, fields),
@@ -232,29 +242,28 @@ impl Check<'_, '_> {
     }
 
     fn add(&mut self, value: Value<'_, '_>, code: &'static piton_model::Code, what: &str) {
-        let message = format!("`{}` {what}", self.path);
+        let message = format!("`{}` {what}", self.place());
         self.findings.at(value.span().start, code, message);
     }
 
-    fn inside(&mut self, key: &str, then: impl FnOnce(&mut Self)) {
-        let outer = self.path.len();
-        if outer > 0 {
-            self.path.push('.');
+    fn inside(&mut self, part: Part, then: impl FnOnce(&mut Self)) {
+        self.path.push(part);
+        then(self);
+        self.path.pop();
+    }
+
+    /// The way to the value in words: `subtasks.items[3].status`.
+    fn place(&self) -> String {
+        let mut place = String::new();
+        for part in &self.path {
+            let dot = if place.is_empty() { "" } else { "." };
+            let _ = match part {
+                Part::Known(key) => write!(place, "{dot}{key}"),
+                Part::Key(key) => write!(place, "{dot}{key}"),
+                Part::Index(index) => write!(place, "[{index}]"),
+            };
         }
-        self.path.push_str(key);
-        then(self);
-        self.path.truncate(outer);
-    }
-
-    fn indexed(&mut self, index: usize, then: impl FnOnce(&mut Self)) {
-        let outer = self.path.len();
-        let _ = write!(self.path, "[{index}]");
-        then(self);
-        self.path.truncate(outer);
-    }
-
-    fn name(&self, key: &str) -> String {
-        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+        place
     }
 }
 

@@ -30,15 +30,17 @@ static BEGIN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("-----BEG
 
 /// Finds what looks like credentials, in order.
 ///
-/// Every document is searched, so this looks only at every twentieth byte: a credential is a longer run than that
-/// of letters, digits, `_` and `-`.
+/// Every document is searched, so this looks only for runs of twenty letters, digits, `_` and `-`, from the end of
+/// each window backwards: a credential is at least that long.
 pub fn find(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = SHORTEST - 1;
     while at < bytes.len() {
-        if !continues(bytes[at]) {
-            at += SHORTEST;
+        let window = &bytes[at + 1 - SHORTEST..=at];
+        // A long run cannot begin before what interrupts this one, so the next window ends that much later.
+        if let Some(last) = window.iter().rposition(|byte| !continues(*byte)) {
+            at += last + 1;
             continue;
         }
         let start = bytes[..at].iter().rposition(|byte| !continues(*byte)).map_or(0, |before| before + 1);
