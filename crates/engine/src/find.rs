@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -87,23 +86,27 @@ pub(crate) fn found(surveyed: Surveyed, name: String, now: Time) -> Found {
 
 /// For each document, the place of the newer one that describes the same unit, when there is one.
 pub(crate) fn supersede<'a>(documents: impl Iterator<Item = ((Dialect, &'a str), Option<Time>)>) -> Vec<Option<usize>> {
-    let documents: Vec<_> =
-        documents.map(|((dialect, name), written)| (dialect, identity(dialect, name), written)).collect();
-    let mut newest: HashMap<(Dialect, &str), usize> = HashMap::with_capacity(documents.len());
-    for (place, (dialect, name, written)) in documents.iter().enumerate() {
-        let best = newest.entry((*dialect, name)).or_insert(place);
-        if documents[*best].2 < *written {
+    let documents: Vec<_> = documents.collect();
+    // A survey goes by names, so nearly always each document comes behind the one before, and none repeats.
+    let identity_of = |((dialect, name), _): &((Dialect, &'a str), Option<Time>)| (*dialect, identity(*dialect, name));
+    let goes_up = |pair: &[_]| {
+        let ((a_dialect, a), (b_dialect, b)) = (identity_of(&pair[0]), identity_of(&pair[1]));
+        a_dialect.cmp(&b_dialect).then_with(|| a.cmp(b)).is_lt()
+    };
+    if documents.windows(2).all(goes_up) {
+        return vec![None; documents.len()];
+    }
+    let keys: Vec<(Dialect, Vec<u8>)> =
+        documents.iter().map(identity_of).map(|(dialect, id)| (dialect, id.collect())).collect();
+    let mut newest: HashMap<&(Dialect, Vec<u8>), usize> = HashMap::with_capacity(documents.len());
+    for (place, (key, (_, written))) in keys.iter().zip(&documents).enumerate() {
+        let best = newest.entry(key).or_insert(place);
+        if documents[*best].1 < *written {
             *best = place;
         }
     }
-    if newest.len() == documents.len() {
-        return vec![None; documents.len()];
-    }
-    let winner = |(place, (dialect, name, _)): (usize, &(Dialect, Cow<'_, str>, Option<Time>))| {
-        let winner = newest[&(*dialect, name.as_ref())];
-        (winner != place).then_some(winner)
-    };
-    documents.iter().enumerate().map(winner).collect()
+    let winner = |(place, key)| Some(newest[key]).filter(|winner| *winner != place);
+    keys.iter().enumerate().map(winner).collect()
 }
 
 /// Keeps the newest of several documents of one unit, with the others listed and a finding about it.
@@ -139,11 +142,13 @@ pub(crate) fn merge_superseded(surveyed: &mut Vec<Surveyed>) {
 }
 
 /// What tells units of a dialect apart: agents of a crew are known by file names, which fold.
-fn identity(dialect: Dialect, full_name: &str) -> Cow<'_, str> {
-    match dialect {
-        Dialect::Crew => Cow::Owned(full_name.to_ascii_lowercase().replace('-', "_")),
-        Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Task => Cow::Borrowed(full_name),
-    }
+fn identity(dialect: Dialect, full_name: &str) -> impl Iterator<Item = u8> {
+    let folds = dialect == Dialect::Crew;
+    full_name.bytes().map(move |byte| match byte {
+        b'-' if folds => b'_',
+        byte if folds => byte.to_ascii_lowercase(),
+        byte => byte,
+    })
 }
 
 fn similar(wanted: &UnitRef, names: &[(Dialect, String)]) -> Vec<String> {

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 /// Below this many items threads cost more than they save.
-const FEW: usize = 256;
+const FEW: usize = 512;
 
 /// How many items a thread takes at a time.
-const BATCH: usize = 128;
+const BATCH: usize = 256;
 
 /// Works on all items, with all cores when there are many, and hands over the results in the order of the items.
 /// The caller's thread takes results while the others work, so few of them are held at any time.

@@ -139,22 +139,18 @@ pub fn shortest_names<'a>(names: impl Iterator<Item = (Dialect, &'a str)> + Clon
         &name[start..]
     };
     let least = |dialect| if dialect == Dialect::Task { 2 } else { 1 };
-    let mut same_end: HashMap<(Dialect, &str), u32> = HashMap::with_capacity(names.size_hint().0);
-    for (dialect, name) in names.clone() {
-        *same_end.entry((dialect, tail(name, least(dialect)))).or_default() += 1;
-    }
-    // Nearly every name is the only one with its end, and then nothing else is looked at.
-    let has_rivals = |dialect, name| same_end[&(dialect, tail(name, least(dialect)))] > 1;
-    let all_alone = same_end.values().all(|count| *count == 1);
+    let ends = names.clone().map(|(dialect, name)| (dialect, tail(name, least(dialect))));
+    // Units mostly come by their names, and then none has another's.
+    let all_alone = ends.clone().zip(ends.clone().skip(1)).all(|(a, b)| a < b);
     let mut rivals: HashMap<(Dialect, &str), Vec<&str>> = HashMap::new();
     if !all_alone {
-        for (dialect, name) in names.clone().filter(|(dialect, name)| has_rivals(*dialect, name)) {
-            rivals.entry((dialect, tail(name, least(dialect)))).or_default().push(name);
+        for (end, (_, name)) in ends.zip(names.clone()) {
+            rivals.entry(end).or_default().push(name);
         }
     }
     names
         .map(|(dialect, name)| {
-            let rivals = rivals.get(&(dialect, tail(name, least(dialect)))).filter(|_| !all_alone);
+            let rivals = if all_alone { None } else { rivals.get(&(dialect, tail(name, least(dialect)))) };
             let most = name.matches('/').count() + 1;
             let is_enough = |parts: &usize| {
                 let end = tail(name, *parts);
