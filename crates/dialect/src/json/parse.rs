@@ -225,19 +225,21 @@ impl Parser<'_> {
 }
 
 /// How many bytes come before a quote, a backslash or a control character. Most of a document is text, so this
-/// looks at eight bytes at a time: a byte below 0x20 or equal to a wanted one sets its highest bit in the sum.
+/// looks at eight bytes at a time: a byte below 0x20 or equal to a wanted one sets its highest bit in the sum. Of the
+/// set bits the lowest is always right; higher ones may be carried over from it.
 fn plain_length(text: &[u8]) -> usize {
     const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
     const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
     let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
     let mut at = 0;
-    for chunk in text.chunks_exact(8) {
-        let word = u64::from_ne_bytes(chunk.try_into().expect("eight bytes"));
+    while let Some(chunk) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let word = u64::from_le_bytes(*chunk);
         let quote = has_zero(word ^ (ONES * u64::from(b'"')));
         let backslash = has_zero(word ^ (ONES * u64::from(b'\\')));
         let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-        if quote | backslash | control != 0 {
-            break;
+        let found = quote | backslash | control;
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
         }
         at += 8;
     }

@@ -208,3 +208,21 @@ proptest! {
         prop_assert_eq!(edited, printed.expect("a value prints"));
     }
 }
+
+#[test]
+fn strings_end_where_they_end_whatever_stands_around() {
+    // Every byte that may stand before and behind the end, at every place of a group of eight.
+    for length in 0..20 {
+        for filler in ["a", "!", "#", "[", "]", "\u{7f}", "\u{e9}", "\u{1f600}", " "] {
+            let inner = filler.repeat(length);
+            let text = format!("[\"{inner}\",\"{inner}\"]{}", " ".repeat(9));
+            let json = parse(&text).expect("JSON");
+            assert!(json.root().items().all(|item| item.as_str().as_deref() == Some(&inner)), "{text}");
+            let broken = format!("[\"{inner}\u{1f}{inner}\"]");
+            assert_eq!(
+                parse(&broken).unwrap_err(),
+                SyntaxError { at: 2 + inner.len(), problem: Problem::ControlCharacter }
+            );
+        }
+    }
+}
