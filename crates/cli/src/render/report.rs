@@ -98,7 +98,10 @@ fn unit(out: &mut String, row: &Row, style: Style, name_width: usize, width: usi
     let word = style.lifecycle(lifecycle, &cell(lifecycle.word(), 7));
     let counts = match row.progress.total {
         0 => String::new(),
-        total => format!("{}/{total}", row.progress.done),
+        // Half a number would be worse than none.
+        total => Some(format!("{}/{total}", row.progress.done))
+            .filter(|counts| counts.len() <= 7)
+            .unwrap_or_else(|| format!("{} %", row.percent())),
     };
     let alive = style.liveness(row.liveness, &liveness(row));
     let name = cell(&fit_name(&clean(&row.id), name_width), name_width);
