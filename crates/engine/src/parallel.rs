@@ -12,8 +12,10 @@ const BATCH: usize = 256;
 /// Works on all items, with all cores when there are many, and hands over the results in the order of the items.
 /// The caller's thread takes results while the others work, so few of them are held at any time.
 pub(crate) fn map_in_order<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync, mut take: impl FnMut(R)) {
-    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    if items.len() < FEW || threads == 1 {
+    // To count the cores takes a dozen system calls, which a few items are not worth.
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = if items.len() < FEW { 1 } else { cores() };
+    if threads == 1 {
         items.iter().map(work).for_each(take);
         return;
     }
