@@ -7,7 +7,7 @@ use piton_engine::Workspace;
 use piton_model::Time;
 
 use crate::args::Global;
-use crate::failure::{Failure, USAGE};
+use crate::failure::{FAILED, Failure, USAGE};
 
 /// A table cannot be narrower than its fixed columns and a short name.
 const NARROWEST: usize = 60;
@@ -33,7 +33,7 @@ impl Context {
         let now = now(global.at.as_deref())?;
         let root = global.root.or_else(|| std::env::var_os("PITON_ROOT").map(PathBuf::from));
         let start = std::env::current_dir()
-            .map_err(|error| Failure::new(1, format!("cannot tell the current directory: {error}")))?;
+            .map_err(|error| Failure::new(FAILED, format!("cannot tell the current directory: {error}")))?;
         let workspace = Workspace::open(root.as_deref(), &start).map_err(Failure::from)?;
         Ok(Context { workspace, now, color: color(global.color), width: width(), height: height() })
     }
