@@ -5,6 +5,7 @@
 //! RFC 8259 strictly, says where it stopped, and goes no deeper than [`DEEPEST`].
 
 mod edit;
+mod editor;
 mod parse;
 
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use std::fmt;
 use std::ops::Range;
 
 pub use edit::Edits;
+pub use editor::Editor;
 pub use parse::parse;
 
 /// How deep values may be nested.

@@ -23,10 +23,12 @@ pub mod task;
 mod base;
 mod detect;
 mod documents;
+mod files;
 mod findings;
 mod source;
 
 pub use detect::check_file;
 pub use documents::documents;
+pub use files::{Files, Place};
 pub use findings::Findings;
 pub use source::{Detail, Reading, Source, open_json, open_text};

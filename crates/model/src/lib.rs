@@ -3,24 +3,30 @@
 //! Nothing in this crate reads a file, a clock or the environment, and no type here knows how it
 //! is written on disk: formats live in `piton-dialect`, effects in `piton-store`.
 
+mod change;
 mod dialect;
+mod event;
 mod finding;
 mod id;
 mod lifecycle;
 mod liveness;
 mod percent;
+mod permit;
 mod report;
 pub mod secret;
 pub mod text;
 mod time;
 mod unit;
 
+pub use change::{Change, Effect, Refusal, RefusalKind};
 pub use dialect::Dialect;
+pub use event::{Event, Evidence, GateJudgement, Moment, NotePurpose, ResumeMode, Start, StepMove, StepTo, Verdict};
 pub use finding::{Code, Finding, Place, Severity, Tally};
 pub use id::{BadId, BadUnit, Id, UnitRef};
 pub use lifecycle::{Lifecycle, State};
 pub use liveness::{Believed, Judgement, Liveness, PassedOver, Patience, Rule, Said, Sign, Source, judge};
 pub use percent::Percent;
+pub use permit::permit;
 pub use report::{Report, Row, Summary, shortest_names};
 pub use time::{Age, Time};
 pub use unit::{Claim, Decision, Document, Gate, GateState, Note, Progress, Role, Step, StepState, Trouble, Unit};

@@ -49,6 +49,19 @@ impl<'a, 'j> Edits<'a, 'j> {
         self.add(list, None, value);
     }
 
+    /// Removes a key of an object, with its comma. No other change of the same object may go with it.
+    pub fn remove(&mut self, object: Value<'a, 'j>, key: &str) {
+        let entries: Vec<_> = object.entries().collect();
+        let Some(place) = entries.iter().rposition(|(found, _)| found.is_key(key)) else { return };
+        let value_end = entries[place].1.span().end;
+        let range = match (place.checked_sub(1), entries.get(place + 1)) {
+            (Some(before), _) => entries[before].1.span().end..value_end,
+            (None, Some((next, _))) => entries[place].0.span().start..next.span().start,
+            (None, None) => object.span().start + 1..object.span().end - 1,
+        };
+        self.replaced.push((range, String::new()));
+    }
+
     /// The document with all changes.
     pub fn apply(self) -> String {
         let additions = self.added.iter().map(|(container, entries)| self.addition(*container, entries));

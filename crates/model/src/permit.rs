@@ -1,0 +1,123 @@
+//! Which events are legal where: one lifecycle, with each dialect's own arrows.
+
+use crate::{Dialect, Event, Lifecycle, NotePurpose, Refusal};
+
+/// What is asked of a unit, as far as its lifecycle is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Act {
+    /// Start it: there is no unit yet, or the one there is does not run.
+    Start,
+    /// Move its work: steps, stages, gates, verdicts.
+    Work,
+    Block,
+    Unblock,
+    Pause,
+    Fail,
+    /// Write something down; it changes nothing about where the unit stands.
+    Note,
+    Beat,
+    Finish,
+    Resume,
+    /// Take it over or begin it again.
+    Replace,
+    Reopen,
+}
+
+use Act::{Beat, Block, Fail, Finish, Note, Pause, Reopen, Replace, Resume, Start, Unblock, Work};
+
+/// Refuses an event that the unit's lifecycle does not allow, and says what it does allow.
+///
+/// What a dialect asks beyond that (a gate before the next phase, a criterion before the end) is its own affair.
+pub fn permit(dialect: Dialect, lifecycle: Lifecycle, event: &Event) -> Result<(), Refusal> {
+    let legal = legal(dialect, lifecycle);
+    let Some(act) = act_of(event) else { return Ok(()) };
+    if legal.contains(&act) {
+        return Ok(());
+    }
+    let verbs: Vec<&str> = legal.iter().flat_map(|act| verbs_of(dialect, *act)).copied().collect();
+    Err(Refusal::rule(format!("a {lifecycle} unit cannot be {}", deed(act)))
+        .hint(format!("from here these are legal: {}", verbs.join(", "))))
+}
+
+/// The arrows. A list is what is legal, most likely first.
+fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
+    match (dialect, lifecycle) {
+        // A plan's text decides whether it is done, so work goes on by unticking a box.
+        (Dialect::Plan, Lifecycle::Done) => &[Finish, Note, Work, Resume, Reopen, Start],
+        (Dialect::Plan, Lifecycle::Queued) => &[Start, Work, Note, Beat, Block, Pause, Resume, Finish],
+        (Dialect::Build, Lifecycle::Queued) => &[Work, Resume, Note, Beat, Pause, Block, Fail, Finish],
+        (Dialect::Build, Lifecycle::Done) => &[Note],
+        // Approval of a pause is what continues a build.
+        (Dialect::Build, Lifecycle::Paused) => &[Resume, Work, Unblock, Note, Finish, Fail],
+        (Dialect::Build, Lifecycle::Failed) => &[Resume, Unblock, Note],
+        (_, Lifecycle::Queued) => &[Start, Work, Resume, Note, Beat, Block, Pause, Fail, Replace],
+        (_, Lifecycle::Running) => &[Work, Beat, Note, Block, Unblock, Pause, Fail, Finish, Resume, Replace],
+        (_, Lifecycle::Waiting) => &[Work, Beat, Note, Block, Unblock, Pause, Finish, Resume, Replace],
+        (_, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Replace],
+        (_, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Fail, Replace],
+        (_, Lifecycle::Failed) => &[Resume, Unblock, Note, Replace],
+        (_, Lifecycle::Done) => &[Reopen, Note, Start],
+        // A status that nobody understands is a person's business.
+        (_, Lifecycle::Unknown) => &[Note, Replace],
+    }
+}
+
+fn act_of(event: &Event) -> Option<Act> {
+    Some(match event {
+        Event::Started(_) => Start,
+        Event::StepMoved(_) | Event::StageEntered { .. } | Event::GateJudged(_) | Event::VerdictGiven(_) => Work,
+        Event::Blocked { .. } => Block,
+        Event::Unblocked { .. } => Unblock,
+        Event::Paused { .. } => Pause,
+        Event::Failed { .. } => Fail,
+        Event::Noted { purpose: NotePurpose::Note | NotePurpose::ResumeInstruction, .. } | Event::Decided { .. } => {
+            Note
+        }
+        Event::Beat => Beat,
+        Event::Finished => Finish,
+        Event::Resumed { .. } => Resume,
+        Event::TakenOver { .. } | Event::Restarted => Replace,
+        Event::Reopened => Reopen,
+        // Housekeeping is legal wherever there is something to keep.
+        Event::Repaired
+        | Event::BackedUp { .. }
+        | Event::HelperStarted { .. }
+        | Event::HelperStopped { .. }
+        | Event::Marked => return None,
+    })
+}
+
+fn deed(act: Act) -> &'static str {
+    match act {
+        Start => "started",
+        Work => "worked on",
+        Block => "blocked",
+        Unblock => "unblocked",
+        Pause => "paused",
+        Fail => "failed",
+        Note => "annotated",
+        Beat => "kept alive by a beat",
+        Finish => "finished",
+        Resume => "resumed",
+        Replace => "taken over or restarted",
+        Reopen => "reopened",
+    }
+}
+
+fn verbs_of(dialect: Dialect, act: Act) -> &'static [&'static str] {
+    match act {
+        Start => &["start"],
+        Work if dialect == Dialect::Crew => &["step", "stage"],
+        Work => &["step", "stage", "gate", "verdict"],
+        Block => &["block"],
+        Unblock => &["unblock"],
+        Pause => &["pause"],
+        Fail => &["fail"],
+        Note => &["note", "decide"],
+        Beat => &["beat"],
+        Finish => &["finish"],
+        Resume => &["resume"],
+        Replace => &["takeover", "restart"],
+        Reopen => &["reopen"],
+    }
+}
