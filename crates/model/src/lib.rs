@@ -13,6 +13,7 @@ mod liveness;
 mod percent;
 mod permit;
 mod report;
+mod resume;
 pub mod secret;
 pub mod text;
 mod time;
@@ -28,5 +29,6 @@ pub use liveness::{Believed, Judgement, Liveness, PassedOver, Patience, Rule, Sa
 pub use percent::Percent;
 pub use permit::permit;
 pub use report::{Report, Row, Summary, shortest_names};
+pub use resume::{ResumeAction, ResumePlan};
 pub use time::{Age, Time};
 pub use unit::{Claim, Decision, Document, Gate, GateState, Note, Progress, Role, Step, StepState, Trouble, Unit};
