@@ -3,10 +3,24 @@
 //! A repository is untrusted input. What is read here is decided by the caller; how it is opened is decided
 //! here, once.
 
+mod commit;
+mod contact;
+pub mod disk;
+mod history;
+pub mod journal;
 mod locate;
 mod read;
+mod real;
+pub mod seal;
+mod stop;
+mod unit;
 mod walk;
 
 pub use locate::{Located, locate};
 pub use read::{Content, LARGEST, ReadError, Tree, read_named};
 pub use walk::{SKIPPED, walk};
+
+pub use commit::{CommitError, NewEntry, SeenContent, SeenDocument};
+pub use contact::{Contact, ContactError, Observation};
+pub use history::{History, Log};
+pub use unit::{Key, LockedUnit, holder_of};

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use piton_model::Time;
 use rustix::fs::{FileType, Mode, OFlags};
 
+use crate::disk::Stamp;
+
 /// The largest document that is read.
 pub const LARGEST: u64 = 16 * 1024 * 1024;
 
@@ -16,6 +18,8 @@ pub struct Content {
     pub bytes: Vec<u8>,
     /// Its modification time.
     pub modified: Time,
+    /// What tells this content from the next.
+    pub stamp: Stamp,
 }
 
 /// Why a file was not read.
@@ -72,6 +76,10 @@ impl Tree {
     /// Where it is.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    pub(crate) fn directory(&self) -> &File {
+        &self.directory
     }
 
     /// Reads the file at a relative path. Links are followed only as long as they stay inside; a FIFO, a
@@ -163,7 +171,9 @@ fn read_whole(mut file: File) -> Result<Content, ReadError> {
     // As many bytes as it has now: whoever makes it longer meanwhile is seen the next time.
     let mut bytes = Vec::with_capacity(size as usize);
     (&mut file).take(size).read_to_end(&mut bytes).map_err(from_io)?;
-    Ok(Content { bytes, modified: Time::from_unix_seconds(stat.st_mtime) })
+    let modified = i128::from(stat.st_mtime) * 1_000_000_000 + stat.st_mtime_nsec as i128;
+    let stamp = Stamp { inode: stat.st_ino, size, modified };
+    Ok(Content { bytes, modified: Time::from_unix_seconds(stat.st_mtime), stamp })
 }
 
 fn from_io(error: io::Error) -> ReadError {

@@ -1,0 +1,89 @@
+//! What a journal tells: its events, and every version of every document. Nothing here changes anything.
+
+use crate::disk::{Disk, DiskError, Handle, Open};
+use crate::journal::{Entry, Hash, Head, Line, Reader, rebuild};
+use crate::unit::{Key, last_event};
+
+/// A journal that is read.
+pub struct History {
+    journal: Box<dyn Handle>,
+}
+
+/// All events of a journal, and whether it is whole.
+#[derive(Debug, Default)]
+pub struct Log {
+    /// Whose journal it is.
+    pub head: Option<Head>,
+    /// The events, oldest first.
+    pub events: Vec<Entry>,
+    /// Where the chain of checksums breaks, when it does: behind this many bytes.
+    pub broken_at: Option<u64>,
+}
+
+impl History {
+    /// Opens the journal of a unit; nothing when it has none.
+    pub fn open(disk: &dyn Disk, key: &Key) -> Result<Option<History>, DiskError> {
+        History::open_path(disk, &key.journal())
+    }
+
+    /// Opens a journal by its path.
+    pub fn open_path(disk: &dyn Disk, path: &str) -> Result<Option<History>, DiskError> {
+        match disk.open(path, Open::Existing) {
+            Ok(journal) => Ok(Some(History { journal })),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whose journal it is.
+    pub fn head(&self) -> Result<Option<Head>, DiskError> {
+        Ok(match Reader::new(&*self.journal, 0).next()? {
+            Some((_, parsed)) => match parsed.line {
+                Line::Head(head) => Some(head),
+                Line::Snapshot { .. } | Line::Event(_) => None,
+            },
+            None => None,
+        })
+    }
+
+    /// The last event. Only the end of the journal is read.
+    pub fn last(&self) -> Result<Option<Entry>, DiskError> {
+        let found = last_event(&*self.journal, self.journal.size()?, true)?;
+        Ok(found.map(|found| found.tail.entry))
+    }
+
+    /// All events.
+    pub fn log(&self) -> Result<Log, DiskError> {
+        let mut log = Log::default();
+        let mut reader = Reader::new(&*self.journal, 0);
+        let mut last: Option<Hash> = None;
+        let mut end = 0;
+        while let Some((at, parsed)) = reader.next()? {
+            if at > 0 && parsed.previous != last {
+                log.broken_at = Some(at);
+                return Ok(log);
+            }
+            last = Some(parsed.sum);
+            match parsed.line {
+                Line::Head(head) => log.head = Some(head),
+                Line::Snapshot { .. } => {}
+                Line::Event(entry) => log.events.push(*entry),
+            }
+            end = reader.place();
+        }
+        // Behind the last whole line there may be one that is being written, or that was torn.
+        log.broken_at = (end < self.journal.size()?).then_some(end);
+        Ok(log)
+    }
+
+    /// A document as it was after an event; nothing when it was not there, or is not kept any more.
+    pub fn version(&self, path: &str, seq: u64) -> Result<Option<Vec<u8>>, DiskError> {
+        rebuild(&*self.journal, 0, path, seq)
+    }
+}
+
+impl std::fmt::Debug for History {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("History")
+    }
+}

@@ -1,0 +1,253 @@
+use serde_json::{Map, Value, json};
+
+use super::{Hash, Splice};
+
+/// Whose journal it is, and in which form it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The unit's name with the directories that hold it: `crew:epics/e7/Secondary-A`.
+    pub unit: String,
+    /// The directory that holds the dialect's files.
+    pub base: String,
+    /// The unit's id, its parts between slashes.
+    pub id: String,
+    /// The last sequence number before this journal begins; more than zero after it was compacted.
+    pub after: u64,
+}
+
+/// One event of a unit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Its number; the first one is 1, and none is left out.
+    pub seq: u64,
+    /// When, as RFC 3339.
+    pub at: String,
+    /// The attempt it belongs to.
+    pub attempt: u64,
+    /// Who recorded it.
+    pub by: String,
+    /// What kind of event it is.
+    pub event: String,
+    /// What became true.
+    pub summary: String,
+    /// What else is known about it.
+    pub data: Map<String, Value>,
+    /// What it does to files, in the order in which that happens.
+    pub files: Vec<FileChange>,
+    /// Where every document of the unit stands after it.
+    pub documents: Vec<DocumentState>,
+}
+
+/// What an event does to a file: enough to do it again, or to see that it was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileChange {
+    /// A document of the unit has new content.
+    Write {
+        /// The document.
+        path: String,
+        /// Where its new content was written first; nothing when somebody else wrote it.
+        aside: Option<String>,
+        /// What it held before; nothing when it was not there.
+        before: Option<Hash>,
+        /// What it holds after; nothing when it is gone.
+        after: Option<Hash>,
+        /// How its content changed; nothing when a snapshot before this line holds all of it, or it is gone.
+        splice: Option<Splice>,
+    },
+    /// A file that units share has new content.
+    Share {
+        /// The file.
+        path: String,
+        /// Where its new content was written first.
+        aside: String,
+        /// What it held before; nothing when it was not there.
+        before: Option<Hash>,
+        /// What it holds after.
+        after: Hash,
+        /// How its content changed.
+        splice: Splice,
+    },
+    /// A line was added to a log that had this many bytes.
+    Append {
+        /// The log.
+        path: String,
+        /// How long it was.
+        size: u64,
+        /// What was added.
+        text: String,
+    },
+    /// What a document held before is kept under another name.
+    Keep {
+        /// The document.
+        from: String,
+        /// Its copy.
+        to: String,
+    },
+    /// A file is gone.
+    Remove {
+        /// The file.
+        path: String,
+    },
+}
+
+/// Where a document stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentState {
+    /// The document.
+    pub path: String,
+    /// What it holds; nothing when it is not there.
+    pub hash: Option<Hash>,
+    /// What it held before that.
+    pub was: Option<Hash>,
+    /// Where in the journal its last snapshot begins.
+    pub base: u64,
+    /// How many bytes of splices came since then.
+    pub weight: u64,
+    /// How many splices.
+    pub splices: u64,
+}
+
+impl Head {
+    pub(crate) fn to_json(&self) -> Map<String, Value> {
+        let value = json!({"piton": 1, "unit": self.unit, "base": self.base, "id": self.id, "after": self.after});
+        into_map(value)
+    }
+
+    pub(crate) fn from_json(object: &Map<String, Value>) -> Option<Head> {
+        (object.get("piton")?.as_u64()? == 1).then_some(())?;
+        Some(Head {
+            unit: text(object, "unit")?,
+            base: text(object, "base")?,
+            id: text(object, "id")?,
+            after: object.get("after")?.as_u64()?,
+        })
+    }
+}
+
+impl Entry {
+    pub(crate) fn to_json(&self) -> Map<String, Value> {
+        let mut object = into_map(json!({
+            "seq": self.seq,
+            "at": self.at,
+            "attempt": self.attempt,
+            "by": self.by,
+            "event": self.event,
+            "summary": self.summary,
+        }));
+        if !self.data.is_empty() {
+            object.insert("data".to_owned(), Value::Object(self.data.clone()));
+        }
+        object.insert("files".to_owned(), self.files.iter().map(FileChange::to_json).collect());
+        object.insert("documents".to_owned(), self.documents.iter().map(DocumentState::to_json).collect());
+        object
+    }
+
+    pub(crate) fn from_json(object: &Map<String, Value>) -> Option<Entry> {
+        let list = |key: &str| object.get(key)?.as_array();
+        Some(Entry {
+            seq: object.get("seq")?.as_u64()?,
+            at: text(object, "at")?,
+            attempt: object.get("attempt")?.as_u64()?,
+            by: text(object, "by")?,
+            event: text(object, "event")?,
+            summary: text(object, "summary")?,
+            data: object.get("data").and_then(Value::as_object).cloned().unwrap_or_default(),
+            files: list("files")?.iter().map(FileChange::from_json).collect::<Option<_>>()?,
+            documents: list("documents")?.iter().map(DocumentState::from_json).collect::<Option<_>>()?,
+        })
+    }
+
+    /// Where a document stands after this event.
+    pub fn document(&self, path: &str) -> Option<&DocumentState> {
+        self.documents.iter().find(|document| document.path == path)
+    }
+}
+
+impl FileChange {
+    fn to_json(&self) -> Value {
+        let hash = |hash: &Option<Hash>| hash.as_ref().map_or(Value::Null, |hash| Value::from(hash.as_str()));
+        match self {
+            FileChange::Write { path, aside, before, after, splice } => json!({
+                "write": path,
+                "aside": aside,
+                "before": hash(before),
+                "after": hash(after),
+                "splice": splice.as_ref().map(Splice::to_json),
+            }),
+            FileChange::Share { path, aside, before, after, splice } => json!({
+                "share": path,
+                "aside": aside,
+                "before": hash(before),
+                "after": after.as_str(),
+                "splice": splice.to_json(),
+            }),
+            FileChange::Append { path, size, text } => json!({"append": path, "size": size, "text": text}),
+            FileChange::Keep { from, to } => json!({"keep": from, "as": to}),
+            FileChange::Remove { path } => json!({"remove": path}),
+        }
+    }
+
+    fn from_json(value: &Value) -> Option<FileChange> {
+        let object = value.as_object()?;
+        let hash = |key: &str| match object.get(key) {
+            None | Some(Value::Null) => Some(None),
+            Some(value) => Hash::parse(value.as_str()?).map(Some),
+        };
+        if let Some(path) = text(object, "write") {
+            let splice = object.get("splice").filter(|splice| !splice.is_null());
+            let splice = splice.map(|splice| Splice::from_json(splice).ok_or(())).transpose().ok()?;
+            let aside = text(object, "aside");
+            return Some(FileChange::Write { path, aside, before: hash("before")?, after: hash("after")?, splice });
+        }
+        if let Some(path) = text(object, "share") {
+            return Some(FileChange::Share {
+                path,
+                aside: text(object, "aside")?,
+                before: hash("before")?,
+                after: hash("after")??,
+                splice: Splice::from_json(object.get("splice")?)?,
+            });
+        }
+        if let Some(path) = text(object, "append") {
+            return Some(FileChange::Append { path, size: object.get("size")?.as_u64()?, text: text(object, "text")? });
+        }
+        if let Some(from) = text(object, "keep") {
+            return Some(FileChange::Keep { from, to: text(object, "as")? });
+        }
+        Some(FileChange::Remove { path: text(object, "remove")? })
+    }
+}
+
+impl DocumentState {
+    fn to_json(&self) -> Value {
+        let hash = |hash: &Option<Hash>| hash.as_ref().map_or(Value::Null, |hash| Value::from(hash.as_str()));
+        json!([self.path, hash(&self.hash), hash(&self.was), self.base, self.weight, self.splices])
+    }
+
+    fn from_json(value: &Value) -> Option<DocumentState> {
+        let [path, hash, was, base, weight, splices] = value.as_array()?.as_slice() else { return None };
+        let parse = |value: &Value| match value {
+            Value::Null => Some(None),
+            value => Hash::parse(value.as_str()?).map(Some),
+        };
+        Some(DocumentState {
+            path: path.as_str()?.to_owned(),
+            hash: parse(hash)?,
+            was: parse(was)?,
+            base: base.as_u64()?,
+            weight: weight.as_u64()?,
+            splices: splices.as_u64()?,
+        })
+    }
+}
+
+fn text(object: &Map<String, Value>, key: &str) -> Option<String> {
+    object.get(key)?.as_str().map(str::to_owned)
+}
+
+fn into_map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        _ => unreachable!("an object was written"),
+    }
+}

@@ -1,0 +1,110 @@
+use std::fmt;
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use super::{Entry, Head};
+
+/// What is written before the checksum, which ends every line.
+const SUM: &str = ",\"sum\":\"";
+
+/// A digest of a document or of a line: half of a SHA-256, as hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Hash(String);
+
+impl Hash {
+    /// The digest of some bytes.
+    pub fn of(bytes: &[u8]) -> Hash {
+        Hash::from_digest(&Sha256::digest(bytes))
+    }
+
+    fn from_digest(digest: &[u8]) -> Hash {
+        Hash(digest[..16].iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Hash> {
+        let is_digest = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_digest.then(|| Hash(text.to_owned()))
+    }
+
+    /// Its digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// A line of a journal.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Line {
+    /// Whose journal it is.
+    Head(Head),
+    /// All of a document, for the event that follows.
+    Snapshot {
+        /// The document.
+        path: String,
+        /// Its bytes.
+        bytes: Vec<u8>,
+    },
+    /// Something happened.
+    Event(Box<Entry>),
+}
+
+/// A line that was read, and the checksums it carries.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Parsed {
+    pub line: Line,
+    /// The checksum of the line before.
+    pub previous: Option<Hash>,
+    pub sum: Hash,
+}
+
+/// Writes a line, with its end, behind the line that has the checksum `previous`; returns its own as well.
+pub(crate) fn seal_line(line: &Line, previous: Option<&Hash>) -> (Vec<u8>, Hash) {
+    let mut object = match line {
+        Line::Head(head) => head.to_json(),
+        Line::Snapshot { path, bytes } => Map::from_iter([
+            ("snapshot".to_owned(), Value::from(path.as_str())),
+            ("text".to_owned(), super::splice::text_to_json(bytes)),
+        ]),
+        Line::Event(entry) => entry.to_json(),
+    };
+    object.insert("previous".to_owned(), previous.map_or(Value::Null, |sum| Value::from(sum.as_str())));
+    let mut text = Value::Object(object).to_string().into_bytes();
+    text.pop();
+    let sum = Hash::of(&text);
+    text.extend_from_slice(SUM.as_bytes());
+    text.extend_from_slice(sum.as_str().as_bytes());
+    text.extend_from_slice(b"\"}\n");
+    (text, sum)
+}
+
+/// Reads a line without its end; nothing when it is torn, changed or unknown.
+pub(crate) fn parse_line(bytes: &[u8]) -> Option<Parsed> {
+    let body = bytes.strip_suffix(b"\"}")?;
+    let at = body.len().checked_sub(32 + SUM.len())?;
+    let sum = body[at..].strip_prefix(SUM.as_bytes())?;
+    let sum = Hash::parse(std::str::from_utf8(sum).ok()?)?;
+    if Hash::of(&body[..at]) != sum {
+        return None;
+    }
+    let Value::Object(object) = serde_json::from_slice(bytes).ok()? else { return None };
+    let previous = match object.get("previous")? {
+        Value::Null => None,
+        text => Some(Hash::parse(text.as_str()?)?),
+    };
+    let line = if object.contains_key("piton") {
+        Line::Head(Head::from_json(&object)?)
+    } else if let Some(path) = object.get("snapshot") {
+        let bytes = super::splice::text_from_json(object.get("text")?)?;
+        Line::Snapshot { path: path.as_str()?.to_owned(), bytes }
+    } else {
+        Line::Event(Box::new(Entry::from_json(&object)?))
+    };
+    Some(Parsed { line, previous, sum })
+}

@@ -1,0 +1,311 @@
+//! The real disk behind the seam.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Component, Path};
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, StatxFlags};
+
+use crate::disk::{Access, Disk, DiskError, Handle, Identity, LockError, Open, Rename, Stamp, directory_of, name_of};
+use crate::stop;
+use crate::{Content, ReadError, Tree};
+
+impl Disk for Tree {
+    fn root(&self) -> &Path {
+        Tree::root(self)
+    }
+
+    fn read(&self, path: &str) -> Result<Content, ReadError> {
+        Tree::read(self, path)
+    }
+
+    fn stamp(&self, path: &str) -> Result<Option<Stamp>, DiskError> {
+        let directory = match self.parent(path, "look at") {
+            Ok(directory) => directory,
+            Err(error) if error.is_missing() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match rustix::fs::statat(&directory, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stamp_of(&stat))),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(failed("look at", path, error)),
+        }
+    }
+
+    fn identity(&self, directory: &str) -> Result<Option<Identity>, DiskError> {
+        let name = if directory.is_empty() { "." } else { directory };
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+        let found = match rustix::fs::statx(self.directory(), name, AtFlags::SYMLINK_NOFOLLOW, wanted) {
+            Ok(found) => found,
+            Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
+            Err(error) => return Err(failed("look at", directory, error)),
+        };
+        let is_directory = FileType::from_raw_mode(u32::from(found.stx_mode)) == FileType::Directory;
+        Ok(is_directory.then(|| Identity {
+            inode: found.stx_ino,
+            born: i128::from(found.stx_btime.tv_sec) * 1_000_000_000 + i128::from(found.stx_btime.tv_nsec),
+            owner: found.stx_uid,
+            is_ours: found.stx_uid == rustix::process::geteuid().as_raw(),
+        }))
+    }
+
+    fn resolve(&self, path: &str) -> Result<String, DiskError> {
+        let is_link = rustix::fs::statat(self.directory(), path, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
+        if !is_link {
+            return Ok(path.to_owned());
+        }
+        let outside = || io::Error::other("a symbolic link leads out of the workspace");
+        let fail = |error| DiskError { doing: "follow", path: path.to_owned(), error };
+        let root = Tree::root(self).canonicalize().map_err(fail)?;
+        let target = root.join(path).canonicalize().map_err(fail)?;
+        let inside = target.strip_prefix(&root).ok().and_then(Path::to_str);
+        inside.map(str::to_owned).ok_or_else(|| fail(outside()))
+    }
+
+    fn list(&self, directory: &str) -> Vec<String> {
+        Tree::list(self, if directory.is_empty() { "." } else { directory })
+    }
+
+    fn walk(&self, visit: &mut dyn FnMut(&str)) {
+        crate::walk(Tree::root(self), visit);
+    }
+
+    fn open(&self, path: &str, how: Open<'_>) -> Result<Box<dyn Handle>, DiskError> {
+        self.open_file(path, how).map(|file| Box::new(file) as Box<dyn Handle>)
+    }
+
+    fn make_directory(&self, path: &str, access: Access) -> Result<(), DiskError> {
+        stop::here();
+        let directory = self.parent(path, "make the directory")?;
+        let mode = if access == Access::Private { 0o700 } else { 0o777 };
+        match rustix::fs::mkdirat(&directory, name_of(path), Mode::from_raw_mode(mode)) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
+            Err(error) => Err(failed("make the directory", path, error)),
+        }
+    }
+
+    fn rename(&self, from: &str, to: &str, how: Rename) -> Result<(), DiskError> {
+        stop::here();
+        let (old, new) = (self.parent(from, "rename")?, self.parent(to, "rename to")?);
+        let flags = match how {
+            Rename::Replace => RenameFlags::empty(),
+            Rename::New => RenameFlags::NOREPLACE,
+            Rename::Exchange => RenameFlags::EXCHANGE,
+        };
+        rustix::fs::renameat_with(&old, name_of(from), &new, name_of(to), flags)
+            .map_err(|error| failed("rename to", to, error))
+    }
+
+    fn link(&self, from: &str, to: &str) -> Result<(), DiskError> {
+        stop::here();
+        let (old, new) = (self.parent(from, "link")?, self.parent(to, "link to")?);
+        rustix::fs::linkat(&old, name_of(from), &new, name_of(to), AtFlags::empty())
+            .map_err(|error| failed("link to", to, error))
+    }
+
+    fn remove(&self, path: &str) -> Result<(), DiskError> {
+        stop::here();
+        let directory = self.parent(path, "remove")?;
+        rustix::fs::unlinkat(&directory, name_of(path), AtFlags::empty()).map_err(|error| failed("remove", path, error))
+    }
+
+    fn sync_directory(&self, path: &str) -> Result<(), DiskError> {
+        stop::here();
+        let name = if path.is_empty() { "." } else { path };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = self.open_at(name, flags, Mode::empty()).map_err(|error| failed("open", path, error))?;
+        rustix::fs::fsync(&directory).map_err(|error| failed("sync the directory", path, error))
+    }
+
+    fn lock(&self, path: &str, wait: Duration) -> Result<Box<dyn Handle>, LockError> {
+        let until = Instant::now() + wait;
+        loop {
+            let file = self.open_file(path, Open::Create(Access::Private))?;
+            if !lock_file(&file, until)? {
+                let holder = file.read_at(0, 4096).unwrap_or_default();
+                return Err(LockError::Busy { holder: String::from_utf8_lossy(&holder).into_owned() });
+            }
+            // Somebody may have taken the file away while this waited for it; then the lock is worth nothing.
+            let same =
+                Disk::stamp(self, path)?.is_some_and(|found| file.stamp().is_ok_and(|own| own.inode == found.inode));
+            if same {
+                return Ok(Box::new(file));
+            }
+        }
+    }
+
+    fn boot(&self) -> String {
+        std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
+            .map_or_else(|_| String::new(), |id| id.trim().to_owned())
+    }
+}
+
+impl Tree {
+    /// The directory that holds a path, opened beneath the root.
+    fn parent(&self, path: &str, doing: &'static str) -> Result<OwnedFd, DiskError> {
+        let climbs = Path::new(path).components().any(|part| !matches!(part, Component::Normal(_)));
+        if climbs {
+            return Err(failed(doing, path, rustix::io::Errno::XDEV));
+        }
+        let directory = if directory_of(path).is_empty() { "." } else { directory_of(path) };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        self.open_at(directory, flags, Mode::empty()).map_err(|error| failed(doing, path, error))
+    }
+
+    fn open_at(&self, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, rustix::io::Errno> {
+        loop {
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+            match rustix::fs::openat2(self.directory(), path, flags, mode, resolve) {
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
+                opened => return opened,
+            }
+        }
+    }
+
+    fn open_file(&self, path: &str, how: Open<'_>) -> Result<RealFile, DiskError> {
+        let base = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let (flags, mode) = match how {
+            Open::Existing => (base, 0),
+            Open::Create(Access::Private) => (base | OFlags::CREATE, 0o600),
+            Open::Create(Access::Shared) => (base | OFlags::CREATE, 0o666),
+            Open::New { .. } => (base | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW, 0o666),
+        };
+        if how != Open::Existing {
+            stop::here();
+        }
+        let doing = if how == Open::Existing { "open" } else { "create" };
+        let opened =
+            self.open_at(path, flags, Mode::from_raw_mode(mode)).map_err(|error| failed(doing, path, error))?;
+        let stat = rustix::fs::fstat(&opened).map_err(|error| failed(doing, path, error))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            let error = io::Error::other("it is not a regular file");
+            return Err(DiskError { doing, path: path.to_owned(), error });
+        }
+        if let Open::New { like } = how {
+            self.make_alike(&opened, like, path)?;
+        }
+        Ok(RealFile { file: Arc::new(File::from(opened)), path: path.to_owned() })
+    }
+
+    /// Gives a new file the mode and, where that is allowed, the owner of the one it is to replace.
+    fn make_alike(&self, new: &OwnedFd, like: &str, path: &str) -> Result<(), DiskError> {
+        let Ok(old) = rustix::fs::statat(self.directory(), like, AtFlags::empty()) else { return Ok(()) };
+        let own = rustix::fs::fstat(new).map_err(|error| failed("look at", path, error))?;
+        if own.st_mode != old.st_mode {
+            rustix::fs::fchmod(new, Mode::from_raw_mode(old.st_mode))
+                .map_err(|error| failed("set the mode of", path, error))?;
+        }
+        if (own.st_uid, own.st_gid) != (old.st_uid, old.st_gid) {
+            let (user, group) = (rustix::fs::Uid::from_raw(old.st_uid), rustix::fs::Gid::from_raw(old.st_gid));
+            // Only the superuser may give a file away; the content matters more than its owner.
+            let _ = rustix::fs::fchown(new, Some(user), Some(group));
+        }
+        Ok(())
+    }
+}
+
+struct RealFile {
+    file: Arc<File>,
+    path: String,
+}
+
+impl RealFile {
+    fn fail(&self, doing: &'static str) -> impl Fn(io::Error) -> DiskError + '_ {
+        move |error| DiskError { doing, path: self.path.clone(), error }
+    }
+}
+
+impl Handle for RealFile {
+    fn size(&self) -> Result<u64, DiskError> {
+        Ok(self.stamp()?.size)
+    }
+
+    fn read_at(&self, at: u64, length: usize) -> Result<Vec<u8>, DiskError> {
+        let mut bytes = vec![0; length];
+        let mut filled = 0;
+        while filled < length {
+            match self.file.read_at(&mut bytes[filled..], at + filled as u64) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.fail("read")(error)),
+            }
+        }
+        bytes.truncate(filled);
+        Ok(bytes)
+    }
+
+    fn write_at(&self, at: u64, bytes: &[u8]) -> Result<(), DiskError> {
+        stop::here();
+        self.file.write_all_at(bytes, at).map_err(self.fail("write"))
+    }
+
+    fn truncate(&self, size: u64) -> Result<(), DiskError> {
+        stop::here();
+        self.file.set_len(size).map_err(self.fail("cut"))
+    }
+
+    fn sync(&self) -> Result<(), DiskError> {
+        stop::here();
+        self.file.sync_data().map_err(self.fail("sync"))
+    }
+
+    fn stamp(&self) -> Result<Stamp, DiskError> {
+        rustix::fs::fstat(self.file.as_fd())
+            .map(|stat| stamp_of(&stat))
+            .map_err(|error| self.fail("look at")(error.into()))
+    }
+}
+
+/// Locks a file before a moment. The kernel serves those who wait in the order they came, which asking again and
+/// again would not; so a thread waits there, and is left behind when the time is up.
+fn lock_file(file: &RealFile, until: Instant) -> Result<bool, DiskError> {
+    let fail = |error: rustix::io::Errno| failed("lock", &file.path, error);
+    match rustix::fs::flock(&*file.file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => return Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(fail(error)),
+    }
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Ok(false);
+    }
+    let (sender, receiver) = mpsc::channel();
+    let shared = Arc::clone(&file.file);
+    std::thread::spawn(move || {
+        let locked = loop {
+            match rustix::fs::flock(&*shared, FlockOperation::LockExclusive) {
+                Err(rustix::io::Errno::INTR) => {}
+                result => break result,
+            }
+        };
+        // Nobody listens any more when the time was up; the lock goes with the last handle to the file.
+        let _ = sender.send(locked);
+    });
+    match receiver.recv_timeout(left) {
+        Ok(locked) => locked.map(|()| true).map_err(fail),
+        Err(_) => Ok(false),
+    }
+}
+
+fn stamp_of(stat: &rustix::fs::Stat) -> Stamp {
+    Stamp {
+        inode: stat.st_ino,
+        size: stat.st_size as u64,
+        modified: i128::from(stat.st_mtime) * 1_000_000_000 + stat.st_mtime_nsec as i128,
+    }
+}
+
+fn failed(doing: &'static str, path: &str, error: rustix::io::Errno) -> DiskError {
+    let error = match error {
+        rustix::io::Errno::XDEV => io::Error::other("it leads out of the workspace"),
+        other => other.into(),
+    };
+    DiskError { doing, path: path.to_owned(), error }
+}

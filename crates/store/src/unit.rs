@@ -1,0 +1,310 @@
+//! The journal of one unit, locked. What needs the lock is a method here.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Stamp, make_directories};
+use crate::journal::{Entry, Hash, Head, Line, parse_line, rebuild};
+use crate::seal::HOME;
+
+/// Which unit a journal belongs to, and so where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// The dialect's word.
+    pub dialect: String,
+    /// The directory that holds the dialect's files; empty for the root.
+    pub base: String,
+    /// The unit's id, its parts between slashes.
+    pub id: String,
+}
+
+impl Key {
+    /// The directory of everything that is kept about the unit.
+    pub fn directory(&self) -> String {
+        let place = if self.base.is_empty() {
+            "root".to_owned()
+        } else {
+            Hash::of(self.base.as_bytes()).as_str()[..16].to_owned()
+        };
+        format!("{}/{place}", Key::directory_of_namesakes(&self.dialect, &self.id))
+    }
+
+    /// The directory that holds one directory for each unit of that id.
+    pub fn directory_of_namesakes(dialect: &str, id: &str) -> String {
+        format!("{HOME}/units/{dialect}/{}", id.replace('/', "+"))
+    }
+
+    /// Its journal.
+    pub fn journal(&self) -> String {
+        format!("{}/journal", self.directory())
+    }
+
+    fn name(&self) -> String {
+        match self.base.as_str() {
+            "" => format!("{}:{}", self.dialect, self.id),
+            base => format!("{}:{base}/{}", self.dialect, self.id),
+        }
+    }
+}
+
+/// The last event of a journal.
+#[derive(Debug, Clone)]
+pub(crate) struct Tail {
+    pub entry: Entry,
+    pub sum: Hash,
+}
+
+/// A unit that nobody else can write while this value lives.
+pub struct LockedUnit<'d> {
+    pub(crate) disk: &'d dyn Disk,
+    pub(crate) key: Key,
+    pub(crate) lock: Box<dyn Handle>,
+    pub(crate) journal: Option<Box<dyn Handle>>,
+    pub(crate) tail: Option<Tail>,
+    /// Where the next line of the journal goes.
+    pub(crate) end: u64,
+    /// The checksum of the last line, whatever it is.
+    pub(crate) last_sum: Option<Hash>,
+    pub(crate) note: Note,
+    pub(crate) boot: String,
+    /// What was cut from the journal's end, when something was.
+    pub(crate) cut: Option<String>,
+}
+
+/// What the holder of the lock leaves in it. It is not synced: after a power cut it counts for nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Note {
+    /// The event whose effects are all done.
+    pub settled: u64,
+    /// The start of the machine in which they were.
+    pub boot: String,
+    /// What documents were replaced last, as they were kept: whoever had one open may still write to it.
+    pub replaced: BTreeMap<String, Stamp>,
+}
+
+impl std::fmt::Debug for LockedUnit<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LockedUnit").field("key", &self.key).field("end", &self.end).finish_non_exhaustive()
+    }
+}
+
+impl<'d> LockedUnit<'d> {
+    /// Locks the unit, and reads the end of its journal. A torn end is cut, and what was cut is kept.
+    ///
+    /// `holder` is what others are told who wait in vain.
+    pub fn lock(disk: &'d dyn Disk, key: Key, wait: Duration, holder: &str) -> Result<LockedUnit<'d>, LockError> {
+        let directory = key.directory();
+        make_directories(disk, &directory, Access::Private)?;
+        let lock = disk.lock(&format!("{directory}/lock"), wait)?;
+        let note = Note::read(&*lock)?;
+        let journal = match disk.open(&key.journal(), Open::Existing) {
+            Ok(journal) => Some(journal),
+            Err(error) if error.is_missing() => None,
+            Err(error) => return Err(error.into()),
+        };
+        let boot = disk.boot();
+        let mut unit =
+            LockedUnit { disk, key, lock, journal, tail: None, end: 0, last_sum: None, note, boot, cut: None };
+        unit.find_tail()?;
+        unit.write_note(holder)?;
+        Ok(unit)
+    }
+
+    /// The last event; nothing when there is none.
+    pub fn last(&self) -> Option<&Entry> {
+        self.tail.as_ref().map(|tail| &tail.entry)
+    }
+
+    /// The number of the last event.
+    pub fn seq(&self) -> u64 {
+        self.last().map_or(0, |entry| entry.seq)
+    }
+
+    /// The unit's attempt; zero when none has begun.
+    pub fn attempt(&self) -> u64 {
+        self.last().map_or(0, |entry| entry.attempt)
+    }
+
+    /// Where a torn end of the journal was put, when it had one.
+    pub fn cut(&self) -> Option<&str> {
+        self.cut.as_deref()
+    }
+
+    /// A document as the journal has it after the last event.
+    pub fn current(&self, path: &str) -> Result<Option<Vec<u8>>, DiskError> {
+        let Some(state) = self.last().and_then(|entry| entry.document(path)) else { return Ok(None) };
+        match (&self.journal, &state.hash) {
+            (Some(journal), Some(_)) => rebuild(&**journal, state.base, path, u64::MAX),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether all effects of the last event are known to be done.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.note.settled == self.seq() && self.note.boot == self.boot
+    }
+
+    pub(crate) fn settle(&mut self) -> Result<(), DiskError> {
+        self.note.settled = self.seq();
+        self.note.boot = self.boot.clone();
+        self.write_note("")
+    }
+
+    pub(crate) fn write_note(&self, holder: &str) -> Result<(), DiskError> {
+        let text = self.note.text(holder);
+        self.lock.write_at(0, text.as_bytes())?;
+        self.lock.truncate(text.len() as u64)
+    }
+
+    /// Opens the journal, with its head, when it is not there yet. Its name is durable then.
+    pub(crate) fn journal(&mut self) -> Result<&dyn Handle, DiskError> {
+        if self.journal.is_none() {
+            self.journal = Some(self.disk.open(&self.key.journal(), Open::Create(Access::Private))?);
+            self.disk.sync_directory(&self.key.directory())?;
+        }
+        Ok(&**self.journal.as_ref().expect("it was opened"))
+    }
+
+    /// The first line of a journal.
+    pub(crate) fn head(&self) -> Line {
+        let Key { base, id, .. } = self.key.clone();
+        Line::Head(Head { unit: self.key.name(), base, id, after: 0 })
+    }
+
+    /// Finds the last event. What stands behind it was never acknowledged: it is cut, and kept aside.
+    fn find_tail(&mut self) -> Result<(), DiskError> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let size = journal.size()?;
+        let found = last_event(&**journal, size, self.note.boot == self.boot)?;
+        let end = found.as_ref().map_or(0, |found| found.end);
+        if end < size {
+            let torn = journal.read_at(end, usize::try_from(size - end).unwrap_or(usize::MAX))?;
+            // A head alone is no loss.
+            if found.is_some() || !torn.starts_with(b"{\"piton\":1") {
+                self.cut = Some(keep_aside(self.disk, &self.key.directory(), "torn", &torn)?);
+            }
+            journal.truncate(end)?;
+        }
+        self.end = end;
+        self.last_sum = found.as_ref().map(|found| found.tail.sum.clone());
+        self.tail = found.map(|found| found.tail);
+        Ok(())
+    }
+}
+
+impl Note {
+    fn read(lock: &dyn Handle) -> Result<Note, DiskError> {
+        let bytes = lock.read_at(0, 64 * 1024)?;
+        let parsed = serde_json::from_slice::<Value>(&bytes).ok();
+        Ok(parsed.as_ref().and_then(Note::from_json).unwrap_or_default())
+    }
+
+    fn from_json(value: &Value) -> Option<Note> {
+        let replaced = value.get("replaced")?.as_object()?.iter().map(|(path, stamp)| {
+            let [inode, size, modified] = stamp.as_array()?.as_slice() else { return None };
+            let modified = modified.as_str()?.parse().ok()?;
+            Some((path.clone(), Stamp { inode: inode.as_u64()?, size: size.as_u64()?, modified }))
+        });
+        Some(Note {
+            settled: value.get("settled")?.as_u64()?,
+            boot: value.get("boot")?.as_str()?.to_owned(),
+            replaced: replaced.collect::<Option<_>>()?,
+        })
+    }
+
+    fn text(&self, holder: &str) -> String {
+        let stamp = |stamp: &Stamp| json!([stamp.inode, stamp.size, stamp.modified.to_string()]);
+        let replaced: Value = self.replaced.iter().map(|(path, each)| (path.clone(), stamp(each))).collect();
+        json!({"holder": holder, "settled": self.settled, "boot": self.boot, "replaced": replaced}).to_string()
+    }
+}
+
+/// Who holds a lock, from what was written into it.
+pub fn holder_of(note: &str) -> Option<String> {
+    let value: Value = serde_json::from_str(note).ok()?;
+    value.get("holder")?.as_str().filter(|holder| !holder.is_empty()).map(str::to_owned)
+}
+
+/// The last event of a journal, and where it ends.
+pub(crate) struct FoundTail {
+    pub tail: Tail,
+    pub end: u64,
+}
+
+/// Finds the last event that is whole. Only the end of the journal is read.
+///
+/// A line is written with the snapshots before it. When the machine may have lost power, those are looked at too:
+/// the end of a write may have reached the disk without its beginning.
+pub(crate) fn last_event(journal: &dyn Handle, size: u64, same_boot: bool) -> Result<Option<FoundTail>, DiskError> {
+    let mut length = 32 * 1024;
+    loop {
+        let from = size.saturating_sub(length);
+        let bytes = journal.read_at(from, usize::try_from(size - from).unwrap_or(usize::MAX))?;
+        if let Some(found) = last_event_in(&bytes, from, from == 0, same_boot) {
+            return Ok(Some(found));
+        }
+        if from == 0 {
+            return Ok(None);
+        }
+        length *= 8;
+    }
+}
+
+fn last_event_in(bytes: &[u8], from: u64, is_all: bool, same_boot: bool) -> Option<FoundTail> {
+    let mut end = bytes.iter().rposition(|byte| *byte == b'\n')?;
+    loop {
+        let before = bytes[..end].iter().rposition(|byte| *byte == b'\n');
+        // Without the end of the line before, this may be a part of a line.
+        let start = match before {
+            Some(before) => before + 1,
+            None if is_all => 0,
+            None => return None,
+        };
+        if let Some(parsed) = parse_line(&bytes[start..end])
+            && let Line::Event(entry) = parsed.line
+            && (same_boot || follows(&bytes[..start], parsed.previous.as_ref(), is_all)?)
+        {
+            let tail = Tail { entry: *entry, sum: parsed.sum };
+            return Some(FoundTail { tail, end: from + end as u64 + 1 });
+        }
+        end = before?;
+    }
+}
+
+/// Whether the line at the end of `bytes` is whole and has the checksum that the next one names; nothing when more
+/// of the journal is needed to tell.
+fn follows(bytes: &[u8], previous: Option<&Hash>, is_all: bool) -> Option<bool> {
+    let Some(body) = bytes.strip_suffix(b"\n") else { return Some(bytes.is_empty() && is_all && previous.is_none()) };
+    let start = match body.iter().rposition(|byte| *byte == b'\n') {
+        Some(before) => before + 1,
+        None if is_all => 0,
+        None => return None,
+    };
+    let Some(parsed) = parse_line(&body[start..]) else { return Some(false) };
+    let is_next = Some(&parsed.sum) == previous;
+    match parsed.line {
+        // Several snapshots may stand before one event.
+        Line::Snapshot { .. } if is_next => follows(&bytes[..start], parsed.previous.as_ref(), is_all),
+        _ => Some(is_next),
+    }
+}
+
+/// Keeps bytes that have no other place any more.
+pub(crate) fn keep_aside(disk: &dyn Disk, directory: &str, why: &str, bytes: &[u8]) -> Result<String, DiskError> {
+    for number in 1.. {
+        let path = format!("{directory}/{why}-{number}");
+        match disk.open(&path, Open::New { like: "" }) {
+            Ok(file) => {
+                file.write_at(0, bytes)?;
+                file.sync()?;
+                disk.sync_directory(directory)?;
+                return Ok(path);
+            }
+            Err(error) if error.is_taken() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    unreachable!("there is always another number")
+}
