@@ -95,7 +95,7 @@ fn path_target(workspace: &Workspace, path: &Path, now: Time) -> Result<Checked,
     }
     let shown = path.to_string_lossy();
     let content = match inside {
-        Some(inside) => workspace.tree.read(&inside),
+        Some(inside) => workspace.disk.read(&inside),
         None => read_named(path),
     };
     let findings = match content {

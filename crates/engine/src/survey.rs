@@ -175,7 +175,7 @@ struct Places {
 fn find_places(workspace: &Workspace, scope: &Scope<'_>) -> Places {
     use piton_dialect::{build, crew, pipeline, plan, task};
     let mut places = Places::default();
-    piton_store::walk(workspace.root(), &mut |path| {
+    workspace.disk.walk(&mut |path| {
         if !scope.holds(path) {
             return;
         }

@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use piton_dialect::{Source, codes};
 use piton_model::{Code, Finding, Place};
+use piton_store::disk::Disk;
 use piton_store::{Content, ReadError, Tree};
 
 /// A repository and the documents in it.
 #[derive(Debug)]
 pub struct Workspace {
-    pub(crate) tree: Tree,
+    pub(crate) disk: Box<dyn Disk>,
     files_read: AtomicUsize,
 }
 
@@ -36,12 +37,17 @@ impl Workspace {
         let root = root.map_or_else(|| piton_store::locate(start).root, Path::to_owned);
         let root = std::path::absolute(&root).unwrap_or(root);
         let tree = Tree::open(&root).map_err(|error| OpenError { root, error })?;
-        Ok(Workspace { tree, files_read: AtomicUsize::new(0) })
+        Ok(Workspace::on(Box::new(tree)))
+    }
+
+    /// A workspace on any disk.
+    pub fn on(disk: Box<dyn Disk>) -> Workspace {
+        Workspace { disk, files_read: AtomicUsize::new(0) }
     }
 
     /// Where it is.
     pub fn root(&self) -> &Path {
-        self.tree.root()
+        self.disk.root()
     }
 
     /// The path below the root, when a path that somebody typed lies there by its name.
@@ -60,7 +66,7 @@ impl Workspace {
     /// Reads a document, or says in a finding why not. A document that has just vanished is no finding.
     pub(crate) fn read(&self, path: &str) -> Result<Content, Option<Finding>> {
         self.files_read.fetch_add(1, Ordering::Relaxed);
-        self.tree.read(path).map_err(|error| unreadable(path, &error))
+        self.disk.read(path).map_err(|error| unreadable(path, &error))
     }
 }
 

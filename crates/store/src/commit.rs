@@ -270,7 +270,8 @@ impl LockedUnit<'_> {
             });
         }
         let NewEntry { at, attempt, by, event, summary, data } = new;
-        Ok(Entry { seq, at: at.to_string(), attempt, by, event, summary, data, files, documents })
+        let at = at.to_string();
+        Ok(Entry { seq, alive_at: Some(at.clone()), at, attempt, by, event, summary, data, files, documents })
     }
 
     /// A log's next line. Where it ends inside of a line, that one is closed first, so that two are never glued.

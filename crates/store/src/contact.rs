@@ -186,6 +186,7 @@ impl LockedUnit<'_> {
             at: now.to_string(),
             attempt: self.attempt(),
             by: "outside".to_owned(),
+            alive_at: self.last().and_then(|entry| entry.alive_at.clone()),
             event: event.to_owned(),
             summary: words.join("; "),
             data,

@@ -18,6 +18,8 @@ pub struct Key {
     pub base: String,
     /// The unit's id, its parts between slashes.
     pub id: String,
+    /// The unit's main document.
+    pub document: String,
 }
 
 impl Key {
@@ -169,8 +171,8 @@ impl<'d> LockedUnit<'d> {
 
     /// The first line of a journal.
     pub(crate) fn head(&self) -> Line {
-        let Key { base, id, .. } = self.key.clone();
-        Line::Head(Head { unit: self.key.name(), base, id, after: 0 })
+        let Key { base, id, document, .. } = self.key.clone();
+        Line::Head(Head { unit: self.key.name(), base, id, document, after: 0 })
     }
 
     /// Finds the last event. What stands behind it was never acknowledged: it is cut, and kept aside.

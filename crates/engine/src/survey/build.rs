@@ -103,5 +103,5 @@ fn ids_in(path: &str) -> Vec<String> {
 
 fn prd_in(workspace: &Workspace, path: &str) -> Vec<String> {
     // What cannot be read here is reported when a checkpoint turns out to need it.
-    workspace.tree.read(path).ok().and_then(|content| prd_of(&content.bytes)).into_iter().collect()
+    workspace.disk.read(path).ok().and_then(|content| prd_of(&content.bytes)).into_iter().collect()
 }

@@ -68,9 +68,9 @@ pub(super) fn has_strays(workspace: &Workspace, base: &str) -> bool {
 fn strays(workspace: &Workspace, base: &str) -> Vec<(String, File)> {
     let worktrees = below(base, layout::WORKTREES);
     let mut strays = Vec::new();
-    for worktree in workspace.tree.list(&worktrees) {
+    for worktree in workspace.disk.list(&worktrees) {
         let directory = format!("{worktrees}/{worktree}/{}", layout::DIRECTORY);
-        let names = workspace.tree.list(&directory).into_iter().filter(|name| layout::story_of(name).is_some());
+        let names = workspace.disk.list(&directory).into_iter().filter(|name| layout::story_of(name).is_some());
         strays.extend(names.map(|name| (format!("{directory}/{name}"), File::Stray)));
     }
     strays

@@ -11,6 +11,8 @@ pub struct Head {
     pub base: String,
     /// The unit's id, its parts between slashes.
     pub id: String,
+    /// The unit's main document when the journal began.
+    pub document: String,
     /// The last sequence number before this journal begins; more than zero after it was compacted.
     pub after: u64,
 }
@@ -26,6 +28,8 @@ pub struct Entry {
     pub attempt: u64,
     /// Who recorded it.
     pub by: String,
+    /// When anybody last recorded something here; what others did to the documents is no such thing.
+    pub alive_at: Option<String>,
     /// What kind of event it is.
     pub event: String,
     /// What became true.
@@ -109,7 +113,7 @@ pub struct DocumentState {
 
 impl Head {
     pub(crate) fn to_json(&self) -> Map<String, Value> {
-        let value = json!({"piton": 1, "unit": self.unit, "base": self.base, "id": self.id, "after": self.after});
+        let value = json!({"piton": 1, "unit": self.unit, "base": self.base, "id": self.id, "document": self.document, "after": self.after});
         into_map(value)
     }
 
@@ -119,6 +123,7 @@ impl Head {
             unit: text(object, "unit")?,
             base: text(object, "base")?,
             id: text(object, "id")?,
+            document: text(object, "document")?,
             after: object.get("after")?.as_u64()?,
         })
     }
@@ -131,6 +136,7 @@ impl Entry {
             "at": self.at,
             "attempt": self.attempt,
             "by": self.by,
+            "alive_at": self.alive_at,
             "event": self.event,
             "summary": self.summary,
         }));
@@ -149,6 +155,7 @@ impl Entry {
             at: text(object, "at")?,
             attempt: object.get("attempt")?.as_u64()?,
             by: text(object, "by")?,
+            alive_at: text(object, "alive_at"),
             event: text(object, "event")?,
             summary: text(object, "summary")?,
             data: object.get("data").and_then(Value::as_object).cloned().unwrap_or_default(),
