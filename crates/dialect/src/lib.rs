@@ -4,6 +4,7 @@
 //! from it, with a [`piton_model::Finding`] for every deviation from the protocol's own document. Nothing
 //! here opens a file or asks the time.
 
+pub mod brief;
 pub mod codes;
 pub mod content;
 pub mod graph;

@@ -16,6 +16,8 @@ pub struct Found {
     pub unit: Unit,
     /// `dialect:id`, as short as it can be typed.
     pub name: String,
+    /// The directories that hold it and its id.
+    pub full_name: String,
     /// Whether somebody works on it, and why we think so.
     pub judgement: Judgement,
     /// Everything odd about its documents.
@@ -79,9 +81,9 @@ pub fn find(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found,
 }
 
 pub(crate) fn found(surveyed: Surveyed, name: String, now: Time) -> Found {
-    let Surveyed { unit, findings, .. } = surveyed;
+    let Surveyed { unit, full_name, findings } = surveyed;
     let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
-    Found { unit, name, judgement, findings }
+    Found { unit, name, full_name, judgement, findings }
 }
 
 /// For each document, the place of the newer one that describes the same unit, when there is one.

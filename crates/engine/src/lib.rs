@@ -4,15 +4,24 @@
 //! prints or parses arguments.
 
 mod check;
+mod evidence;
 mod find;
+mod history;
 mod parallel;
+mod record;
+mod resume;
 mod status;
 mod survey;
+mod target;
 mod why;
 mod workspace;
 
 pub use check::{CheckError, Checked, Target, check};
+pub use evidence::{Trust, approve, gate_command, is_approved, run_evidence};
 pub use find::{Found, NotFound, find};
+pub use history::{UnitLog, Version, log, rollback, show, touched};
+pub use record::{RecordError, Recorded, Recorder, record};
+pub use resume::{ResumeRequest, Resumption, resume};
 pub use status::{stale, status};
 pub use why::{Reason, why};
 pub use workspace::{OpenError, Workspace};

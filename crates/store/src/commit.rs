@@ -36,6 +36,8 @@ pub struct NewEntry {
     pub summary: String,
     /// What else is known about it.
     pub data: Map<String, Value>,
+    /// What later events are to know; it is added to what is known already.
+    pub carried: Map<String, Value>,
 }
 
 /// A document as it was read under the lock.
@@ -269,9 +271,10 @@ impl LockedUnit<'_> {
                 }
             });
         }
-        let NewEntry { at, attempt, by, event, summary, data } = new;
-        let at = at.to_string();
-        Ok(Entry { seq, alive_at: Some(at.clone()), at, attempt, by, event, summary, data, files, documents })
+        let NewEntry { at, attempt, by, event, summary, data, carried } = new;
+        let mut all = self.last().map(|entry| entry.carried.clone()).unwrap_or_default();
+        all.extend(carried);
+        Ok(Entry { seq, at: at.to_string(), attempt, by, event, summary, data, carried: all, files, documents })
     }
 
     /// A log's next line. Where it ends inside of a line, that one is closed first, so that two are never glued.

@@ -186,7 +186,7 @@ impl LockedUnit<'_> {
             at: now.to_string(),
             attempt: self.attempt(),
             by: "outside".to_owned(),
-            alive_at: self.last().and_then(|entry| entry.alive_at.clone()),
+            carried: self.last().map(|entry| entry.carried.clone()).unwrap_or_default(),
             event: event.to_owned(),
             summary: words.join("; "),
             data,

@@ -18,6 +18,8 @@ pub struct Key {
     pub base: String,
     /// The unit's id, its parts between slashes.
     pub id: String,
+    /// The same, with all its spellings made one: what tells it from other units.
+    pub folded_id: String,
     /// The unit's main document.
     pub document: String,
 }
@@ -30,12 +32,12 @@ impl Key {
         } else {
             Hash::of(self.base.as_bytes()).as_str()[..16].to_owned()
         };
-        format!("{}/{place}", Key::directory_of_namesakes(&self.dialect, &self.id))
+        format!("{}/{place}", Key::directory_of_namesakes(&self.dialect, &self.folded_id))
     }
 
     /// The directory that holds one directory for each unit of that id.
-    pub fn directory_of_namesakes(dialect: &str, id: &str) -> String {
-        format!("{HOME}/units/{dialect}/{}", id.replace('/', "+"))
+    pub fn directory_of_namesakes(dialect: &str, folded_id: &str) -> String {
+        format!("{HOME}/units/{dialect}/{}", folded_id.replace('/', "+"))
     }
 
     /// Its journal.

@@ -28,8 +28,9 @@ pub struct Entry {
     pub attempt: u64,
     /// Who recorded it.
     pub by: String,
-    /// When anybody last recorded something here; what others did to the documents is no such thing.
-    pub alive_at: Option<String>,
+    /// What later events are to know without reading this one: when somebody last recorded something, where the unit
+    /// was last resumed. Each event passes it on.
+    pub carried: Map<String, Value>,
     /// What kind of event it is.
     pub event: String,
     /// What became true.
@@ -136,10 +137,12 @@ impl Entry {
             "at": self.at,
             "attempt": self.attempt,
             "by": self.by,
-            "alive_at": self.alive_at,
             "event": self.event,
             "summary": self.summary,
         }));
+        if !self.carried.is_empty() {
+            object.insert("carried".to_owned(), Value::Object(self.carried.clone()));
+        }
         if !self.data.is_empty() {
             object.insert("data".to_owned(), Value::Object(self.data.clone()));
         }
@@ -155,7 +158,7 @@ impl Entry {
             at: text(object, "at")?,
             attempt: object.get("attempt")?.as_u64()?,
             by: text(object, "by")?,
-            alive_at: text(object, "alive_at"),
+            carried: object.get("carried").and_then(Value::as_object).cloned().unwrap_or_default(),
             event: text(object, "event")?,
             summary: text(object, "summary")?,
             data: object.get("data").and_then(Value::as_object).cloned().unwrap_or_default(),

@@ -1,0 +1,103 @@
+use clap::{ArgMatches, Args, ValueEnum};
+use piton_engine::{Trust, approve, gate_command, is_approved, record, run_evidence};
+use piton_model::{Event, Evidence, GateJudgement};
+
+use crate::context::Context;
+use crate::failure::{FAILED, Failure, REFUSED};
+use crate::recording::{self, Writing, acknowledge};
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  piton gate build:PRD-009 pass schema-validation --step WS1\n  piton gate task:migration/T060 pass manifest_updated\n  piton gate build:PRD-009 run lint --step WS3 --approve\n\nA command that comes from the repository runs only after you approved it once; the approval is kept outside of the repository."
+)]
+pub struct GateArgs {
+    #[command(flatten)]
+    writing: Writing,
+
+    /// How they are judged; run executes the gate's command and judges by how it ends
+    #[arg(value_name = "pass|fail|run", value_enum)]
+    deed: Deed,
+
+    /// The gates or acceptance criteria
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<String>,
+
+    /// The step they belong to
+    #[arg(long, value_name = "STEP")]
+    step: Option<String>,
+
+    /// Approve the command that the repository names for the gate, from now on
+    #[arg(long)]
+    approve: bool,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum Deed {
+    Pass,
+    Fail,
+    Run,
+}
+
+pub fn run(matches: &ArgMatches, args: GateArgs) -> Result<u8, Failure> {
+    if args.deed == Deed::Run {
+        return run_gates(matches, &args);
+    }
+    let event = Event::GateJudged(GateJudgement {
+        passed: args.deed == Deed::Pass,
+        names: args.names,
+        step: args.step,
+        evidence: None,
+    });
+    recording::run(matches, &args.writing, "gate", &event)
+}
+
+/// Runs the command of each gate and records how it ended; the first one that fails is the last one that is run.
+fn run_gates(matches: &ArgMatches, args: &GateArgs) -> Result<u8, Failure> {
+    let wanted = recording::unit(&args.writing.unit)?;
+    let context = Context::new(matches)?;
+    for name in &args.names {
+        let command = gate_command(&context.workspace, &wanted, name, context.now)
+            .map_err(|error| Failure::record(&wanted, &error))?;
+        permit(&context, &command, name, args)?;
+        let evidence = evidence(&context, &command, false)?;
+        let passed = evidence.exit_code == 0;
+        let event = Event::GateJudged(GateJudgement {
+            passed,
+            names: vec![name.clone()],
+            step: args.step.clone(),
+            evidence: Some(evidence.clone()),
+        });
+        let recorder = args.writing.writer.recorder(&context, "gate")?;
+        let recorded =
+            record(&context.workspace, &wanted, &event, &recorder).map_err(|error| Failure::record(&wanted, &error))?;
+        acknowledge(&recorded)?;
+        if !passed {
+            let message = format!("gate {name} failed: `{command}` ended with {}", evidence.exit_code);
+            return Err(evidence.tail.lines().fold(Failure::new(FAILED, message), |failure, line| failure.hint(line)));
+        }
+    }
+    Ok(0)
+}
+
+fn permit(context: &Context, command: &str, name: &str, args: &GateArgs) -> Result<(), Failure> {
+    let trust = Trust::of(&context.workspace, command);
+    if args.approve {
+        return approve(&trust).map_err(|error| Failure::new(FAILED, error.to_string()));
+    }
+    if is_approved(&trust) {
+        return Ok(());
+    }
+    Err(Failure::new(REFUSED, format!("the repository names a command for gate {name} that you have not approved: {command}"))
+        .hint(format!("look at it, then: piton gate {} run {name} --approve", args.writing.unit)))
+}
+
+/// Runs a command that proves something. For a claim that it must bear out, failing is a refusal.
+pub fn evidence(context: &Context, command: &str, must_pass: bool) -> Result<Evidence, Failure> {
+    let evidence = run_evidence(&context.workspace, command)
+        .map_err(|error| Failure::new(FAILED, format!("cannot run `{command}`: {error}")))?;
+    if must_pass && evidence.exit_code != 0 {
+        let message = format!("the evidence does not bear it out: `{command}` ended with {}", evidence.exit_code);
+        return Err(evidence.tail.lines().fold(Failure::new(REFUSED, message), |failure, line| failure.hint(line)));
+    }
+    Ok(evidence)
+}

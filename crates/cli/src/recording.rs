@@ -1,0 +1,101 @@
+//! What all verbs that write have in common: who writes, for which attempt, and the line that says what became true.
+
+use std::time::Duration;
+
+use clap::{ArgMatches, Args};
+use piton_engine::{Recorded, Recorder, record};
+use piton_model::{Event, UnitRef};
+
+use crate::context::Context;
+use crate::failure::{Failure, USAGE};
+use crate::output::print;
+
+/// How long a lock is waited for when nobody says.
+const WAIT_SECONDS: f64 = 10.0;
+
+/// Options of every verb that writes.
+#[derive(Args, Debug, Clone)]
+pub struct Writing {
+    /// The unit, such as build:PRD-009 or task:migration/T060
+    #[arg(value_name = "UNIT")]
+    pub unit: String,
+
+    #[command(flatten)]
+    pub writer: Writer,
+}
+
+/// Who writes.
+#[derive(Args, Debug, Clone)]
+pub struct Writer {
+    /// Who records this: main, subagent:TYPE, team:ID, an agent's name
+    #[arg(long, value_name = "WHO", default_value = "main", hide_default_value = true)]
+    pub by: String,
+
+    /// The attempt that the writer belongs to; an older one is refused [default: PITON_ATTEMPT, else the current one]
+    #[arg(long, value_name = "N")]
+    attempt: Option<u64>,
+
+    /// The worker's own session
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+
+    /// How long to wait for another writer
+    #[arg(long, value_name = "SECONDS", hide_short_help = true)]
+    wait: Option<f64>,
+}
+
+impl Writer {
+    /// The same, as the engine takes it.
+    pub fn recorder(&self, context: &Context, verb: &str) -> Result<Recorder, Failure> {
+        let wait = self.wait.unwrap_or(WAIT_SECONDS);
+        let wait = Duration::try_from_secs_f64(wait)
+            .map_err(|_| Failure::new(USAGE, format!("--wait {wait} is not a number of seconds")))?;
+        Ok(Recorder {
+            now: context.now,
+            by: self.by.clone(),
+            attempt: self.attempt.map_or_else(attempt_of_environment, |attempt| Ok(Some(attempt)))?,
+            session: self.session.clone(),
+            wait,
+            holder: format!("`piton {verb}`, process {}, since {}", std::process::id(), context.now),
+        })
+    }
+}
+
+/// Parses a unit's name.
+pub fn unit(typed: &str) -> Result<UnitRef, Failure> {
+    UnitRef::parse(typed).map_err(|error| Failure::bad_unit(typed, &error))
+}
+
+/// Records an event and says what became true.
+pub fn run(matches: &ArgMatches, writing: &Writing, verb: &str, event: &Event) -> Result<u8, Failure> {
+    let wanted = unit(&writing.unit)?;
+    let context = Context::new(matches)?;
+    let recorder = writing.writer.recorder(&context, verb)?;
+    let recorded =
+        record(&context.workspace, &wanted, event, &recorder).map_err(|error| Failure::record(&wanted, &error))?;
+    acknowledge(&recorded)
+}
+
+/// Prints what became true, with the number under which it is kept.
+pub fn acknowledge(recorded: &Recorded) -> Result<u8, Failure> {
+    warn(&recorded.warnings);
+    print(&format!("{} {} @{}\n", recorded.unit, crate::render::clean(&recorded.summary), recorded.seq))?;
+    Ok(0)
+}
+
+/// Says loudly what has to be said, beside the answer.
+pub fn warn(warnings: &[String]) {
+    for warning in warnings {
+        eprintln!("warning: {}", crate::render::clean(warning));
+    }
+}
+
+fn attempt_of_environment() -> Result<Option<u64>, Failure> {
+    match std::env::var("PITON_ATTEMPT") {
+        Ok(text) if !text.is_empty() => text
+            .parse()
+            .map(Some)
+            .map_err(|_| Failure::new(USAGE, format!("PITON_ATTEMPT is not a number: {text}"))),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,87 @@
+//! A unit's journal: its events, its versions, and what is different between two of them.
+
+use piton_engine::{UnitLog, Version, touched};
+use serde_json::{Value, json};
+use similar::{ChangeTag, TextDiff};
+
+use super::{Style, clean};
+
+/// The events, one a line, oldest first.
+pub fn text(found: &UnitLog) -> String {
+    let width = found.log.events.last().map_or(1, |entry| entry.seq.to_string().len());
+    let mut text = String::new();
+    for entry in &found.log.events {
+        text.push_str(&format!(
+            "@{:<width$}  {}  attempt {}  {:<10}  {}\n",
+            entry.seq,
+            entry.at,
+            entry.attempt,
+            clean(&entry.by),
+            clean(&format!("{}: {}", entry.event, entry.summary)),
+        ));
+    }
+    text
+}
+
+/// The events for programs.
+pub fn json(found: &UnitLog) -> Value {
+    let events = found.log.events.iter().map(|entry| {
+        let mut event = json!({
+            "seq": entry.seq,
+            "at": entry.at,
+            "attempt": entry.attempt,
+            "by": entry.by,
+            "event": entry.event,
+            "summary": entry.summary,
+            "files": touched(entry),
+        });
+        if !entry.data.is_empty() {
+            event["data"] = Value::Object(entry.data.clone());
+        }
+        event
+    });
+    json!({"unit": found.unit, "events": events.collect::<Vec<_>>()})
+}
+
+/// All documents of a version for programs.
+pub fn version_json(version: &Version) -> Value {
+    let document = |(path, bytes): &(String, Vec<u8>)| {
+        json!({"path": path, "text": String::from_utf8_lossy(bytes)})
+    };
+    let documents: Vec<_> = version.documents.iter().map(document).collect();
+    json!({"unit": version.unit, "seq": version.seq, "documents": documents})
+}
+
+/// What is different between two versions, in the usual form.
+pub fn diff(old: &Version, new: &Version, color: bool) -> String {
+    let style = Style::new(color);
+    let mut paths: Vec<&String> = new.documents.iter().chain(&old.documents).map(|(path, _)| path).collect();
+    paths.sort();
+    paths.dedup();
+    let of = |version: &Version, path: &str| {
+        let found = version.documents.iter().find(|(found, _)| found == path);
+        found.map_or_else(String::new, |(_, bytes)| String::from_utf8_lossy(bytes).into_owned())
+    };
+    let mut text = String::new();
+    for path in paths {
+        let (before, after) = (of(old, path), of(new, path));
+        if before == after {
+            continue;
+        }
+        text.push_str(&format!("--- {path} @{}\n+++ {path} @{}\n", old.seq, new.seq));
+        let diff = TextDiff::from_lines(&before, &after);
+        for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
+            text.push_str(&format!("{}\n", hunk.header()));
+            for change in hunk.iter_changes() {
+                let line = clean(change.value().trim_end_matches(['\n', '\r']));
+                text.push_str(&match change.tag() {
+                    ChangeTag::Delete => style.bad(&format!("-{line}")),
+                    ChangeTag::Insert => style.good(&format!("+{line}")),
+                    ChangeTag::Equal => format!(" {line}"),
+                });
+                text.push('\n');
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,97 @@
+//! Commands that prove something, and which of them may run.
+//!
+//! A repository is untrusted input. A command that it names runs only after the user approved it once; the approval
+//! is kept outside of the repository, bound to the command and to the workspace.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use piton_model::{Dialect, Evidence, Refusal, Time, UnitRef, secret};
+use piton_store::journal::Hash;
+
+use crate::record::{DiskFiles, RecordError};
+use crate::target::Target;
+use crate::Workspace;
+
+/// How much of the end of an output is kept.
+const TAIL_LINES: usize = 5;
+const TAIL_BYTES: usize = 2000;
+
+/// Runs a command in the workspace's root, by a shell, and keeps what proves how it ended.
+pub fn run_evidence(workspace: &Workspace, command: &str) -> io::Result<Evidence> {
+    let output =
+        Command::new("/bin/sh").arg("-c").arg(command).current_dir(workspace.root()).stdin(Stdio::null()).output()?;
+    let mut all = output.stdout;
+    all.extend_from_slice(&output.stderr);
+    let text = String::from_utf8_lossy(&all);
+    let lines: Vec<&str> = text.lines().collect();
+    let tail = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n");
+    let tail: String = tail.chars().rev().take(TAIL_BYTES).collect::<Vec<_>>().into_iter().rev().collect();
+    Ok(Evidence {
+        command: command.to_owned(),
+        // Ended by a signal: the shell's convention has no better number.
+        exit_code: output.status.code().unwrap_or(128),
+        digest: format!("sha256:{}", Hash::of(&all)),
+        tail: secret::mask(&tail).into_owned(),
+    })
+}
+
+/// The command that a build's specification names for a gate.
+pub fn gate_command(workspace: &Workspace, wanted: &UnitRef, gate: &str, now: Time) -> Result<String, RecordError> {
+    let target = Target::find(workspace, wanted, now)?;
+    let files = DiskFiles::new(&*workspace.disk, None);
+    let command = match target.dialect {
+        Dialect::Build => piton_dialect::build::gate_command(&target.place, &files, gate),
+        Dialect::Pipeline | Dialect::Plan | Dialect::Task | Dialect::Crew => None,
+    };
+    command.ok_or_else(|| {
+        let message = format!("no specification of {} names a command for gate {gate}", target.name);
+        let hint = format!("judge it yourself: piton gate {} pass {gate}", target.name);
+        RecordError::Refused(Refusal::missing(message).hint(hint))
+    })
+}
+
+/// A command of a repository, as something that can be approved.
+#[derive(Debug, Clone)]
+pub struct Trust {
+    digest: String,
+}
+
+impl Trust {
+    /// The command in this workspace.
+    pub fn of(workspace: &Workspace, command: &str) -> Trust {
+        let text = format!("{}\0{command}", workspace.root().display());
+        Trust { digest: Hash::of(text.as_bytes()).to_string() }
+    }
+}
+
+/// Whether the user approved the command.
+pub fn is_approved(trust: &Trust) -> bool {
+    approvals().and_then(|path| std::fs::read_to_string(path).ok()).is_some_and(|known| {
+        known.lines().any(|line| line == trust.digest)
+    })
+}
+
+/// Keeps the user's approval.
+pub fn approve(trust: &Trust) -> io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+    if is_approved(trust) {
+        return Ok(());
+    }
+    let path = approvals().ok_or_else(|| io::Error::other("there is no home directory to keep approvals in"))?;
+    if let Some(directory) = path.parent() {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    }
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+    file.write_all(format!("{}\n", trust.digest).as_bytes())?;
+    file.sync_all()
+}
+
+/// Where approvals are kept: outside of every repository.
+fn approvals() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")))?;
+    Some(state.join("piton/approved"))
+}

@@ -1,0 +1,114 @@
+//! What a unit's journal tells: its events, every version of its documents, and the way back to one of them.
+
+use piton_model::{Change, Effect, Refusal, Time, UnitRef};
+use piton_store::journal::{Entry, FileChange};
+use piton_store::{History, Log, seal};
+
+use crate::Workspace;
+use crate::record::{RecordError, Recorded, Recorder, Session};
+use crate::target::Target;
+
+/// The events of a unit.
+#[derive(Debug)]
+pub struct UnitLog {
+    /// The unit.
+    pub unit: String,
+    /// What its journal holds.
+    pub log: Log,
+}
+
+/// A version of a unit's documents.
+#[derive(Debug)]
+pub struct Version {
+    /// The unit.
+    pub unit: String,
+    /// The number of the event after which it was like this.
+    pub seq: u64,
+    /// The documents, the main one first.
+    pub documents: Vec<(String, Vec<u8>)>,
+}
+
+/// Reads the events of a unit, oldest first.
+pub fn log(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<UnitLog, RecordError> {
+    let (target, history) = open(workspace, wanted, now)?;
+    Ok(UnitLog { unit: target.name, log: history.log()? })
+}
+
+/// Reads the documents of a unit as they were after an event; without a number, as they are after the last one.
+pub fn show(workspace: &Workspace, wanted: &UnitRef, seq: Option<u64>, now: Time) -> Result<Version, RecordError> {
+    let (target, history) = open(workspace, wanted, now)?;
+    let last = history.last()?.map_or(0, |entry| entry.seq);
+    let seq = seq.unwrap_or(last);
+    let log = history.log()?;
+    let Some(entry) = log.events.iter().find(|entry| entry.seq == seq) else {
+        return Err(RecordError::Refused(no_such_version(&target.name, seq, &log.events)));
+    };
+    let mut documents = Vec::new();
+    for state in entry.documents.iter().filter(|state| state.hash.is_some()) {
+        if let Some(bytes) = history.version(&state.path, seq)? {
+            documents.push((state.path.clone(), bytes));
+        }
+    }
+    Ok(Version { unit: target.name, seq, documents })
+}
+
+/// Makes an old version the newest. Nothing is lost: what is there now stays a version of its own.
+pub fn rollback(
+    workspace: &Workspace,
+    wanted: &UnitRef,
+    seq: u64,
+    recorder: &Recorder,
+) -> Result<Recorded, RecordError> {
+    let version = show(workspace, wanted, Some(seq), recorder.now)?;
+    let (target, _) = open(workspace, wanted, recorder.now)?;
+    let mut session = Session::open(workspace, target, recorder)?;
+    session.fence_writer(recorder, "rollback")?;
+    let attempt = session.unit.attempt().max(1);
+    let mut data = serde_json::Map::new();
+    data.insert("to".to_owned(), seq.into());
+    session.change(recorder, "rolled_back", data, attempt, &|_, _, _| {
+        let write = |(path, bytes): &(String, Vec<u8>)| Effect::Write { path: path.clone(), bytes: bytes.clone() };
+        Ok(Change {
+            summary: format!("rolled back to @{seq}"),
+            warnings: Vec::new(),
+            effects: version.documents.iter().map(write).collect(),
+        })
+    })
+}
+
+/// What an event did to files, for people.
+pub fn touched(entry: &Entry) -> Vec<String> {
+    let mut paths: Vec<String> = entry
+        .files
+        .iter()
+        .map(|change| match change {
+            FileChange::Write { path, .. }
+            | FileChange::Share { path, .. }
+            | FileChange::Append { path, .. }
+            | FileChange::Remove { path } => path.clone(),
+            FileChange::Keep { to, .. } => to.clone(),
+        })
+        .collect();
+    paths.dedup();
+    paths
+}
+
+fn open(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<(Target, History), RecordError> {
+    let target = Target::find_with_journal(workspace, wanted, now)?;
+    let is_ours = seal::inspect(&*workspace.disk)? == seal::Home::Ours;
+    let history = if is_ours { History::open(&*workspace.disk, &target.key)? } else { None };
+    match history {
+        Some(history) => Ok((target, history)),
+        None => {
+            let refusal = Refusal::missing(format!("nothing has been recorded about {} yet", target.name))
+                .hint(format!("the first record keeps the document as it is now: piton beat {}", target.name));
+            Err(RecordError::Refused(refusal))
+        }
+    }
+}
+
+fn no_such_version(unit: &str, seq: u64, events: &[Entry]) -> Refusal {
+    let (first, last) = (events.first().map_or(0, |entry| entry.seq), events.last().map_or(0, |entry| entry.seq));
+    Refusal::missing(format!("{unit} has no version @{seq}; there are @{first} to @{last}"))
+        .hint(format!("see them with: piton log {unit}"))
+}

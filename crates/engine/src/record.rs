@@ -1,0 +1,341 @@
+//! Records an event of a unit: the one way in which anything is written.
+//!
+//! Lock, contact (finish what a crash left, write down what others did), decide, commit. When somebody writes a
+//! document in the instant of the commit, nothing has happened, and it is decided again.
+
+mod data;
+mod dialects;
+mod files;
+mod restore;
+
+use std::fmt;
+use std::time::Duration;
+
+use piton_dialect::Place;
+use piton_model::{Change, Dialect, Effect, Event, Moment, Refusal, Time, UnitRef};
+use piton_store::disk::{Access, Disk, DiskError, Handle, LockError, make_directories};
+use piton_store::journal::Hash;
+use piton_store::{CommitError, Contact, ContactError, LockedUnit, NewEntry, Observation, holder_of, seal};
+
+pub(crate) use self::dialects::resume_plan;
+pub(crate) use self::files::DiskFiles;
+use crate::Workspace;
+use crate::find::NotFound;
+use crate::target::{NoTarget, Target};
+
+/// How often a race with somebody else's editor is run again.
+const MOST_RACES: usize = 50;
+
+/// Who records something, and how long they wait for it.
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    /// The moment.
+    pub now: Time,
+    /// Who records it.
+    pub by: String,
+    /// The attempt that the writer believes to be; nothing when it does not say.
+    pub attempt: Option<u64>,
+    /// The worker's own session, when it is known.
+    pub session: Option<String>,
+    /// How long to wait for a lock.
+    pub wait: Duration,
+    /// What the holder of a lock is called.
+    pub holder: String,
+}
+
+/// What became true.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// The unit.
+    pub unit: String,
+    /// The number of the event.
+    pub seq: u64,
+    /// The unit's attempt.
+    pub attempt: u64,
+    /// What became true.
+    pub summary: String,
+    /// What has to be said loudly.
+    pub warnings: Vec<String>,
+}
+
+/// Why nothing was recorded.
+#[derive(Debug)]
+pub enum RecordError {
+    /// There is no such unit.
+    NotFound(NotFound),
+    /// A rule forbids it.
+    Refused(Refusal),
+    /// Somebody else holds the unit.
+    Busy {
+        /// The unit.
+        unit: String,
+        /// Who holds it, when that is known.
+        holder: Option<String>,
+    },
+    /// A disk failed, or a document cannot be read.
+    Failed {
+        /// What happened, with the path it happened to.
+        message: String,
+    },
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordError::NotFound(error) => write!(f, "{error}"),
+            RecordError::Refused(refusal) => write!(f, "{refusal}"),
+            RecordError::Busy { unit, .. } => write!(f, "somebody else holds {unit}"),
+            RecordError::Failed { message } => f.write_str(message),
+        }
+    }
+}
+
+impl From<DiskError> for RecordError {
+    fn from(error: DiskError) -> RecordError {
+        RecordError::Failed { message: error.to_string() }
+    }
+}
+
+impl From<ContactError> for RecordError {
+    fn from(error: ContactError) -> RecordError {
+        RecordError::Failed { message: error.to_string() }
+    }
+}
+
+impl From<NoTarget> for RecordError {
+    fn from(error: NoTarget) -> RecordError {
+        match error {
+            NoTarget::NotFound(error) => RecordError::NotFound(error),
+            NoTarget::Disk(error) => error.into(),
+        }
+    }
+}
+
+/// Records an event. When this returns, it is durable.
+pub fn record(
+    workspace: &Workspace,
+    wanted: &UnitRef,
+    event: &Event,
+    recorder: &Recorder,
+) -> Result<Recorded, RecordError> {
+    let target = match (Target::find(workspace, wanted, recorder.now), event, wanted.dialect) {
+        (Err(NoTarget::NotFound(NotFound::Nothing { .. })), Event::Started(_), Some(dialect)) => {
+            Target::make(workspace, wanted, dialect)
+        }
+        (target, _, _) => target?,
+    };
+    let mut session = Session::open(workspace, target, recorder)?;
+    session.fence_writer(recorder, event.name())?;
+    session.record(event, recorder)
+}
+
+/// A unit that is locked and whose documents are known.
+pub(crate) struct Session<'w> {
+    workspace: &'w Workspace,
+    pub target: Target,
+    pub unit: LockedUnit<'w>,
+    pub contact: Contact,
+    pub warnings: Vec<String>,
+    /// What later events are to know, beside when this one was.
+    pub carried: serde_json::Map<String, serde_json::Value>,
+    /// Locks of files that units share.
+    shared: Vec<(String, Box<dyn Handle>)>,
+}
+
+impl<'w> Session<'w> {
+    /// Locks a unit, and brings its documents to where its journal says they are.
+    pub(crate) fn open(workspace: &'w Workspace, mut target: Target, recorder: &Recorder) -> Result<Session<'w>, RecordError> {
+        let disk: &dyn Disk = &*workspace.disk;
+        let mut warnings = Vec::new();
+        if let Some(kept) = seal::prepare(disk)? {
+            warnings.push(format!("a journal that came from elsewhere is not believed; it was put into {kept}"));
+        }
+        let documents = dialects::documents(target.dialect, &target.place, &DiskFiles::new(disk, None));
+        target.key.document = documents.first().cloned().unwrap_or_default();
+        let busy = |error| match error {
+            LockError::Busy { holder } => {
+                RecordError::Busy { unit: target.name.clone(), holder: holder_of(&holder) }
+            }
+            LockError::Disk(error) => error.into(),
+        };
+        let mut unit = LockedUnit::lock(disk, target.key.clone(), recorder.wait, &recorder.holder).map_err(busy)?;
+        if let Some(cut) = unit.cut() {
+            warnings.push(format!("the journal ended in a torn line, which was never acknowledged; it is kept in {cut}"));
+        }
+        let contact = unit.contact(&documents, recorder.now)?;
+        warnings.extend(contact.observed.iter().map(described));
+        let mut session = Session { workspace, target, unit, contact, warnings, carried: serde_json::Map::new(), shared: Vec::new() };
+        session.restore_unreadable(recorder)?;
+        Ok(session)
+    }
+
+    /// Refuses a writer of an older attempt, and writes down that it came.
+    pub(crate) fn fence_writer(&mut self, recorder: &Recorder, what: &str) -> Result<(), RecordError> {
+        let current = self.unit.attempt();
+        let Some(claimed) = recorder.attempt.filter(|claimed| *claimed != current) else { return Ok(()) };
+        let name = self.target.name.clone();
+        if claimed > current {
+            let refusal = Refusal::rule(format!("attempt {claimed} of {name} has not begun; it is at attempt {current}"))
+                .hint("leave --attempt and PITON_ATTEMPT away to act for the current attempt");
+            return Err(RecordError::Refused(refusal));
+        }
+        let summary = format!("refused `{what}` of attempt {claimed}: the unit is at attempt {current}");
+        let entry = self.entry(recorder, "refused", summary, current);
+        self.commit(entry, &[])?;
+        let refusal = Refusal::rule(format!("attempt {claimed} of {name} is over: attempt {current} has begun"))
+            .hint(format!("somebody else continues this unit; see: piton log {name}"))
+            .hint(format!("to take it back: piton resume {name}"));
+        Err(RecordError::Refused(refusal))
+    }
+
+    /// Decides and commits, as often as somebody else's writing makes it necessary.
+    pub(crate) fn record(&mut self, event: &Event, recorder: &Recorder) -> Result<Recorded, RecordError> {
+        let moment = self.moment(event, recorder);
+        self.change(recorder, event.name(), data::of(event), moment.attempt, &|dialect, place, files| {
+            dialects::record(dialect, place, files, event, &moment)
+        })
+    }
+
+    /// Who records an event, and as which attempt: the next one, when the event begins one.
+    pub(crate) fn moment(&self, event: &Event, recorder: &Recorder) -> Moment {
+        let current = self.unit.attempt();
+        Moment {
+            now: recorder.now,
+            by: recorder.by.clone(),
+            attempt: current + u64::from(event.begins_attempt() || current == 0),
+            session: recorder.session.clone(),
+            fresh_id: fresh_id(),
+        }
+    }
+
+    /// The unit's files, its documents as they were read under the lock.
+    pub(crate) fn files(&self) -> DiskFiles<'_> {
+        DiskFiles::new(&*self.workspace.disk, Some(&self.contact.documents))
+    }
+
+    /// Makes a change that a pure function decides.
+    pub(crate) fn change(
+        &mut self,
+        recorder: &Recorder,
+        name: &str,
+        data: serde_json::Map<String, serde_json::Value>,
+        attempt: u64,
+        decide: &dyn Fn(Dialect, &Place, &DiskFiles<'_>) -> Result<Change, Refusal>,
+    ) -> Result<Recorded, RecordError> {
+        for _ in 0..MOST_RACES {
+            let change =
+                decide(self.target.dialect, &self.target.place, &self.files()).map_err(RecordError::Refused)?;
+            // A shared file is decided about under its lock, so a first decision only tells which ones there are.
+            if self.lock_shared(&change, recorder.wait)? {
+                continue;
+            }
+            let mut entry = self.entry(recorder, name, change.summary.clone(), attempt);
+            entry.data = data.clone();
+            entry.carried.extend(self.carried.clone());
+            match self.commit(entry, &change.effects) {
+                Ok(seq) => {
+                    let mut warnings = std::mem::take(&mut self.warnings);
+                    warnings.extend(change.warnings);
+                    let unit = self.target.name.clone();
+                    return Ok(Recorded { unit, seq, attempt, summary: change.summary, warnings });
+                }
+                Err(Committing::Raced) => self.look_again(recorder)?,
+                Err(Committing::Failed(error)) => return Err(error),
+            }
+        }
+        let message = format!("somebody else keeps writing the documents of {}", self.target.name);
+        Err(RecordError::Failed { message })
+    }
+
+    /// The documents as they are now, with what others did written down.
+    fn look_again(&mut self, recorder: &Recorder) -> Result<(), RecordError> {
+        let documents: Vec<String> = self.contact.documents.keys().cloned().collect();
+        self.contact = self.unit.contact(&documents, recorder.now)?;
+        self.warnings.extend(self.contact.observed.iter().map(described));
+        Ok(())
+    }
+
+    fn commit(&mut self, entry: NewEntry, effects: &[Effect]) -> Result<u64, Committing> {
+        match self.unit.commit(entry, effects, &self.contact.documents) {
+            Ok(seq) => Ok(seq),
+            Err(CommitError::Raced { .. }) => Err(Committing::Raced),
+            Err(error) => Err(Committing::Failed(RecordError::Failed { message: error.to_string() })),
+        }
+    }
+
+    fn entry(&self, recorder: &Recorder, event: &str, summary: String, attempt: u64) -> NewEntry {
+        NewEntry {
+            at: recorder.now,
+            attempt,
+            by: recorder.by.clone(),
+            event: event.to_owned(),
+            summary,
+            data: serde_json::Map::new(),
+            carried: serde_json::Map::from_iter([(ALIVE_AT.to_owned(), recorder.now.to_string().into())]),
+        }
+    }
+
+    /// Locks the shared files of a change; whether there was one that was not locked yet.
+    fn lock_shared(&mut self, change: &Change, wait: Duration) -> Result<bool, RecordError> {
+        let mut paths: Vec<&str> = change
+            .effects
+            .iter()
+            .filter(|effect| matches!(effect, Effect::Share { .. }))
+            .map(Effect::path)
+            .filter(|path| self.shared.iter().all(|(held, _)| held != path))
+            .collect();
+        if paths.is_empty() {
+            return Ok(false);
+        }
+        // Always in the order of names, so that two writers cannot wait for each other. Whoever needs more than it
+        // has begins again from nothing.
+        paths.extend(self.shared.iter().map(|(held, _)| held.as_str()));
+        let mut paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
+        paths.sort();
+        self.shared.clear();
+        let disk = &*self.workspace.disk;
+        make_directories(disk, SHARED, Access::Private)?;
+        for path in paths {
+            let lock = format!("{SHARED}/{}", &Hash::of(path.as_bytes()).as_str()[..16]);
+            match disk.lock(&lock, wait) {
+                Ok(lock) => self.shared.push((path, lock)),
+                Err(LockError::Busy { .. }) => return Err(RecordError::Busy { unit: path, holder: None }),
+                Err(LockError::Disk(error)) => return Err(error.into()),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Under which key a journal carries when somebody last recorded something.
+pub(crate) const ALIVE_AT: &str = "alive_at";
+
+/// Where the locks of shared files are.
+const SHARED: &str = ".piton/shared";
+
+/// How a commit ended that did not happen.
+enum Committing {
+    Raced,
+    Failed(RecordError),
+}
+
+impl From<Committing> for RecordError {
+    fn from(error: Committing) -> RecordError {
+        match error {
+            Committing::Raced => RecordError::Failed { message: "somebody else writes the same file".to_owned() },
+            Committing::Failed(error) => error,
+        }
+    }
+}
+
+fn described(observation: &Observation) -> String {
+    format!("{} {} (@{})", observation.path, observation.what, observation.seq)
+}
+
+/// An id that nobody has used. The standard library's hash maps are seeded by the system's random numbers.
+pub(crate) fn fresh_id() -> String {
+    use std::hash::{BuildHasher as _, RandomState};
+    let random = || RandomState::new().hash_one(std::process::id());
+    let digits = format!("{:016x}{:016x}", random(), random());
+    format!("{}-{}-{}-{}-{}", &digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..])
+}

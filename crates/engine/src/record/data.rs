@@ -1,0 +1,100 @@
+use piton_model::{Event, Evidence, GateJudgement, NotePurpose, ResumeMode, Start, StepMove, Verdict};
+use serde_json::{Map, Value, json};
+
+/// What a journal keeps of an event beside its name: what was asked, as it was asked.
+pub(super) fn of(event: &Event) -> Map<String, Value> {
+    let value = match event {
+        Event::Started(start) => started(start),
+        Event::StepMoved(moved) => step(moved),
+        Event::StageEntered { stage, phase } => json!({"stage": stage, "phase": phase}),
+        Event::GateJudged(judged) => gate(judged),
+        Event::VerdictGiven(verdict) => verdict_data(verdict),
+        Event::Blocked { message, kind } => json!({"message": message, "type": kind}),
+        Event::Unblocked { which } => json!({"which": which}),
+        Event::Paused { reason } => json!({"reason": reason}),
+        Event::Failed { step, message, file, line } => {
+            json!({"step": step, "message": message, "file": file, "line": line})
+        }
+        Event::Noted { text, purpose } => {
+            json!({"text": text, "resume": (*purpose == NotePurpose::ResumeInstruction).then_some(true)})
+        }
+        Event::Decided { text, reason } => json!({"text": text, "reason": reason}),
+        Event::Resumed { mode } => json!({"mode": mode.map(|mode| match mode {
+            ResumeMode::Restart => "restart",
+            ResumeMode::Continue => "continue",
+        })}),
+        Event::TakenOver { agent } => json!({"agent": agent}),
+        Event::BackedUp { reason } => json!({"reason": reason}),
+        Event::HelperStarted { kind, agent, steps } => json!({"type": kind, "agent": agent, "steps": steps}),
+        Event::HelperStopped { kind, agent, completed } => {
+            json!({"type": kind, "agent": agent, "completed": completed})
+        }
+        Event::Beat
+        | Event::Finished
+        | Event::Restarted { .. }
+        | Event::Reopened
+        | Event::Repaired
+        | Event::Marked => json!({}),
+    };
+    without_nothing(value)
+}
+
+fn started(start: &Start) -> Value {
+    json!({
+        "title": start.title,
+        "spec": start.spec.as_ref().map(|(path, _)| path),
+        "steps": start.steps,
+        "gates": start.gates,
+        "criteria": start.criteria,
+        "total": start.total,
+        "feature": start.feature,
+        "stage": start.stage,
+        "estimate_minutes": start.estimate_minutes,
+    })
+}
+
+fn step(moved: &StepMove) -> Value {
+    json!({
+        "steps": moved.steps,
+        "outputs": moved.outputs,
+        "files": moved.files,
+        "next": moved.next,
+        "message": moved.message,
+        "evidence": moved.evidence.as_ref().map(evidence),
+    })
+}
+
+fn gate(judged: &GateJudgement) -> Value {
+    json!({"gates": judged.names, "step": judged.step, "evidence": judged.evidence.as_ref().map(evidence)})
+}
+
+fn verdict_data(verdict: &Verdict) -> Value {
+    json!({
+        "verdict": verdict.word,
+        "score": verdict.score,
+        "reason": verdict.reason,
+        "issues": verdict.issues,
+        "reviewer": verdict.reviewer,
+        "p0": verdict.p0,
+        "p1": verdict.p1,
+        "report": verdict.report,
+    })
+}
+
+fn evidence(evidence: &Evidence) -> Value {
+    json!({
+        "command": evidence.command,
+        "exit_code": evidence.exit_code,
+        "digest": evidence.digest,
+        "tail": evidence.tail,
+    })
+}
+
+/// What is null or empty says nothing, and is left out.
+fn without_nothing(value: Value) -> Map<String, Value> {
+    let says = |value: &Value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty());
+    match value {
+        Value::Object(object) => object.into_iter().filter(|(_, value)| says(value)).collect(),
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,45 @@
+use piton_dialect::json::Editor;
+use piton_model::{Dialect, Effect};
+
+use super::{RecordError, Recorder, Session};
+
+impl Session<'_> {
+    /// Restores a main document that somebody made unreadable, from the newest version that can be read. What they
+    /// left is kept beside the journal, and stays a version of its own.
+    ///
+    /// A plan has a cascade of its own, in which its text wins.
+    pub(super) fn restore_unreadable(&mut self, recorder: &Recorder) -> Result<(), RecordError> {
+        if self.target.dialect == Dialect::Plan {
+            return Ok(());
+        }
+        let path = self.target.key.document.clone();
+        let Some(content) = self.contact.documents.get(&path).and_then(|seen| seen.content.clone()) else {
+            return Ok(());
+        };
+        if Editor::open(&path, &content.bytes).is_ok() {
+            return Ok(());
+        }
+        let Some((seq, good)) = self.newest_readable(&path)? else { return Ok(()) };
+        let kept = self.unit.put_aside("unreadable", &content.bytes)?;
+        let summary = format!("{path} could not be read and is restored from @{seq}; what was there is kept in {kept}");
+        let entry = self.entry(recorder, "restored", summary.clone(), self.unit.attempt());
+        self.commit(entry, &[Effect::Write { path, bytes: good }])?;
+        self.warnings.push(summary);
+        self.look_again(recorder)
+    }
+
+    /// The newest version of a document that can be read, and its number.
+    pub(super) fn newest_readable(&self, path: &str) -> Result<Option<(u64, Vec<u8>)>, RecordError> {
+        let Some(history) = piton_store::History::open(&*self.workspace.disk, &self.target.key)? else {
+            return Ok(None);
+        };
+        for seq in (1..=self.unit.seq()).rev() {
+            if let Some(bytes) = history.version(path, seq)?
+                && Editor::open(path, &bytes).is_ok()
+            {
+                return Ok(Some((seq, bytes)));
+            }
+        }
+        Ok(None)
+    }
+}

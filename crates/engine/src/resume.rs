@@ -1,0 +1,169 @@
+//! Continues a unit: checks before it trusts, begins a new attempt, and writes the brief.
+
+use piton_dialect::brief::{BriefFacts, brief};
+use piton_model::{Event, Liveness, Refusal, ResumeAction, ResumeMode, ResumePlan, Unit, UnitRef};
+use serde_json::{Map, Value};
+
+use crate::record::{RecordError, Recorder, Session, fresh_id, resume_plan};
+use crate::target::Target;
+use crate::{Found, Workspace, find};
+
+/// How often the same position may be resumed without progress before it is said loudly.
+const LOOP: u64 = 3;
+
+/// How a unit is to be resumed.
+#[derive(Debug, Clone)]
+pub struct ResumeRequest {
+    /// How an interrupted stretch is treated.
+    pub mode: Option<ResumeMode>,
+    /// Even if an agent seems to be alive.
+    pub force: bool,
+    /// The most characters of the brief.
+    pub budget: usize,
+}
+
+/// A unit that is resumed, or the reasons why it is not.
+#[derive(Debug)]
+pub struct Resumption {
+    /// The unit.
+    pub unit: String,
+    /// The attempt that began; for a refusal the one that there is.
+    pub attempt: u64,
+    /// The number of the event that began it.
+    pub seq: Option<u64>,
+    /// How it is continued.
+    pub plan: ResumePlan,
+    /// The text for whoever resumes.
+    pub brief: String,
+    /// What has to be said loudly.
+    pub alarms: Vec<String>,
+    /// What was found out on the way.
+    pub warnings: Vec<String>,
+}
+
+/// Resumes a unit.
+pub fn resume(
+    workspace: &Workspace,
+    wanted: &UnitRef,
+    request: &ResumeRequest,
+    recorder: &Recorder,
+) -> Result<Resumption, RecordError> {
+    let target = Target::find(workspace, wanted, recorder.now)?;
+    let mut session = Session::open(workspace, target, recorder)?;
+    session.fence_writer(recorder, "resume")?;
+    // The documents were brought up to date just now, so this is what they say.
+    let found = find(workspace, &exact(&session.target)?, recorder.now).map_err(RecordError::NotFound)?;
+    if let Some(refusal) = refused_for_life(&session, &found, request, recorder) {
+        return Err(RecordError::Refused(refusal));
+    }
+    let event = Event::Resumed { mode: request.mode };
+    let moment = session.moment(&event, recorder);
+    let plan = resume_plan(session.target.dialect, &session.target.place, &session.files(), request.mode, &moment)
+        .map_err(RecordError::Refused)?;
+    if plan.action == ResumeAction::Refuse {
+        let attempt = session.unit.attempt();
+        let unit = session.target.name.clone();
+        return Ok(Resumption { unit, attempt, seq: None, plan, brief: String::new(), alarms: Vec::new(), warnings: session.warnings });
+    }
+    let mut alarms = lost_outputs(workspace, &plan);
+    alarms.extend(session.remember_position(&found.unit, &plan));
+    session.remember_holder(recorder);
+    let recorded = session.record(&event, recorder)?;
+    let facts = BriefFacts {
+        name: &recorded.unit,
+        attempt: recorded.attempt,
+        plan: &plan,
+        unit: &found.unit,
+        alarms: &alarms,
+        fence: &fresh_id(),
+        budget: request.budget,
+    };
+    let brief = brief(&facts);
+    Ok(Resumption {
+        unit: recorded.unit,
+        attempt: recorded.attempt,
+        seq: Some(recorded.seq),
+        plan,
+        brief,
+        alarms,
+        warnings: recorded.warnings,
+    })
+}
+
+/// The target as a name that means it alone.
+fn exact(target: &Target) -> Result<UnitRef, RecordError> {
+    let full = match target.place.base.as_str() {
+        "" => target.name.clone(),
+        base => format!("{}:{base}/{}", target.dialect, target.key.id),
+    };
+    // A directory may have a name that is no id; then the unit's own name has to do.
+    UnitRef::parse(&full)
+        .or_else(|_| UnitRef::parse(&target.name))
+        .map_err(|error| RecordError::Failed { message: error.to_string() })
+}
+
+/// Refuses to take a unit away from an agent that gives signs of life.
+fn refused_for_life(session: &Session<'_>, found: &Found, request: &ResumeRequest, recorder: &Recorder) -> Option<Refusal> {
+    let is_alive = matches!(found.judgement.liveness, Liveness::Alive);
+    let carried = session.unit.last().map(|entry| &entry.carried);
+    let text = |key: &str| carried.and_then(|carried| carried.get(key)).and_then(Value::as_str);
+    // A session that lost its context asks for its own unit again.
+    let is_own = recorder.session.is_some() && text(HOLDER_SESSION) == recorder.session.as_deref();
+    if !is_alive || request.force || is_own {
+        return None;
+    }
+    let name = &session.target.name;
+    let seen = found.judgement.age(recorder.now).map_or_else(String::new, |age| format!(", last seen {age} ago"));
+    let who = text(HOLDER).or(found.unit.agent.as_deref()).unwrap_or("an agent");
+    Some(
+        Refusal::rule(format!("{name} has a live agent: {who} (attempt {}{seen})", session.unit.attempt()))
+            .hint(format!("see why it counts as alive: piton why {name}"))
+            .hint(format!("if it is gone for certain: piton resume {name} --force")),
+    )
+}
+
+/// Files that were named as made and are not there.
+fn lost_outputs(workspace: &Workspace, plan: &ResumePlan) -> Vec<String> {
+    let is_lost = |path: &&String| {
+        let is_plain = !path.starts_with('/') && !path.contains(['*', '\\']) && !path.split('/').any(|part| part == "..");
+        is_plain && matches!(workspace.disk.stamp(path), Ok(None))
+    };
+    let lost: Vec<&String> = plan.outputs.iter().filter(is_lost).collect();
+    lost.iter().map(|path| format!("a file that is recorded as made is not there: {path}")).collect()
+}
+
+const HOLDER: &str = "holder";
+const HOLDER_SESSION: &str = "holder_session";
+
+impl Session<'_> {
+    fn remember_holder(&mut self, recorder: &Recorder) {
+        self.carried.insert(HOLDER.to_owned(), recorder.by.as_str().into());
+        self.carried.insert(HOLDER_SESSION.to_owned(), recorder.session.clone().into());
+    }
+
+    /// Compares with the last resume: the same place again and again, or less done than before, is said loudly.
+    fn remember_position(&mut self, unit: &Unit, plan: &ResumePlan) -> Vec<String> {
+        let before = self.unit.last().map(|entry| entry.carried.clone()).unwrap_or_default();
+        let number = |key: &str| before.get(key).and_then(Value::as_u64);
+        let done = unit.progress.done.max(plan.done.len() as u64);
+        let is_same = before.get("resumed_position").and_then(Value::as_str) == Some(plan.position.as_str())
+            && number("resumed_done") == Some(done);
+        let times = if is_same { number("resumed_times").unwrap_or(1) + 1 } else { 1 };
+        let mut alarms = Vec::new();
+        if let Some(earlier) = number("resumed_done").filter(|earlier| *earlier > done) {
+            alarms.push(format!("progress went backwards: {earlier} steps were done at the last resume, now {done}"));
+        }
+        if times >= LOOP {
+            alarms.push(format!(
+                "this position is resumed for the {times}th time without progress; change the approach, or ask a person"
+            ));
+        }
+        let position = Map::from_iter([
+            ("resumed_position".to_owned(), plan.position.as_str().into()),
+            ("resumed_done".to_owned(), done.into()),
+            ("resumed_times".to_owned(), times.into()),
+        ]);
+        self.carried.extend(position);
+        alarms
+    }
+}
