@@ -6,13 +6,16 @@ mod epic;
 mod fields;
 pub mod layout;
 mod lines;
+mod mail;
 mod markdown;
 mod messages;
 mod read;
+mod resume;
 mod rules;
 mod standing;
 mod status_file;
 pub mod wire;
+mod write;
 
 pub use companions::{Mailbox, add_section, add_status};
 pub use epic::{Section, read_epic};
@@ -20,7 +23,9 @@ pub use fields::Field;
 pub use markdown::read_markdown;
 pub use messages::{Mark, Message, read_messages};
 pub use read::{is_ours, is_whole, read_checkpoint};
+pub use resume::resume;
 pub use status_file::{StatusFile, compare_status, read_status_file, unit_of_status};
+pub use write::{documents, record};
 
 #[cfg(test)]
 mod tests;

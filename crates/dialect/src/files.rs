@@ -28,3 +28,70 @@ impl Place {
         if self.base.is_empty() { below.to_owned() } else { format!("{}/{below}", self.base) }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod memory {
+    use std::collections::BTreeMap;
+
+    use piton_model::{Change, Effect, Refusal};
+
+    use super::Files;
+
+    /// Files in memory, to which changes are applied as the store would.
+    #[derive(Debug, Clone, Default)]
+    pub(crate) struct MemoryFiles {
+        pub files: BTreeMap<String, Vec<u8>>,
+    }
+
+    impl MemoryFiles {
+        /// Applies the effects in order. What the store refuses is a failure of the test.
+        pub(crate) fn apply(&mut self, change: &Change) {
+            let before = self.files.clone();
+            for effect in &change.effects {
+                match effect {
+                    Effect::Write { path, bytes } => {
+                        self.files.insert(path.clone(), bytes.clone());
+                    }
+                    Effect::Share { path, bytes, before: seen } => {
+                        assert_eq!(self.files.get(path), seen.as_ref(), "{path} is what it was seen as");
+                        self.files.insert(path.clone(), bytes.clone());
+                    }
+                    Effect::Append { path, line } => {
+                        let log = self.files.entry(path.clone()).or_default();
+                        if log.last().is_some_and(|byte| *byte != b'\n') {
+                            log.push(b'\n');
+                        }
+                        log.extend_from_slice(line.as_bytes());
+                    }
+                    Effect::Keep { from, to } => {
+                        let kept = before.get(from).expect("what is kept is there").clone();
+                        assert_eq!(self.files.insert(to.clone(), kept), None, "{to} is free");
+                    }
+                    Effect::Remove { path } => {
+                        assert!(self.files.remove(path).is_some(), "{path} is there");
+                    }
+                }
+            }
+        }
+
+        /// What a file holds, as text.
+        pub(crate) fn text(&self, path: &str) -> &str {
+            let bytes = self.files.get(path).unwrap_or_else(|| panic!("{path} is there"));
+            std::str::from_utf8(bytes).expect("text")
+        }
+    }
+
+    impl Files for MemoryFiles {
+        fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Refusal> {
+            Ok(self.files.get(path).cloned())
+        }
+
+        fn list(&self, directory: &str) -> Vec<String> {
+            let below = |path: &String| {
+                let rest = if directory.is_empty() { path } else { path.strip_prefix(directory)?.strip_prefix('/')? };
+                (!rest.contains('/')).then(|| rest.to_owned())
+            };
+            self.files.keys().filter_map(below).collect()
+        }
+    }
+}

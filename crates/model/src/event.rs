@@ -75,7 +75,10 @@ pub enum Event {
         agent: String,
     },
     /// The unit begins again from nothing; what there was is archived.
-    Restarted,
+    Restarted {
+        /// Whether much recorded work is given up knowingly.
+        force: bool,
+    },
     /// A unit that claims to be done is opened again for what is missing.
     Reopened,
     /// The documents were brought into line with each other by the dialect's own rules.
@@ -275,7 +278,7 @@ impl Event {
             Event::Finished => "finished",
             Event::Resumed { .. } => "resumed",
             Event::TakenOver { .. } => "taken_over",
-            Event::Restarted => "restarted",
+            Event::Restarted { .. } => "restarted",
             Event::Reopened => "reopened",
             Event::Repaired => "repaired",
             Event::BackedUp { .. } => "backed_up",
@@ -289,7 +292,11 @@ impl Event {
     pub fn begins_attempt(&self) -> bool {
         matches!(
             self,
-            Event::Started(_) | Event::Resumed { .. } | Event::TakenOver { .. } | Event::Restarted | Event::Reopened
+            Event::Started(_)
+                | Event::Resumed { .. }
+                | Event::TakenOver { .. }
+                | Event::Restarted { .. }
+                | Event::Reopened
         )
     }
 }

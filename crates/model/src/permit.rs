@@ -76,7 +76,7 @@ fn act_of(event: &Event) -> Option<Act> {
         Event::Beat => Beat,
         Event::Finished => Finish,
         Event::Resumed { .. } => Resume,
-        Event::TakenOver { .. } | Event::Restarted => Replace,
+        Event::TakenOver { .. } | Event::Restarted { .. } => Replace,
         Event::Reopened => Reopen,
         // Housekeeping is legal wherever there is something to keep.
         Event::Repaired

@@ -59,6 +59,18 @@ pub fn file_name(agent_id: &str) -> String {
     format!("{stem}.json")
 }
 
+/// Where an agent's checkpoint is kept, below the epic's directory.
+pub fn path_of(agent_id: &str) -> String {
+    format!("agent_checkpoints/{}", file_name(agent_id))
+}
+
+/// An agent's name as part of file names: `primary`, `secondary_a`.
+pub fn stem_of(agent_id: &str) -> String {
+    let mut name = file_name(agent_id);
+    name.truncate(name.len() - ".json".len());
+    name
+}
+
 /// Whether a file has the name that [`file_name`] gives.
 pub fn is_file_of(name: &str, agent_id: &str) -> bool {
     let fold = |byte: u8| if byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };

@@ -1,4 +1,4 @@
-use piton_model::{Dialect, Note, Progress, Role, Step, StepState, Time, Unit};
+use piton_model::{Decision, Dialect, Note, Progress, Role, Step, StepState, Time, Unit};
 
 use super::{rules, standing, wire};
 use crate::json::Value;
@@ -59,8 +59,19 @@ fn unit(root: Value<'_, '_>, source: &Source<'_>, detail: Detail) -> Unit {
         unit.notes.extend(note("phase", "phase"));
         unit.notes.extend(note("recovery instructions", "recovery_instructions"));
         unit.notes.extend(note("progress", "progress"));
+        unit.notes.extend(note("waits because", "waiting_reason"));
+        unit.notes.extend(content::texts(root, "notes").into_iter().map(|text| Note { label: "notes", text }));
+        unit.decisions = decisions(root);
     }
     unit
+}
+
+fn decisions(root: Value<'_, '_>) -> Vec<Decision> {
+    let decision = |item: Value<'_, '_>| {
+        let text = content::as_sentence(item)?;
+        Some(Decision { time: content::text(item, "at"), text, reason: content::text(item, "reason") })
+    };
+    root.get("decisions").into_iter().flat_map(Value::items).filter_map(decision).collect()
 }
 
 fn steps(root: Value<'_, '_>) -> Vec<Step> {

@@ -34,6 +34,23 @@ pub fn stage(text: &str) -> String {
     text.split_whitespace().next().unwrap_or_default().trim_end_matches([',', ':', ';']).to_ascii_uppercase()
 }
 
+/// The stage that somebody typed: `S2.P2`, `P2` or `2`.
+pub fn stage_named(typed: &str) -> Option<&'static str> {
+    let typed = typed.trim().to_ascii_uppercase();
+    let is_named = |stage: &&&str| **stage == typed || stage[3..] == typed || stage[4..] == typed;
+    STAGES.iter().find(is_named).copied()
+}
+
+/// What people call a stage's phase; the stage itself where it has no such name.
+pub fn phase_of(stage: &str) -> &str {
+    match stage {
+        "S2.P1" => "Research Phase",
+        "S2.P2" => "Specification",
+        "S2.P3" => "Refinement",
+        other => other,
+    }
+}
+
 /// What `agent_type` may say.
 pub static AGENT_TYPE: Words =
     Words { canonical: &["primary", "secondary"], synonyms: &[], is_understood: nothing_else };
