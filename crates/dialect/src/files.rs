@@ -28,3 +28,63 @@ impl Place {
         if self.base.is_empty() { below.to_owned() } else { format!("{}/{below}", self.base) }
     }
 }
+
+/// A workspace in memory, for tests of writers.
+#[cfg(test)]
+pub(crate) mod memory {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use piton_model::{Change, Effect, Refusal};
+
+    use super::Files;
+
+    /// Files by path.
+    #[derive(Debug, Clone, Default)]
+    pub(crate) struct MemoryFiles {
+        pub files: BTreeMap<String, Vec<u8>>,
+    }
+
+    impl MemoryFiles {
+        /// Does what a change says, in its order.
+        pub(crate) fn apply(&mut self, change: &Change) {
+            for effect in &change.effects {
+                match effect {
+                    Effect::Write { path, bytes } => {
+                        self.files.insert(path.clone(), bytes.clone());
+                    }
+                    Effect::Share { path, bytes, before } => {
+                        assert_eq!(self.files.get(path), before.as_ref(), "made from what is there: {path}");
+                        self.files.insert(path.clone(), bytes.clone());
+                    }
+                    Effect::Append { path, line } => {
+                        let log = self.files.entry(path.clone()).or_default();
+                        if log.last().is_some_and(|byte| *byte != b'\n') {
+                            log.push(b'\n');
+                        }
+                        log.extend_from_slice(line.as_bytes());
+                    }
+                    Effect::Keep { from, to } => {
+                        let kept = self.files[from].clone();
+                        assert!(self.files.insert(to.clone(), kept).is_none(), "the name of a copy is free: {to}");
+                    }
+                    Effect::Remove { path } => {
+                        self.files.remove(path);
+                    }
+                }
+            }
+        }
+    }
+
+    impl Files for MemoryFiles {
+        fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Refusal> {
+            Ok(self.files.get(path).cloned())
+        }
+
+        fn list(&self, directory: &str) -> Vec<String> {
+            let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+            let below = self.files.keys().filter_map(|path| path.strip_prefix(&prefix));
+            let names: BTreeSet<_> = below.map(|rest| rest.split('/').next().unwrap_or(rest).to_owned()).collect();
+            names.into_iter().collect()
+        }
+    }
+}
