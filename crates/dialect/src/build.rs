@@ -2,18 +2,23 @@
 
 mod checkpoint;
 pub mod codes;
+mod find_spec;
 mod gates;
 pub mod layout;
 mod read;
+mod resume;
 mod rules;
 mod spec;
 mod spec_rules;
 mod unit;
 pub mod wire;
+mod write;
 
 pub use checkpoint::is_ours;
 pub use read::{FoundSpec, Wanted, read_checkpoint};
+pub use resume::resume;
 pub use spec::{GateRule, Phase, Spec, SpecReading, Workstream, prd_of, read_spec};
+pub use write::{documents, record};
 
 #[cfg(test)]
 mod tests;

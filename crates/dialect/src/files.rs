@@ -20,6 +20,8 @@ pub struct Place {
     pub id: Vec<Id>,
     /// Its main document, where one was found; a unit that starts has none yet.
     pub document: Option<String>,
+    /// The absolute path of the workspace, for a document that has to name it; empty when it is not known.
+    pub root: String,
 }
 
 impl Place {
@@ -29,16 +31,17 @@ impl Place {
     }
 }
 
+/// A workspace in memory, for tests of writers.
 #[cfg(test)]
 pub(crate) mod memory {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use piton_model::{Change, Effect, Refusal};
 
     use super::Files;
 
     /// Files in memory, to which changes are applied as the store would.
-    #[derive(Debug, Clone, Default)]
+    #[derive(Debug, Clone, Default, PartialEq)]
     pub(crate) struct MemoryFiles {
         pub files: BTreeMap<String, Vec<u8>>,
     }
@@ -87,11 +90,10 @@ pub(crate) mod memory {
         }
 
         fn list(&self, directory: &str) -> Vec<String> {
-            let below = |path: &String| {
-                let rest = if directory.is_empty() { path } else { path.strip_prefix(directory)?.strip_prefix('/')? };
-                (!rest.contains('/')).then(|| rest.to_owned())
-            };
-            self.files.keys().filter_map(below).collect()
+            let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+            let below = self.files.keys().filter_map(|path| path.strip_prefix(&prefix));
+            let names: BTreeSet<_> = below.map(|rest| rest.split('/').next().unwrap_or(rest).to_owned()).collect();
+            names.into_iter().collect()
         }
     }
 }

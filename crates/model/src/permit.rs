@@ -45,11 +45,17 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         // A plan's text decides whether it is done, so work goes on by unticking a box.
         (Dialect::Plan, Lifecycle::Done) => &[Finish, Note, Work, Resume, Reopen, Start],
         (Dialect::Plan, Lifecycle::Queued) => &[Start, Work, Note, Beat, Block, Pause, Resume, Finish],
-        (Dialect::Build, Lifecycle::Queued) => &[Work, Resume, Note, Beat, Pause, Block, Fail, Finish],
-        (Dialect::Build, Lifecycle::Done) => &[Note],
+        (Dialect::Build, Lifecycle::Queued) => {
+            &[Work, Resume, Note, Beat, Pause, Block, Unblock, Fail, Finish, Replace]
+        }
+        (Dialect::Build, Lifecycle::Done) => &[Note, Finish, Replace],
         // Approval of a pause is what continues a build.
-        (Dialect::Build, Lifecycle::Paused) => &[Resume, Work, Unblock, Note, Finish, Fail],
-        (Dialect::Build, Lifecycle::Failed) => &[Resume, Unblock, Note],
+        (Dialect::Build, Lifecycle::Paused) => &[Resume, Work, Unblock, Note, Pause, Block, Finish, Fail, Replace],
+        (Dialect::Build, Lifecycle::Failed) => &[Resume, Unblock, Note, Replace],
+        // A review that blocks is answered by another verdict; a build that is called complete and is not is opened again.
+        (Dialect::Build, Lifecycle::Blocked) => {
+            &[Unblock, Work, Note, Beat, Block, Pause, Fail, Resume, Finish, Replace, Reopen]
+        }
         (_, Lifecycle::Queued) => &[Start, Work, Resume, Note, Beat, Block, Pause, Fail, Replace],
         (_, Lifecycle::Running) => &[Work, Beat, Note, Block, Unblock, Pause, Fail, Finish, Resume, Replace],
         (_, Lifecycle::Waiting) => &[Work, Beat, Note, Block, Unblock, Pause, Finish, Resume, Replace],

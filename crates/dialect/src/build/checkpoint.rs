@@ -75,6 +75,10 @@ pub(super) struct Checkpoint {
     pub waiting: Vec<Listed>,
     pub failure: Option<Failure>,
     pub review: Option<Review>,
+    /// Why it is paused.
+    pub pause_reason: Option<String>,
+    /// What somebody said that keeps it from going on.
+    pub blocked_by: Vec<String>,
     /// The phases that the checkpoint itself holds; the specification's count more.
     pub phases: Vec<Phase>,
     /// The key and path that name the specification.
@@ -117,6 +121,8 @@ pub(super) fn take(root: Value<'_, '_>, source: &Source<'_>) -> Checkpoint {
         waiting: Vec::new(),
         failure: root.get("error").and_then(failure),
         review: root.get("adversarial_review").and_then(review),
+        pause_reason: content::text(root, "pause_reason"),
+        blocked_by: content::texts(root, "blocked_by"),
         phases: phases(root),
         spec_path,
     }

@@ -74,7 +74,8 @@ fn says_failed(result: &str) -> bool {
     result.trim().get(..4).is_some_and(|start| start.eq_ignore_ascii_case("fail"))
 }
 
-fn parse(text: &str, is_step: &dyn Fn(&str) -> bool) -> Listed {
+/// A gate as somebody writes it in one text.
+pub(super) fn parse(text: &str, is_step: &dyn Fn(&str) -> bool) -> Listed {
     let gate = |name: &str, step: Option<&str>, stage: Option<&str>| Listed {
         name: name.trim().to_owned(),
         step: step.map(str::to_owned),

@@ -32,6 +32,11 @@ pub fn file_name(prd: &str) -> String {
     format!("{prd}.json")
 }
 
+/// Where a PRD's checkpoint is, below a project.
+pub fn path_of(prd: &str) -> String {
+    format!("{DIRECTORY}/{}", file_name(prd))
+}
+
 /// Every id that a specification's file name may hold: its parts between punctuation, alone and joined.
 pub fn ids_in(file_name: &str) -> Vec<&str> {
     let stem = file_name.strip_suffix(".md").unwrap_or(file_name);

@@ -302,7 +302,7 @@ impl Rules<'_, '_, '_, '_> {
 }
 
 /// The gates of a specification: those it defines, else those it names.
-fn gate_names(spec: &Spec) -> Vec<&str> {
+pub(super) fn gate_names(spec: &Spec) -> Vec<&str> {
     if !spec.gates.is_empty() {
         return spec.gates.iter().map(|gate| gate.name.as_str()).collect();
     }

@@ -11,6 +11,8 @@ use crate::{Source, codes as any, open_text};
 pub struct Spec {
     /// The PRD it belongs to.
     pub prd: Option<String>,
+    /// What a person calls that PRD.
+    pub title: Option<String>,
     /// The workstreams, in order.
     pub workstreams: Vec<Workstream>,
     /// The phases, in order; the first has the number 1.
@@ -138,6 +140,7 @@ fn front_matter(text: &str) -> Option<(&str, u32)> {
 fn take(root: Value<'_>, lines_before: u32) -> Spec {
     Spec {
         prd: root.text_at("prd").or_else(|| root.text_at("prd_id")).map(str::to_owned),
+        title: root.text_at("prd_title").or_else(|| root.text_at("title")).map(str::to_owned),
         workstreams: named(root.get("workstreams")).map(|found| workstream(found, lines_before)).collect(),
         phases: named(root.get("execution_phases").or_else(|| root.get("phases")))
             .map(|found| phase(found, lines_before))

@@ -49,18 +49,16 @@ pub(super) fn unit(root: Value<'_, '_>, checkpoint: &Checkpoint, spec: Option<&S
 fn state(checkpoint: &Checkpoint, is_finished: bool) -> (State, Claim) {
     let nobody = |why| Claim::Nobody { why };
     let has_begun = checkpoint.count(Bucket::Completed) + checkpoint.count(Bucket::InProgress) > 0;
-    let must_not_go_on = checkpoint.review.is_some_and(Review::blocks);
+    let is_blocked = checkpoint.review.is_some_and(Review::blocks) || !checkpoint.blocked_by.is_empty();
     match checkpoint.status {
         // Whoever executes it although it is blocked can still be missed.
-        Some("in_progress") if must_not_go_on => (State::Blocked, Claim::Worker),
-        Some("initialized" | "paused" | "complete") if must_not_go_on => {
-            (State::Blocked, nobody("its review blocks it"))
-        }
+        Some("in_progress") if is_blocked => (State::Blocked, Claim::Worker),
+        Some("initialized" | "paused" | "complete") if is_blocked => (State::Blocked, nobody("it is blocked")),
         Some("initialized") if has_begun => (State::Paused { reason: None }, nobody("its status is not in_progress")),
         Some("initialized") => (State::Queued, nobody("it has not begun")),
         // Even with nothing in progress: the status says that it is executed, so somebody must act next.
         Some("in_progress") => (State::Running, Claim::Worker),
-        Some("paused") => (State::Paused { reason: None }, nobody("it is paused")),
+        Some("paused") => (State::Paused { reason: checkpoint.pause_reason.clone() }, nobody("it is paused")),
         Some("failed") => {
             let error = checkpoint.failure.as_ref().map_or("it does not say what failed", |failure| &failure.message);
             (State::Failed { error: error.to_owned() }, nobody("it has failed"))
@@ -91,7 +89,7 @@ fn open(checkpoint: &Checkpoint, steps: &[Step]) -> Vec<String> {
 fn blockers(checkpoint: &Checkpoint, open: Vec<String>) -> Vec<String> {
     let review = checkpoint.review.filter(|review| review.blocks()).map(not_shippable);
     let open = if checkpoint.status == Some("complete") { open } else { Vec::new() };
-    review.into_iter().chain(open).collect()
+    review.into_iter().chain(checkpoint.blocked_by.iter().cloned()).chain(open).collect()
 }
 
 /// The phases, with the label that each step carries.
@@ -259,8 +257,12 @@ fn decisions(root: Value<'_, '_>) -> Vec<Decision> {
 /// Every file that `artifacts` names, whatever its form.
 fn files(root: Value<'_, '_>) -> Vec<String> {
     let Some(artifacts) = root.get("artifacts") else { return Vec::new() };
+    let of_open = root.get("kept_artifacts").into_iter().flat_map(Value::entries);
+    let of_open = of_open.flat_map(|(_, files)| each_text(files));
     match artifacts.kind() {
-        Kind::Object => artifacts.entries().flat_map(|(_, files)| each_text(files)).take(MOST_FILES).collect(),
+        Kind::Object => {
+            artifacts.entries().flat_map(|(_, files)| each_text(files)).chain(of_open).take(MOST_FILES).collect()
+        }
         _ => each_text(artifacts),
     }
 }
@@ -284,6 +286,13 @@ fn notes(root: Value<'_, '_>) -> Vec<Note> {
     }
     for done in content::texts(root, "cleanup_done") {
         add("cleanup done", Some(done));
+    }
+    for note in root.get("execution_notes").into_iter().flat_map(Value::items) {
+        let label = match content::text(note, "purpose").as_deref() {
+            Some("resume") => "resume instructions",
+            _ => "note",
+        };
+        add(label, content::as_sentence(note));
     }
     let joined = |key| Some(content::texts(root, key).join(", ")).filter(|texts| !texts.is_empty());
     add("dormant workstreams", joined("dormant_workstreams"));

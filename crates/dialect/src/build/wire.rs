@@ -78,6 +78,16 @@ pub static CHECKPOINT: &[Field] = &[
     optional("dormant_workstreams", NAMES, "workstreams that are left out for now"),
     optional("created_at", Shape::Time, "when this checkpoint was created"),
     optional("updated_at", Shape::Time, "when this checkpoint was last updated"),
+    optional("pause_reason", Shape::OrNull(&Shape::Text), "why it is paused; written by Piton"),
+    optional("blocked_by", Shape::Any, "what keeps it from going on; written by Piton"),
+    optional(
+        "kept_artifacts",
+        Shape::Map(&Shape::List(&Shape::Path)),
+        "files of workstreams that are not completed; written by Piton",
+    ),
+    optional("execution_notes", Shape::Any, "notes with time, writer and purpose; written by Piton"),
+    optional("decisions", Shape::Any, "what was decided on the way"),
+    optional("evidence", Shape::Any, "what proves a workstream or gate; written by Piton"),
     optional("gov010_check", Shape::Any, "whether the design was checked before the build"),
 ];
 

@@ -1,0 +1,154 @@
+//! How a build is continued.
+
+use piton_model::{GateState, Lifecycle, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, Step, StepState, Unit};
+
+use super::write::{Draft, no_checkpoint, path};
+use crate::{Files, Place};
+
+/// How a build is continued: from the first phase in which workstreams are pending or in progress.
+///
+/// One in progress is refused until somebody says what becomes of the interrupted workstreams; a complete one always.
+pub fn resume(
+    place: &Place,
+    files: &dyn Files,
+    mode: Option<ResumeMode>,
+    moment: &Moment,
+) -> Result<ResumePlan, Refusal> {
+    let Some(bytes) = files.read(&path(place))? else { return Err(no_checkpoint(place)) };
+    let draft = Draft::open(place, files, &path(place), &bytes, moment)?;
+    let unit = &draft.unit;
+    let (action, reasons) = decide(&draft, mode);
+    let phase = resume_phase(&draft);
+    let ids = |wanted: fn(&StepState) -> bool| {
+        unit.steps.iter().filter(|step| wanted(&step.state)).map(|step| step.id.clone()).collect::<Vec<_>>()
+    };
+    let done = ids(|state| matches!(state, StepState::Done { .. }));
+    let open_gates = unit.gates.iter().filter(|gate| gate.state == GateState::Pending);
+    let open_gates = open_gates.map(|gate| format!("gate {}", gate.name));
+    let remaining = ids(is_open).into_iter().chain(open_gates).collect();
+    let goes_on = action != ResumeAction::Refuse;
+    Ok(ResumePlan {
+        action,
+        position: format!("phase {phase}"),
+        next: if goes_on { next(&draft, mode, phase) } else { String::new() },
+        done,
+        remaining,
+        reasons,
+        block: goes_on.then(|| block(super::write::id(place), unit, phase)),
+        instructions: instructions(unit),
+        outputs: outputs(unit),
+    })
+}
+
+fn is_open(state: &StepState) -> bool {
+    match state {
+        StepState::Pending | StepState::Running | StepState::Failed => true,
+        StepState::Done { .. } | StepState::Skipped => false,
+    }
+}
+
+/// What is done with it, and why.
+fn decide(draft: &Draft, mode: Option<ResumeMode>) -> (ResumeAction, Vec<String>) {
+    let (name, unit) = (&draft.name, &draft.unit);
+    let refuse = |reasons| (ResumeAction::Refuse, reasons);
+    match (unit.state.lifecycle(), mode) {
+        (Lifecycle::Done, _) => refuse(vec![format!("{} already complete", unit.id)]),
+        (Lifecycle::Blocked, _) => refuse(unit.blockers.clone()),
+        (Lifecycle::Unknown, _) => refuse(vec!["its status is not understood; a person decides".to_owned()]),
+        (Lifecycle::Running | Lifecycle::Waiting, None) => refuse(vec![
+            "it is in progress: say whether what was interrupted begins again or goes on".to_owned(),
+            format!("piton resume {name} --restart"),
+            format!("piton resume {name} --continue"),
+        ]),
+        (Lifecycle::Running | Lifecycle::Waiting, Some(ResumeMode::Restart)) => {
+            (ResumeAction::Restart, vec!["it was in progress; what was interrupted is pending again".to_owned()])
+        }
+        (Lifecycle::Running | Lifecycle::Waiting, Some(ResumeMode::Continue)) => {
+            (ResumeAction::Continue, vec!["it was in progress; what was interrupted goes on".to_owned()])
+        }
+        (Lifecycle::Failed, _) => {
+            let troubles = unit.troubles.iter().map(|trouble| match &trouble.place {
+                Some(place) => format!("it failed at {place}: {}", trouble.message),
+                None => format!("it failed: {}", trouble.message),
+            });
+            let then = "it continues when that is fixed".to_owned();
+            (ResumeAction::Continue, troubles.chain([then]).collect())
+        }
+        (Lifecycle::Paused, _) => {
+            let passed = unit.gates.iter().rfind(|gate| matches!(gate.state, GateState::Passed { .. }));
+            let last = passed.map(|gate| match &gate.step {
+                Some(step) => format!("the last gate that passed is {} ({step})", gate.name),
+                None => format!("the last gate that passed is {}", gate.name),
+            });
+            let paused = "it is paused; resuming approves of the next phase".to_owned();
+            (ResumeAction::Continue, [paused].into_iter().chain(last).collect())
+        }
+        (Lifecycle::Queued, _) => (ResumeAction::Continue, vec!["nothing has begun yet".to_owned()]),
+    }
+}
+
+/// The phase to go on from. Without a specification each gate that passed has ended one.
+fn resume_phase(draft: &Draft) -> usize {
+    let open = draft.unit.steps.iter().filter(|step| is_open(&step.state));
+    let by_spec = open.filter_map(|step| draft.phase_of(&step.id)).min();
+    let recorded = draft.editor.int(&["current_phase"]).and_then(|phase| usize::try_from(phase).ok()).unwrap_or(0);
+    let phases = draft.spec.as_ref().map_or(0, |spec| spec.phases.len());
+    match (by_spec, phases) {
+        (Some(phase), _) => phase,
+        (None, 0) if draft.unit.steps.iter().any(|step| is_open(&step.state)) => recorded.saturating_add(1),
+        (None, 0) => recorded.max(1),
+        (None, phases) => recorded.clamp(1, phases),
+    }
+}
+
+/// The next order, with the command that records it.
+fn next(draft: &Draft, mode: Option<ResumeMode>, phase: usize) -> String {
+    let (name, unit) = (&draft.name, &draft.unit);
+    let here = |step: &&Step| draft.phase_of(&step.id).is_none_or(|found| found == phase);
+    let running: Vec<_> =
+        unit.steps.iter().filter(|step| step.state == StepState::Running).map(|step| &*step.id).collect();
+    if !running.is_empty() && mode == Some(ResumeMode::Continue) {
+        return format!("go on with {}; when one is done: piton step {name} done {}", running.join(", "), running[0]);
+    }
+    let open = unit.steps.iter().filter(|step| is_open(&step.state)).filter(here);
+    let open: Vec<_> = open.filter(|step| draft.can_begin(&step.id)).map(|step| &*step.id).collect();
+    // Without phases nobody knows what may run side by side.
+    let open = if draft.spec.is_some() { &open[..] } else { &open[..open.len().min(1)] };
+    let gate = draft.waiting.first();
+    match (open, gate) {
+        ([], Some(gate)) => format!("run the gate {}: piton gate {name} pass {}", gate.name, gate.name),
+        ([], None) if unit.steps.iter().any(|step| is_open(&step.state)) => {
+            format!("see what is left: piton status {name}")
+        }
+        ([], None) => format!("nothing is left: piton finish {name}"),
+        (open, _) => format!("begin {} of phase {phase}: piton step {name} begin {}", open.join(", "), open.join(" ")),
+    }
+}
+
+/// The protocol's own display.
+fn block(id: &str, unit: &Unit, phase: usize) -> String {
+    let line = |step: &Step, mark: &str| match &step.title {
+        Some(title) => format!("  {}: {title}{mark}\n", step.id),
+        None => format!("  {}{mark}\n", step.id),
+    };
+    let done = unit.steps.iter().filter(|step| matches!(step.state, StepState::Done { .. }));
+    let done: String = done.map(|step| line(step, " ✅")).collect();
+    let open: String = unit.steps.iter().filter(|step| is_open(&step.state)).map(|step| line(step, "")).collect();
+    let or_none = |lines: String| if lines.is_empty() { "  none\n".to_owned() } else { lines };
+    let text =
+        format!("Resuming {id} from Phase {phase}\n\nCompleted:\n{}\nPending:\n{}", or_none(done), or_none(open));
+    text.trim_end().to_owned()
+}
+
+fn instructions(unit: &Unit) -> Vec<String> {
+    let asked = ["resume instructions", "resume notes", "next action"];
+    unit.notes.iter().filter(|note| asked.contains(&note.label)).map(|note| note.text.clone()).collect()
+}
+
+fn outputs(unit: &Unit) -> Vec<String> {
+    let of = |step: &Step| match &step.state {
+        StepState::Done { outputs, .. } => outputs.clone(),
+        StepState::Pending | StepState::Running | StepState::Failed | StepState::Skipped => Vec::new(),
+    };
+    unit.steps.iter().flat_map(of).collect()
+}

@@ -1,0 +1,230 @@
+//! Operation 4: gates pass or fail.
+
+use piton_model::{GateJudgement, Moment, Refusal};
+
+use super::super::checkpoint::Bucket;
+use super::super::gates::{Listed, fold, parse, shown, steps_of};
+use super::super::rules::gate_names;
+use super::draft::{Draft, near};
+use super::steps::{Failure, write_error};
+use super::{life, notes};
+
+/// Records what gates resulted in.
+pub(super) fn judged(draft: &mut Draft, judged: &GateJudgement, moment: &Moment) -> Result<String, Refusal> {
+    if judged.names.is_empty() {
+        return Err(Refusal::usage("name at least one gate"));
+    }
+    // What has another form than texts is not written.
+    draft.list(&["gates_passed"])?;
+    draft.list(&["gates_pending"])?;
+    let mut all = Vec::new();
+    for typed in &judged.names {
+        let found = find(draft, typed, judged.step.as_deref())?;
+        all.extend(match judged.passed {
+            true => pass(draft, &found)?,
+            false => fail(draft, &found)?,
+        });
+    }
+    if let Some(evidence) = &judged.evidence {
+        for gate in &all {
+            notes::evidence(draft, gate, evidence, moment)?;
+        }
+    }
+    write_lists(draft);
+    let (named, running) = (all.join(", "), draft.ids(Bucket::InProgress));
+    if !judged.passed {
+        return Ok(format!("gate {named} failed"));
+    }
+    let nothing_left = draft.waiting.is_empty() && draft.ids(Bucket::Pending).is_empty() && running.is_empty();
+    if running.is_empty() {
+        draft.set_status("paused");
+    }
+    let then = match (running.is_empty(), nothing_left) {
+        (_, true) => format!("; nothing is left: piton finish {}", draft.name),
+        (true, false) => ", paused for approval".to_owned(),
+        (false, false) => String::new(),
+    };
+    Ok(format!("gate {named} passed{then}"))
+}
+
+/// A gate that is judged, and for which workstreams.
+struct Found {
+    name: String,
+    steps: Vec<String>,
+}
+
+impl Found {
+    /// As the lists name it: once for each workstream, or bare.
+    fn entries(&self) -> Vec<Listed> {
+        let entry = |step: &String| Listed { step: Some(step.clone()), ..bare(self.name.clone()) };
+        if self.steps.is_empty() { vec![bare(self.name.clone())] } else { self.steps.iter().map(entry).collect() }
+    }
+}
+
+/// Finds the gate by its name, and the workstreams that it is judged for.
+fn find(draft: &Draft, typed: &str, step: Option<&str>) -> Result<Found, Refusal> {
+    let typed = parse(typed, &|text| draft.bucket_of(text).is_some());
+    let known = known_names(draft);
+    let Some(name) = known.iter().find(|name| fold(name) == fold(&typed.name)).cloned() else {
+        let names: Vec<_> = known.iter().map(String::as_str).collect();
+        let message = format!("there is no gate {:?} in {}", typed.name, draft.name);
+        return Err(Refusal::missing(message).hint(near(&names, &typed.name)));
+    };
+    let owners = owners(draft, &name);
+    let steps = match step.or(typed.step.as_deref()) {
+        Some(step) => vec![step.to_owned()],
+        None => by_itself(draft, &name, &owners)?,
+    };
+    for step in &steps {
+        if draft.known(step)? != Bucket::Completed {
+            return Err(Refusal::rule(format!("{step} is not completed, so its gates are not due"))
+                .hint(format!("when it is done: piton step {} done {step}", draft.name)));
+        }
+    }
+    Ok(Found { name, steps })
+}
+
+/// The workstreams that a gate is judged for when nobody says so: those that wait for it and are completed.
+fn by_itself(draft: &Draft, name: &str, owners: &[String]) -> Result<Vec<String>, Refusal> {
+    let has_passed = |step: &str| draft.passed.iter().any(|gate| is_for(gate, name, step));
+    let is_done = |step: &String| draft.bucket_of(step) == Some(Bucket::Completed);
+    if !owners.is_empty() {
+        let due: Vec<_> = owners.iter().filter(|step| is_done(step)).cloned().collect();
+        let open: Vec<_> = due.iter().filter(|step| !has_passed(step)).cloned().collect();
+        return match (due.is_empty(), open.is_empty()) {
+            (true, _) => {
+                Err(Refusal::rule(format!("the gate {name} belongs to {}, not completed yet", owners.join(", ")))
+                    .hint(format!("when it is done: piton step {} done {}", draft.name, owners[0])))
+            }
+            (false, true) => Ok(due),
+            (false, false) => Ok(open),
+        };
+    }
+    let completed = draft.ids(Bucket::Completed);
+    if completed.is_empty() {
+        return Err(Refusal::rule(format!("no workstream is completed, so the gate {name} is not due"))
+            .hint(format!("see what is left: piton status {}", draft.name)));
+    }
+    let listed = draft.waiting.iter().filter(|gate| fold(&gate.name) == fold(name));
+    let waiting: Vec<_> = listed.flat_map(steps_of).map(str::to_owned).filter(is_done).collect();
+    if !waiting.is_empty() {
+        return Ok(waiting);
+    }
+    // The one workstream that no gate has passed for is the one that is meant.
+    let is_bare = |step: &&String| !draft.passed.iter().any(|gate| steps_of(gate).any(|known| known == step.as_str()));
+    let bare: Vec<_> = completed.iter().filter(is_bare).cloned().collect();
+    Ok(if bare.len() == 1 { bare } else { Vec::new() })
+}
+
+fn pass(draft: &mut Draft, found: &Found) -> Result<Vec<String>, Refusal> {
+    let owners = owners(draft, &found.name);
+    let mut shown_all = Vec::new();
+    for entry in found.entries() {
+        let step = entry.step.clone();
+        if let Some(step) = step.as_ref().filter(|step| !owners.is_empty() && !owners.contains(step)) {
+            draft.warnings.push(format!("the specification does not give the gate {} to {step}", found.name));
+        }
+        let is_same = |gate: &Listed| fold(&gate.name) == fold(&entry.name) && gate.step == entry.step;
+        let is_new = !draft.passed.iter().any(is_same);
+        draft.waiting.retain(|gate| gate.step.is_none() || !is_same(gate));
+        shown_all.push(shown(&entry));
+        if is_new {
+            draft.passed.push(entry);
+            advance(draft, step.as_deref());
+        }
+    }
+    let is_open = |owner: &String| {
+        draft.bucket_of(owner) != Some(Bucket::Skipped)
+            && !draft.passed.iter().any(|gate| is_for(gate, &found.name, owner))
+    };
+    let is_bare_pass = found.steps.is_empty();
+    if is_bare_pass || !owners.iter().any(is_open) {
+        draft.waiting.retain(|gate| fold(&gate.name) != fold(&found.name) || gate.step.is_some());
+    }
+    Ok(shown_all)
+}
+
+fn fail(draft: &mut Draft, found: &Found) -> Result<Vec<String>, Refusal> {
+    life::refuse_running(draft, "a gate fails when its phase has come to an end")?;
+    let entries = found.entries();
+    let last = draft.ids(Bucket::Completed).pop().unwrap_or_default();
+    let workstream = found.steps.first().cloned().unwrap_or(last);
+    let is_same =
+        |gate: &Listed| entries.iter().any(|entry| fold(&gate.name) == fold(&entry.name) && gate.step == entry.step);
+    draft.passed.retain(|gate| !is_same(gate));
+    if !draft.waiting.iter().any(|gate| fold(&gate.name) == fold(&found.name)) {
+        draft.waiting.push(bare(found.name.clone()));
+    }
+    let message = format!("the gate {} failed", found.name);
+    write_error(draft, &workstream, &Failure { message: &message, file: None, line: None });
+    Ok(entries.iter().map(shown).collect())
+}
+
+/// The phase that is reached: that of the workstream in the specification; without one each gate that passes ends a
+/// phase, as in the protocol's own example.
+fn advance(draft: &mut Draft, step: Option<&str>) {
+    let recorded = draft.editor.int(&["current_phase"]).unwrap_or(0).max(0);
+    let by_spec = step.and_then(|step| draft.phase_of(step)).and_then(|phase| i64::try_from(phase).ok());
+    let has_phases = draft.spec.as_ref().is_some_and(|spec| !spec.phases.is_empty());
+    let phase = match by_spec {
+        Some(phase) => recorded.max(phase),
+        None if has_phases => recorded,
+        None => recorded.saturating_add(1),
+    };
+    draft.editor.set(&["current_phase"], phase);
+}
+
+/// The workstreams to which the specification gives a gate.
+fn owners(draft: &Draft, name: &str) -> Vec<String> {
+    let Some(spec) = &draft.spec else { return Vec::new() };
+    let is_it = |gate: &String| fold(gate) == fold(name);
+    let by_phase = spec.phases.iter().filter(|phase| phase.gates.iter().any(is_it));
+    let by_phase: Vec<_> = by_phase.flat_map(|phase| phase.parallel.iter()).collect();
+    let is_owner = |id: &String, gate: Option<&String>| gate.is_some_and(is_it) || by_phase.contains(&id);
+    let owners = spec.workstreams.iter().filter(|stream| is_owner(&stream.id, stream.gate.as_ref()));
+    owners.map(|stream| stream.id.clone()).collect()
+}
+
+fn known_names(draft: &Draft) -> Vec<String> {
+    let by_spec = draft.spec.iter().flat_map(gate_names).map(str::to_owned);
+    let listed = draft.waiting.iter().chain(&draft.passed).map(|gate| gate.name.clone());
+    let mut names = Vec::new();
+    for name in listed.chain(by_spec) {
+        if !names.iter().any(|known: &String| fold(known) == fold(&name)) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn is_for(gate: &Listed, name: &str, step: &str) -> bool {
+    !gate.has_failed && fold(&gate.name) == fold(name) && steps_of(gate).any(|known| known == step)
+}
+
+fn write_lists(draft: &mut Draft) {
+    let texts = |gates: &[Listed]| gates.iter().map(shown).collect::<Vec<_>>();
+    let (passed, waiting) = (texts(&draft.passed), texts(&draft.waiting));
+    draft.editor.set(&["gates_passed"], passed).set(&["gates_pending"], waiting);
+}
+
+/// Makes every gate pending that is in neither list, as the specification names it.
+pub(super) fn add_missing(draft: &mut Draft) -> Result<(), Refusal> {
+    draft.list(&["gates_passed"])?;
+    draft.list(&["gates_pending"])?;
+    let is_listed = |name: &str| draft.passed.iter().chain(&draft.waiting).any(|gate| fold(&gate.name) == fold(name));
+    let missing: Vec<_> = known_names(draft).into_iter().filter(|name| !is_listed(name)).collect();
+    draft.waiting.extend(missing.into_iter().map(bare));
+    write_lists(draft);
+    Ok(())
+}
+
+/// Makes every gate pending, once.
+pub(super) fn forget(draft: &mut Draft) {
+    let names = known_names(draft);
+    (draft.passed, draft.waiting) = (Vec::new(), names.into_iter().map(bare).collect());
+    write_lists(draft);
+}
+
+fn bare(name: String) -> Listed {
+    Listed { name, step: None, stage: None, has_failed: false, result: None }
+}

@@ -1,0 +1,285 @@
+//! Operation 7 and the arrows between the statuses: pause, approval, continuation, completion.
+
+use piton_model::{Moment, Refusal, ResumeMode};
+use serde_json::{Value as NewValue, json};
+
+use super::super::checkpoint::Bucket;
+use super::super::gates::shown;
+use super::draft::{Draft, brief};
+
+/// Refuses while something keeps the build from going on.
+pub(super) fn refuse_when_blocked(draft: &Draft) -> Result<(), Refusal> {
+    let name = &draft.name;
+    if draft.status == Some("complete") {
+        return Err(Refusal::rule("it is called complete, but is not")
+            .hint(format!("open it again for what is missing: piton reopen {name}")));
+    }
+    if draft.is_blocked_by_review {
+        return Err(Refusal::rule("the review blocks it: the verdict is do_not_ship")
+            .hint(format!("revise and review again: piton verdict {name} ship --p0 0 --p1 0"))
+            .hint(format!("or override it: piton verdict {name} overridden --reason TEXT")));
+    }
+    let blocked = draft.editor.get(&["blocked_by"]).and_then(|list| list.as_array().map(Vec::len)).unwrap_or(0);
+    if blocked > 0 {
+        return Err(Refusal::rule("it is blocked").hint(format!("when what blocks it is gone: piton unblock {name}")));
+    }
+    Ok(())
+}
+
+/// Refuses while workstreams are in progress, and says how they come to an end.
+pub(super) fn refuse_running(draft: &Draft, why: &str) -> Result<(), Refusal> {
+    let running = draft.ids(Bucket::InProgress);
+    if running.is_empty() {
+        return Ok(());
+    }
+    let (name, named) = (&draft.name, running.join(" "));
+    Err(Refusal::rule(format!("{} in progress; {why}", running.join(", ")))
+        .hint(format!("when done: piton step {name} done {named}"))
+        .hint(format!("when stopped: piton step {name} fail {named} --message TEXT")))
+}
+
+/// Enters a phase by its number, or by its name in the specification.
+pub(super) fn phase(draft: &mut Draft, stage: &str, phase: Option<&str>) -> Result<String, Refusal> {
+    if phase.is_some() {
+        return Err(Refusal::usage("the phases of a build have their names in its specification"));
+    }
+    if draft.status == Some("initialized") {
+        let hint = format!("piton step {} begin WORKSTREAM", draft.name);
+        return Err(Refusal::rule("a build enters its first phase with a workstream").hint(hint));
+    }
+    refuse_when_blocked(draft)?;
+    let phases = draft.spec.as_ref().map_or(0, |spec| spec.phases.len());
+    let is_named = |name: &Option<String>| name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(stage));
+    let by_name = draft.spec.iter().flat_map(|spec| &spec.phases).position(|phase| is_named(&phase.name));
+    let typed = stage.trim();
+    let number = typed.strip_prefix("phase ").unwrap_or(typed).parse::<i64>().ok().filter(|number| *number > 0);
+    let number = by_name.and_then(|place| i64::try_from(place + 1).ok()).or(number);
+    let Some(number) = number.filter(|number| phases == 0 || usize::try_from(*number).is_ok_and(|n| n <= phases))
+    else {
+        return Err(Refusal::missing(format!("there is no phase {stage:?}")).hint(match phases {
+            0 => "phases are numbered from 1".to_owned(),
+            phases => format!("there are the phases 1 to {phases}"),
+        }));
+    };
+    let open = [Bucket::Pending, Bucket::InProgress, Bucket::Failed].into_iter().flat_map(|bucket| draft.ids(bucket));
+    let is_before = |id: &String| {
+        draft.phase_of(id).and_then(|phase| i64::try_from(phase).ok()).is_some_and(|phase| phase < number)
+    };
+    let left: Vec<_> = open.filter(is_before).collect();
+    if !left.is_empty() {
+        return Err(Refusal::rule(format!("{} of an earlier phase is not completed", left.join(", "))).hint(format!(
+            "piton step {} begin {}",
+            draft.name,
+            left.join(" ")
+        )));
+    }
+    draft.editor.set(&["current_phase"], number);
+    Ok(format!("phase {number}"))
+}
+
+/// Records what blocks the build; nothing begins until it is gone.
+pub(super) fn blocked(
+    draft: &mut Draft,
+    message: &str,
+    kind: Option<&str>,
+    moment: &Moment,
+) -> Result<String, Refusal> {
+    if message.trim().is_empty() {
+        return Err(Refusal::usage("say what blocks it: --message TEXT"));
+    }
+    let mut entry = json!({ "message": message });
+    if let Some(kind) = kind {
+        entry["type"] = kind.into();
+    }
+    entry["timestamp"] = moment.now.to_string().into();
+    entry["by"] = moment.by.as_str().into();
+    draft.add_entry("blocked_by", entry)?;
+    Ok(format!("blocked: {}", brief(message)))
+}
+
+/// Takes blockers away, or the error after a failure, or approves of a pause: whichever there is, in this order.
+pub(super) fn unblocked(draft: &mut Draft, which: Option<&str>) -> Result<String, Refusal> {
+    let list = draft.editor.get(&["blocked_by"]).and_then(|list| list.as_array().cloned()).unwrap_or_default();
+    if !list.is_empty() {
+        return unblock(draft, list, which);
+    }
+    if let Some(which) = which {
+        return Err(Refusal::missing(format!("nothing is blocked by {which:?}")));
+    }
+    if draft.is_blocked_by_review || draft.status == Some("complete") {
+        refuse_when_blocked(draft)?;
+    }
+    match draft.status {
+        Some("failed") => {
+            draft.clear_error()?;
+            draft.set_status("paused");
+            Ok("the error is cleared, paused for approval".to_owned())
+        }
+        Some("paused") => {
+            approve(draft);
+            Ok("approved".to_owned())
+        }
+        _ => Ok("nothing blocks it".to_owned()),
+    }
+}
+
+fn unblock(draft: &mut Draft, list: Vec<NewValue>, which: Option<&str>) -> Result<String, Refusal> {
+    let is_it = |(place, entry): (usize, &NewValue)| match which {
+        None => true,
+        Some(which) => which == (place + 1).to_string() || entry["message"].as_str() == Some(which),
+    };
+    let kept: Vec<_> = list.iter().enumerate().filter(|pair| !is_it(*pair)).map(|(_, entry)| entry.clone()).collect();
+    if kept.len() == list.len() {
+        let known = format!("there are {} blockers, numbered from 1", list.len());
+        return Err(Refusal::missing(format!("nothing is blocked by {:?}", which.unwrap_or_default())).hint(known));
+    }
+    let left = kept.len();
+    if kept.is_empty() {
+        draft.editor.remove(&["blocked_by"]);
+        return Ok("unblocked".to_owned());
+    }
+    draft.editor.set(&["blocked_by"], kept);
+    Ok(format!("unblocked, {left} left"))
+}
+
+/// Pauses the build; what runs must have come to an end.
+pub(super) fn paused(draft: &mut Draft, reason: Option<&str>) -> Result<String, Refusal> {
+    refuse_running(draft, "a paused build has nothing in progress")?;
+    draft.set_status("paused");
+    match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
+        Some(reason) => {
+            draft.editor.set(&["pause_reason"], reason);
+            Ok(format!("paused: {}", brief(reason)))
+        }
+        None => {
+            draft.editor.remove(&["pause_reason"]);
+            Ok("paused".to_owned())
+        }
+    }
+}
+
+/// Records that the build is continued. What was interrupted is begun again or goes on, as it was asked for.
+pub(super) fn resumed(draft: &mut Draft, mode: Option<ResumeMode>) -> Result<String, Refusal> {
+    refuse_when_blocked(draft)?;
+    let running = draft.ids(Bucket::InProgress);
+    if draft.status == Some("in_progress") && mode.is_none() {
+        return Err(both_ways(&draft.name));
+    }
+    draft.clear_error()?;
+    match mode {
+        Some(ResumeMode::Restart) => {
+            for id in &running {
+                draft.put(id, Bucket::Pending);
+                draft.set_artifacts_aside(id)?;
+            }
+        }
+        Some(ResumeMode::Continue) | None => {}
+    }
+    if draft.status != Some("initialized") || !draft.ids(Bucket::Completed).is_empty() {
+        approve(draft);
+    }
+    Ok(match (mode, running.as_slice()) {
+        (_, []) => "resumed".to_owned(),
+        (Some(ResumeMode::Restart), running) => format!("resumed, {} pending again", running.join(", ")),
+        (Some(ResumeMode::Continue) | None, running) => format!("resumed, {} in progress", running.join(", ")),
+    })
+}
+
+/// The refusal of a resume that does not say how.
+pub(super) fn both_ways(name: &str) -> Refusal {
+    Refusal::rule("it is in progress: begin what was interrupted again, or go on with it")
+        .hint(format!("begin it again: piton resume {name} --restart"))
+        .hint(format!("go on with it: piton resume {name} --continue"))
+}
+
+/// Goes on after a pause or a failure. A build in which nothing has begun is as good as new.
+fn approve(draft: &mut Draft) {
+    let has_begun = draft.progress().0 > 0
+        || !draft.ids(Bucket::InProgress).is_empty()
+        || draft.editor.int(&["current_phase"]).is_some_and(|phase| phase > 0);
+    draft.set_status(if has_begun { "in_progress" } else { "initialized" });
+}
+
+/// The status when nothing is in progress any more: between a workstream's completion and its gate it stays.
+pub(super) fn settle(draft: &mut Draft) {
+    let waits_for_gate = !draft.ids(Bucket::Completed).is_empty() && !draft.waiting.is_empty();
+    draft.set_status(if waits_for_gate { "in_progress" } else { "paused" });
+}
+
+/// Completes the build: no workstream and no gate may be left.
+pub(super) fn finished(draft: &mut Draft) -> Result<String, Refusal> {
+    if draft.unit.state == piton_model::State::Done {
+        return Ok("already complete".to_owned());
+    }
+    refuse_when_blocked(draft)?;
+    let open = [Bucket::InProgress, Bucket::Pending, Bucket::Failed].into_iter().flat_map(|bucket| draft.ids(bucket));
+    let open: Vec<_> = open.collect();
+    let by_spec: Vec<_> = draft.unit.steps.iter().filter(|step| draft.bucket_of(&step.id).is_none()).collect();
+    let gates: Vec<_> = draft.waiting.iter().map(shown).collect();
+    let name = &draft.name;
+    if let Some(step) = by_spec.first() {
+        return Err(Refusal::rule(format!("{} of the specification is in none of the lists", step.id))
+            .hint(format!("bring them into line: piton repair {name}")));
+    }
+    if !open.is_empty() || !gates.is_empty() {
+        let parts = [("workstreams", &open), ("gates", &gates)].into_iter().filter(|(_, left)| !left.is_empty());
+        let parts: Vec<_> = parts.map(|(what, left)| format!("{what} {}", left.join(", "))).collect();
+        let mut refusal = Refusal::rule(format!("not everything is done: {} left", parts.join(" and ")));
+        if !open.is_empty() {
+            refusal = refusal.hint(format!("piton step {name} done {}", open.join(" ")));
+        }
+        if let Some(gate) = draft.waiting.first() {
+            refusal = refusal.hint(format!("piton gate {name} pass {} --step WORKSTREAM", gate.name));
+        }
+        return Err(refusal);
+    }
+    if draft.ids(Bucket::Completed).is_empty() {
+        return Err(Refusal::rule("no workstream is completed"));
+    }
+    if let Some(phases) = draft.spec.as_ref().map(|spec| spec.phases.len()).filter(|phases| *phases > 0) {
+        draft.editor.set(&["current_phase"], phases);
+    }
+    draft.set_status("complete");
+    draft.editor.remove(&["error"]);
+    Ok(format!("complete ({})", super::steps::counts(draft)))
+}
+
+/// Opens a build that is called complete, but is not.
+pub(super) fn reopened(draft: &mut Draft) -> Result<String, Refusal> {
+    if draft.status != Some("complete") {
+        return Err(
+            Refusal::rule("it is not called complete").hint(format!("go on with it: piton resume {}", draft.name))
+        );
+    }
+    let running = !draft.ids(Bucket::InProgress).is_empty();
+    draft.set_status(if running { "in_progress" } else { "paused" });
+    Ok(format!("reopened ({})", super::steps::counts(draft)))
+}
+
+/// Brings the lists into line with each other and with the specification: every workstream in one list, every gate in
+/// one, artifacts with completed workstreams. Nothing that is not done becomes done.
+pub(super) fn repaired(draft: &mut Draft) -> Result<String, Refusal> {
+    let listed: Vec<_> = draft.unit.steps.iter().map(|step| step.id.clone()).collect();
+    for id in &listed {
+        let bucket = draft.bucket_of(id).unwrap_or(Bucket::Pending);
+        draft.tidy(id, bucket);
+    }
+    let artifacts = draft.editor.get(&["artifacts"]).and_then(|files| files.as_object().cloned()).unwrap_or_default();
+    let failed = draft.editor.string(&["error", "workstream"]);
+    for id in artifacts.keys().filter(|id| failed.as_ref() != Some(*id)) {
+        if draft.bucket_of(id).is_some_and(|bucket| bucket != Bucket::Completed) {
+            draft.set_artifacts_aside(id)?;
+        }
+    }
+    super::gates::add_missing(draft)?;
+    if draft.status.is_some_and(|status| status != "failed") {
+        draft.editor.remove(&["error"]);
+    }
+    if draft.status != Some("in_progress") && draft.status.is_some() && !draft.ids(Bucket::InProgress).is_empty() {
+        // Nobody executes anything at such a status.
+        for id in draft.ids(Bucket::InProgress) {
+            draft.put(&id, Bucket::Pending);
+        }
+    }
+    Ok("lists brought into line".to_owned())
+}

@@ -1,0 +1,53 @@
+//! What is written down beside the protocol's own keys.
+
+use piton_model::{Evidence, Moment, NotePurpose, Refusal};
+use serde_json::{Value as NewValue, json};
+
+use super::draft::{Draft, brief};
+
+/// The list of notes; each has a time, a writer, a purpose and a text.
+pub(in super::super) const NOTES: &str = "execution_notes";
+
+/// Adds a note, for whoever reads the checkpoint or for whoever resumes.
+pub(super) fn noted(draft: &mut Draft, text: &str, purpose: NotePurpose, moment: &Moment) -> Result<String, Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::usage("a note says something"));
+    }
+    let purpose = match purpose {
+        NotePurpose::Note => "note",
+        NotePurpose::ResumeInstruction => "resume",
+    };
+    add(draft, purpose, text, moment)?;
+    Ok(format!("noted: {}", brief(text)))
+}
+
+/// Adds a decision.
+pub(super) fn decided(draft: &mut Draft, text: &str, reason: Option<&str>, moment: &Moment) -> Result<String, Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::usage("a decision says something"));
+    }
+    let mut entry = json!({ "timestamp": moment.now.to_string(), "by": moment.by, "decision": text });
+    if let Some(reason) = reason {
+        entry["reason"] = reason.into();
+    }
+    draft.add_entry("decisions", entry)?;
+    Ok(format!("decided: {}", brief(text)))
+}
+
+pub(super) fn add(draft: &mut Draft, purpose: &str, text: &str, moment: &Moment) -> Result<(), Refusal> {
+    let time = moment.now.to_string();
+    draft.add_entry(NOTES, json!({ "timestamp": time, "by": moment.by, "purpose": purpose, "text": text }))
+}
+
+/// Keeps what proves a step or gate, by its name; the newest proof counts.
+pub(super) fn evidence(draft: &mut Draft, of: &str, evidence: &Evidence, moment: &Moment) -> Result<(), Refusal> {
+    draft.expect_object("evidence")?;
+    let entry: NewValue = json!({
+        "command": evidence.command,
+        "exit_code": evidence.exit_code,
+        "digest": evidence.digest,
+        "timestamp": moment.now.to_string(),
+    });
+    draft.editor.set(&["evidence", of], entry);
+    Ok(())
+}
