@@ -5,13 +5,16 @@ mod compare;
 mod history;
 pub mod layout;
 pub mod markdown;
+mod own;
 mod parse;
 mod read;
 mod repeated;
 mod standing;
 mod state;
 pub mod wire;
+mod write;
 
 pub use history::{HistoryReading, read_history};
 pub use parse::{MAIN_PHASE, Mark, Parsed, Phase, Remark, parse};
 pub use read::{PlanFiles, checksum, is_recovery, is_state, read};
+pub use write::{documents, record};

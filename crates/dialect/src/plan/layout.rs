@@ -1,5 +1,9 @@
 //! Where a plan keeps its files.
 
+use piton_model::Id;
+
+use crate::Place;
+
 /// What a file of a plan is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum File {
@@ -15,6 +19,36 @@ pub enum File {
     Recovery,
     /// `.memory/progress.json`, deprecated.
     Legacy,
+}
+
+/// Where the files of one plan are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paths {
+    /// The plan's directory.
+    pub directory: String,
+    /// `plan.md`
+    pub plan: String,
+    /// `.checkpoint/state.json`
+    pub state: String,
+    /// `.checkpoint/history.jsonl`
+    pub history: String,
+    /// `.checkpoint/recovery.json`
+    pub recovery: String,
+}
+
+/// The paths of a plan: beside the document that was found, else below `plans/`.
+pub fn paths(place: &Place) -> Paths {
+    let found = place.document.as_deref().and_then(recognise).map(|(directory, _)| directory.to_owned());
+    let id = place.id.last().map_or("", Id::as_str);
+    let directory = found.unwrap_or_else(|| place.path(&format!("plans/{id}")));
+    let file = |name: &str| format!("{directory}/{name}");
+    Paths {
+        plan: file("plan.md"),
+        state: file(".checkpoint/state.json"),
+        history: file(".checkpoint/history.jsonl"),
+        recovery: file(".checkpoint/recovery.json"),
+        directory,
+    }
 }
 
 /// Recognises a path: the plan's directory, and what the file is there.

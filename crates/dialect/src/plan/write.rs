@@ -1,0 +1,234 @@
+//! What events change in a plan's files. Everything here decides; nothing acts.
+//!
+//! `plan.md` gets nothing but ticks in boxes, and ids when they are asked for. Decisions, blockers and notes go to the
+//! state: free text in `plan.md` could hold the end of a comment or a marker, and the file belongs to people.
+
+mod agents;
+mod book;
+mod draft;
+mod ground;
+mod mark;
+mod phases;
+mod remarks;
+mod splice;
+mod work;
+
+use piton_model::{Change, Dialect, Event, Lifecycle, Moment, Refusal, Start, permit};
+use serde_json::json;
+
+use self::agents::is_at_work;
+pub(super) use self::book::{Book, Boxes};
+use self::draft::Draft;
+pub(super) use self::ground::{Ground, Texts, find as find_ground};
+use super::layout::{self, Paths};
+use crate::{Files, Place};
+
+/// The documents whose every version is kept, `plan.md` first.
+pub fn documents(place: &Place, files: &dyn Files) -> Vec<String> {
+    let paths = layout::paths(place);
+    let phase_files = files.list(&paths.directory).into_iter().filter(|name| layout::is_phase_file(name));
+    let phase_files = phase_files.map(|name| format!("{}/{name}", paths.directory));
+    let mut documents = vec![paths.plan.clone()];
+    documents.extend(phase_files);
+    documents.extend([paths.state, paths.recovery]);
+    documents
+}
+
+/// Decides what an event changes. Pure: the same input gives the same output.
+///
+/// Before the event itself the state is brought into line with the plan, by the protocol's error cascades.
+pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) -> Result<Change, Refusal> {
+    let paths = layout::paths(place);
+    let unit = unit_name(&paths);
+    let book = Book::open(&paths, files)?;
+    let texts = Texts::read(&paths, files)?;
+    let now = moment.now.to_string();
+    let ground = find_ground(&texts, &paths, files, book.as_ref(), &now)?;
+    let mut draft = Draft::open(ground.json.as_ref(), moment);
+    let Some(mut book) = book else {
+        without_plan(&mut draft, &ground, event, &paths)?;
+        return Ok(draft.finish(&paths, &place.root, ground, None));
+    };
+    if *event == Event::Marked {
+        return mark::mark(book, draft, &paths, place, ground, texts.has_state());
+    }
+    check_marked(&book, event, &unit)?;
+    let is_first = ground.json.is_none();
+    // A plan that has no checkpoint yet can be started however much of it is done.
+    if !(is_first && matches!(event, Event::Started(_))) {
+        permit(Dialect::Plan, lifecycle(&book, &draft), event)?;
+    }
+    if is_first {
+        let (_, id) = layout::id(&paths.directory);
+        draft.log("checkpoint_created", &[("planId", json!(id))]);
+    }
+    remarks::forget_old_blockers(&mut draft, &ground, &book);
+    happen(&mut Scene { book: &mut book, draft: &mut draft, unit: &unit, is_first, from: ground.from }, event)?;
+    Ok(draft.finish(&paths, &place.root, ground, Some(book)))
+}
+
+/// Everything that an event may look at and change.
+struct Scene<'s, 'a> {
+    book: &'s mut Book,
+    draft: &'s mut Draft<'a>,
+    /// The plan as commands name it.
+    unit: &'s str,
+    /// Whether there was no state before.
+    is_first: bool,
+    /// What the state was read from.
+    from: &'static str,
+}
+
+fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
+    match event {
+        Event::Started(start) => started(scene, start),
+        Event::StepMoved(moved) => work::step_moved(scene, moved),
+        Event::StageEntered { stage, .. } => work::stage_entered(scene, stage),
+        Event::GateJudged(judged) => work::gate_judged(scene, judged),
+        Event::VerdictGiven(_) => Err(Refusal::rule("a plan has no verdicts, it has acceptance criteria")
+            .hint(format!("judge them: piton gate {} pass NAME", scene.unit))),
+        Event::Blocked { message, .. } => remarks::blocked(scene.draft, message),
+        Event::Unblocked { which } => remarks::unblocked(scene.draft, &scene.book.blockers(), which.as_deref()),
+        Event::Paused { reason } => remarks::paused(scene.draft, reason.as_deref()),
+        Event::Failed { step, message, file, line } => {
+            work::failed(scene, step.as_deref(), message, file.as_deref(), *line)
+        }
+        Event::Noted { text, purpose } => remarks::noted(scene.draft, text, *purpose),
+        Event::Decided { text, reason } => remarks::decided(scene.draft, text, reason.as_deref()),
+        Event::Beat => agents::beat(scene.draft),
+        Event::Finished => work::finished(scene),
+        Event::Resumed { .. } => agents::resumed(scene),
+        Event::TakenOver { .. } | Event::Restarted => {
+            Err(Refusal::rule("a plan is neither taken over nor begun again: its boxes say what is done")
+                .hint(format!("continue it: piton resume {}", scene.unit)))
+        }
+        Event::Reopened => work::reopened(scene),
+        Event::Repaired => repaired(scene),
+        Event::BackedUp { reason } => remarks::backed_up(scene.draft, reason),
+        Event::HelperStarted { kind, agent, steps } => agents::helper_started(scene, kind, agent.as_deref(), steps),
+        Event::HelperStopped { kind, agent, completed } => {
+            agents::helper_stopped(scene, kind, agent.as_deref(), completed)
+        }
+        // It is handled before: a plan without markers is what it is for.
+        Event::Marked => Ok(()),
+    }
+}
+
+/// What can be recorded while `plan.md` cannot be read: everything that touches no box.
+fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths: &Paths) -> Result<(), Refusal> {
+    let named = ground.json.as_ref().map(|json| crate::content::texts(json.root(), "blockers")).unwrap_or_default();
+    let named: Vec<String> = named.into_iter().filter(|blocker| !draft.own.blockers.contains(blocker)).collect();
+    match event {
+        Event::Blocked { message, .. } => remarks::blocked(draft, message),
+        Event::Unblocked { which } => remarks::unblocked(draft, &named, which.as_deref()),
+        Event::Paused { reason } => remarks::paused(draft, reason.as_deref()),
+        Event::Noted { text, purpose } => remarks::noted(draft, text, *purpose),
+        Event::Decided { text, reason } => remarks::decided(draft, text, reason.as_deref()),
+        Event::Beat => agents::beat(draft),
+        Event::BackedUp { reason } => remarks::backed_up(draft, reason),
+        Event::Repaired => {
+            draft.summary = format!("kept as it was, from {}", ground.from);
+            Ok(())
+        }
+        Event::Started(_)
+        | Event::StepMoved(_)
+        | Event::StageEntered { .. }
+        | Event::GateJudged(_)
+        | Event::VerdictGiven(_)
+        | Event::Failed { .. }
+        | Event::Finished
+        | Event::Resumed { .. }
+        | Event::TakenOver { .. }
+        | Event::Restarted
+        | Event::Reopened
+        | Event::HelperStarted { .. }
+        | Event::HelperStopped { .. }
+        | Event::Marked => Err(Refusal::document(format!("the plan is missing or is not UTF-8 text: {}", paths.plan))
+            .hint(format!("restore it: git restore {}", paths.plan))),
+    }
+}
+
+fn started(scene: &mut Scene<'_, '_>, start: &Start) -> Result<(), Refusal> {
+    let Start { title, spec, steps, gates, criteria, total, feature, stage, agent_type, .. } = start;
+    let others = title.is_some() || spec.is_some() || total.is_some() || feature.is_some() || stage.is_some();
+    let lists = !steps.is_empty() || !gates.is_empty() || !criteria.is_empty();
+    if others || lists || agent_type.is_some() {
+        return Err(Refusal::usage("a plan takes its title, tasks and criteria from plan.md alone")
+            .hint(format!("start it without options: piton start {}", scene.unit)));
+    }
+    if is_at_work(&scene.draft.agents) && !scene.is_first {
+        return Err(Refusal::rule("an agent is recorded at work on the plan")
+            .hint(format!("continue it: piton resume {}", scene.unit)));
+    }
+    scene.draft.own.paused = None;
+    if !scene.is_first {
+        scene.draft.log("session_started", &[("by", json!(scene.draft.moment.by))]);
+    }
+    agents::touch(scene.draft);
+    scene.draft.summary = format!("started {}", standing(scene.book));
+    let boxes = scene.book.unmarked_boxes();
+    if boxes > 0 {
+        scene.draft.warnings.push(format!(
+            "{boxes} checkboxes have no id and are not counted; give them one: piton plan mark {}",
+            scene.unit
+        ));
+    }
+    Ok(())
+}
+
+fn repaired(scene: &mut Scene<'_, '_>) -> Result<(), Refusal> {
+    // Whoever tells that the plan was edited has edited it.
+    scene.draft.credit.seen_by = Some(scene.draft.moment.by.clone());
+    scene.draft.summary = format!("in line with plan.md {}", standing(scene.book));
+    Ok(())
+}
+
+/// How much is done, as a command shows it.
+fn standing(book: &Book) -> String {
+    let count = book.progress();
+    format!("({}/{})", count.done, count.all)
+}
+
+fn unit_name(paths: &Paths) -> String {
+    format!("plan:{}", layout::id(&paths.directory).1)
+}
+
+/// A plan without any marked box can be talked about, but not worked on.
+fn check_marked(book: &Book, event: &Event, unit: &str) -> Result<(), Refusal> {
+    let needs_boxes = matches!(
+        event,
+        Event::Started(_)
+            | Event::StepMoved(_)
+            | Event::StageEntered { .. }
+            | Event::GateJudged(_)
+            | Event::Finished
+            | Event::Resumed { .. }
+            | Event::Reopened
+    );
+    if book.is_marked() || !needs_boxes {
+        return Ok(());
+    }
+    Err(match book.unmarked_boxes() {
+        0 => Refusal::rule("the plan has no checkboxes").hint("write tasks as `- [ ] text <!-- TASK: id -->`"),
+        boxes => Refusal::rule(format!("none of the plan's {boxes} checkboxes has an id"))
+            .hint(format!("give them ids: piton plan mark {unit}")),
+    })
+}
+
+/// Where the plan stands, by the rules of the reader.
+fn lifecycle(book: &Book, draft: &Draft<'_>) -> Lifecycle {
+    let is_done = book.counts().iter().all(|count| count.is_complete());
+    let is_blocked =
+        !draft.own.blockers.is_empty() || book.sheets.iter().any(|sheet| !sheet.parsed.blockers.is_empty());
+    match () {
+        () if !book.is_marked() => Lifecycle::Unknown,
+        () if is_done => Lifecycle::Done,
+        () if draft.own.paused.is_some() => Lifecycle::Paused,
+        () if is_blocked => Lifecycle::Blocked,
+        () if book.progress().done == 0 && !is_at_work(&draft.agents) => Lifecycle::Queued,
+        () => Lifecycle::Running,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! What a plan's state is read from when something is to be recorded: the four error cascades of the protocol.
+
+use std::cell::OnceCell;
+
+use piton_model::{Effect, Refusal};
+use serde_json::json;
+
+use super::super::layout::Paths;
+use super::super::{checksum, is_recovery, is_state};
+use super::book::Book;
+use super::draft::line;
+use crate::json::{Json, Kind, Value, parse};
+use crate::{Files, content};
+
+/// The bytes of a state and of its backup. They live outside of [`Ground`], which points into them.
+pub(in crate::plan) struct Texts {
+    state: Option<Vec<u8>>,
+    /// Read only where it is needed: it may be as long as the plan.
+    recovery: OnceCell<Option<Vec<u8>>>,
+}
+
+/// The state that an event builds on, and what had to be done to get it.
+pub(in crate::plan) struct Ground<'a> {
+    /// The state; nothing when there is none, or none that is whole.
+    pub json: Option<Json<'a>>,
+    /// Whether its file begins with a byte order mark.
+    pub is_marked: bool,
+    /// Where it comes from, as the log names it.
+    pub from: &'static str,
+    /// Broken files that are kept aside.
+    pub effects: Vec<Effect>,
+    /// What the log says about it.
+    pub history: Vec<String>,
+    pub warnings: Vec<String>,
+    /// Whether the state was written for this very text of the plan.
+    pub is_current: bool,
+}
+
+impl Texts {
+    /// Reads the state.
+    pub fn read(paths: &Paths, files: &dyn Files) -> Result<Texts, Refusal> {
+        Ok(Texts { state: files.read(&paths.state)?, recovery: OnceCell::new() })
+    }
+
+    /// Whether there is a state file, good or bad.
+    pub fn has_state(&self) -> bool {
+        self.state.is_some()
+    }
+
+    fn recovery(&self, paths: &Paths, files: &dyn Files) -> Result<Option<&[u8]>, Refusal> {
+        if self.recovery.get().is_none() {
+            let read = files.read(&paths.recovery)?;
+            return Ok(self.recovery.get_or_init(|| read).as_deref());
+        }
+        Ok(self.recovery.get().and_then(Option::as_deref))
+    }
+}
+
+/// A text that should be a state.
+enum Found<'a> {
+    Nothing,
+    Broken,
+    State(Json<'a>),
+}
+
+/// Finds the state to build on. A state of something else is never written over.
+pub(in crate::plan) fn find<'a>(
+    texts: &'a Texts,
+    paths: &Paths,
+    files: &dyn Files,
+    book: Option<&Book>,
+    now: &str,
+) -> Result<Ground<'a>, Refusal> {
+    let mut ground = Ground {
+        json: None,
+        is_marked: texts.state.as_ref().is_some_and(|bytes| bytes.starts_with(MARK)),
+        from: "state.json",
+        effects: Vec::new(),
+        history: Vec::new(),
+        warnings: Vec::new(),
+        is_current: true,
+    };
+    if book.is_none() {
+        ground.history.push(line(now, "parse_error", &[("fallback", json!("state.json"))]));
+        ground.warnings.push(format!("{} cannot be read; the last known state is used", paths.plan));
+    }
+    match look(texts.state.as_deref(), &paths.state)? {
+        Found::State(json) => {
+            let sum = content::text(json.root(), "checksum");
+            if let Some(book) = book
+                && sum.as_deref() != Some(checksum(book.main_bytes()).as_str())
+            {
+                ground.is_current = false;
+                ground.history.push(line(now, "checksum_mismatch", &[("action", json!("reparse"))]));
+            }
+            ground.json = Some(json);
+        }
+        broken_or_nothing => {
+            let is_broken = matches!(broken_or_nothing, Found::Broken);
+            ground.restore(texts.recovery(paths, files)?, paths, files, is_broken, now);
+        }
+    }
+    if book.is_none() && ground.json.is_none() {
+        return Err(Refusal::missing(format!(
+            "there is no readable plan.md and no state of it in {}",
+            paths.directory
+        ))
+        .hint(format!("write the plan first, or restore it from git: git restore {}", paths.plan)));
+    }
+    Ok(ground)
+}
+
+impl<'a> Ground<'a> {
+    /// Takes the backup for the state, or begins with the plan alone when that is broken too.
+    fn restore(&mut self, recovery: Option<&'a [u8]>, paths: &Paths, files: &dyn Files, is_broken: bool, now: &str) {
+        self.is_current = false;
+        self.is_marked = false;
+        if is_broken {
+            self.keep(&paths.state, files);
+        }
+        match look_in_recovery(recovery) {
+            Found::State(json) => {
+                self.json = Some(json);
+                self.from = "recovery.json";
+                let event = if is_broken { "state_corrupted" } else { "state_missing" };
+                self.history.push(line(now, event, &[("restored_from", json!("recovery.json"))]));
+                self.warnings.push(format!("{} was unusable; restored from recovery.json", paths.state));
+            }
+            found => {
+                if matches!(found, Found::Broken) {
+                    self.keep(&paths.recovery, files);
+                }
+                self.from = "plan.md";
+                if is_broken || matches!(found, Found::Broken) {
+                    self.history.push(line(now, "full_recovery", &[("source", json!("plan.md_reparse"))]));
+                    self.warnings.push(format!("{} was unusable; made anew from plan.md", paths.state));
+                }
+            }
+        }
+    }
+
+    /// Keeps a broken file's bytes under a name that is free.
+    fn keep(&mut self, path: &str, files: &dyn Files) {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let taken = files.list(directory);
+        let to = (1..).map(|number: u64| format!("{name}.corrupt-{number}")).find(|name| !taken.contains(name));
+        let to = format!("{directory}/{}", to.unwrap_or_default());
+        self.warnings.push(format!("{path} is broken; what it held is kept: {to}"));
+        self.effects.push(Effect::Keep { from: path.to_owned(), to });
+    }
+}
+
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+fn text_of(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes.strip_prefix(MARK).unwrap_or(bytes)).ok()
+}
+
+fn look<'a>(bytes: Option<&'a [u8]>, path: &str) -> Result<Found<'a>, Refusal> {
+    let Some(bytes) = bytes else { return Ok(Found::Nothing) };
+    let Some(json) = text_of(bytes).and_then(|text| parse(text).ok()) else { return Ok(Found::Broken) };
+    let root = json.root();
+    if root.kind() != Kind::Object || root.entries().next().is_none() {
+        return Ok(Found::Broken);
+    }
+    if !is_state(root) {
+        return Err(Refusal::document(format!("this is not a plan's state, and is not written over: {path}"))
+            .hint(format!("see what it is: piton check {path}")));
+    }
+    if root.get("version").and_then(Value::as_int).is_some_and(|version| version > 2) {
+        return Err(Refusal::document(format!("this state is of a newer version than 2: {path}")));
+    }
+    Ok(Found::State(json))
+}
+
+fn look_in_recovery(bytes: Option<&[u8]>) -> Found<'_> {
+    let Some(bytes) = bytes else { return Found::Nothing };
+    let Some(outer) = text_of(bytes).and_then(|text| parse(text).ok()) else { return Found::Broken };
+    let state = Some(outer.root()).filter(|root| is_recovery(*root)).and_then(|root| root.get("state"));
+    let state = state.and_then(|state| parse(state.raw()).ok()).filter(|json| is_state(json.root()));
+    state.map_or(Found::Broken, Found::State)
+}

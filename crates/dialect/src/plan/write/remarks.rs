@@ -1,0 +1,151 @@
+//! What people and agents say about a plan: decisions, blockers, notes. It all goes to the state, as text in JSON.
+
+use piton_model::{NotePurpose, Refusal, text::fit};
+use serde_json::{Value as NewValue, json};
+
+use super::book::Book;
+use super::draft::{Draft, one_line};
+use super::ground::Ground;
+use crate::content;
+use crate::json::Json;
+
+/// Longest part of a text that a summary repeats.
+const SHOWN: usize = 60;
+
+pub(super) fn decided(draft: &mut Draft<'_>, text: &str, reason: Option<&str>) -> Result<(), Refusal> {
+    let text = said(text, "a decision needs a text")?;
+    let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
+    let known = |known: &NewValue| known.get("decision").and_then(NewValue::as_str) == Some(text);
+    if draft.decisions.iter().any(|old| known(old) && old.get("reason").and_then(NewValue::as_str) == reason) {
+        draft.summary = format!("already decided: {}", short(text));
+        return Ok(());
+    }
+    let mut decision = json!({"time": draft.now, "decision": text});
+    let mut keys = vec![("decision", json!(text))];
+    if let Some(reason) = reason {
+        decision["reason"] = json!(reason);
+        keys.push(("reason", json!(reason)));
+    }
+    keys.push(("by", json!(draft.moment.by)));
+    draft.decisions.push(decision);
+    draft.log("decision_made", &keys);
+    draft.summary = format!("decided: {}", short(text));
+    Ok(())
+}
+
+pub(super) fn blocked(draft: &mut Draft<'_>, message: &str) -> Result<(), Refusal> {
+    let text = one_line(said(message, "a blocker needs a message")?);
+    draft.summary = format!("blocked: {}", short(&text));
+    if draft.own.blockers.contains(&text) {
+        return Ok(());
+    }
+    draft.log("blocked", &[("blocker", json!(text)), ("by", json!(draft.moment.by))]);
+    draft.own.blockers.push(text);
+    Ok(())
+}
+
+/// Takes recorded blockers away. One that stands in `plan.md` was put there by a person, who removes it.
+pub(super) fn unblocked(draft: &mut Draft<'_>, named: &[String], which: Option<&str>) -> Result<(), Refusal> {
+    let which = which.map(one_line).filter(|which| !which.is_empty());
+    let gone: Vec<String> = match &which {
+        None => draft.own.blockers.clone(),
+        Some(which) => pick(&draft.own.blockers, which)?.into_iter().collect(),
+    };
+    let in_plan = |blocker: &&String| which.as_ref().is_none_or(|which| blocker.contains(which.as_str()));
+    let left: Vec<&String> = named.iter().filter(in_plan).collect();
+    if gone.is_empty() {
+        return Err(match left.first() {
+            Some(blocker) => Refusal::rule(format!("the blocker stands in the plan itself: {}", short(blocker)))
+                .hint("remove its marker from plan.md: <!-- BLOCKER: … -->"),
+            None if which.is_some() => Refusal::missing("no such blocker is recorded"),
+            None => Refusal::rule("nothing blocks the plan"),
+        });
+    }
+    draft.own.blockers.retain(|blocker| !gone.contains(blocker));
+    for blocker in &gone {
+        draft.log("unblocked", &[("blocker", json!(blocker)), ("by", json!(draft.moment.by))]);
+    }
+    if let (Some(blocker), None) = (named.first(), &which) {
+        draft.warnings.push(format!("plan.md itself still names a blocker: {}", short(blocker)));
+    }
+    draft.summary = match draft.own.blockers.len() {
+        0 => "unblocked".to_owned(),
+        left => format!("unblocked: {} ({left} left)", short(&gone[0])),
+    };
+    Ok(())
+}
+
+/// The blocker that is meant: by its text, or by a part that only one has.
+fn pick(blockers: &[String], which: &str) -> Result<Option<String>, Refusal> {
+    if let Some(exact) = blockers.iter().find(|blocker| *blocker == which) {
+        return Ok(Some(exact.clone()));
+    }
+    let mut like = blockers.iter().filter(|blocker| blocker.contains(which));
+    match (like.next(), like.next()) {
+        (Some(_), Some(_)) => Err(Refusal::usage(format!("more than one blocker holds {:?}", short(which)))),
+        (found, _) => Ok(found.cloned()),
+    }
+}
+
+/// Blockers that the state has from an older text of the plan go with their markers, but not without a word.
+pub(super) fn forget_old_blockers(draft: &mut Draft<'_>, ground: &Ground<'_>, book: &Book) {
+    let known = ground.json.as_ref().map(Json::root).map(|root| content::texts(root, "blockers")).unwrap_or_default();
+    let named = book.blockers();
+    for blocker in known {
+        if !named.contains(&one_line(&blocker)) && !draft.own.blockers.contains(&blocker) {
+            draft.log("unblocked", &[("blocker", json!(blocker)), ("by", json!("plan.md"))]);
+        }
+    }
+}
+
+/// Ends the session with a final checkpoint: its notes, and a copy of the state.
+pub(super) fn paused(draft: &mut Draft<'_>, reason: Option<&str>) -> Result<(), Refusal> {
+    let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
+    if let Some(reason) = reason {
+        draft.add_note(reason);
+    }
+    let mut keys = vec![("by", json!(draft.moment.by))];
+    keys.extend(reason.map(|reason| ("reason", json!(reason))));
+    draft.log("session_paused", &keys);
+    draft.own.paused = Some((draft.now.clone(), reason.map(str::to_owned)));
+    draft.backup = Some("session_end".to_owned());
+    draft.summary = reason.map_or_else(|| "paused".to_owned(), |reason| format!("paused: {}", short(reason)));
+    Ok(())
+}
+
+pub(super) fn noted(draft: &mut Draft<'_>, text: &str, purpose: NotePurpose) -> Result<(), Refusal> {
+    let text = said(text, "a note needs a text")?;
+    match purpose {
+        NotePurpose::Note => {
+            draft.add_note(text);
+            draft.log("note_added", &[("note", json!(text)), ("by", json!(draft.moment.by))]);
+        }
+        NotePurpose::ResumeInstruction => {
+            if !draft.own.instructions.iter().any(|known| known == text) {
+                draft.own.instructions.push(text.to_owned());
+            }
+            draft.log("resume_instruction_added", &[("note", json!(text)), ("by", json!(draft.moment.by))]);
+        }
+    }
+    draft.summary = format!("noted: {}", short(text));
+    Ok(())
+}
+
+pub(super) fn backed_up(draft: &mut Draft<'_>, reason: &str) -> Result<(), Refusal> {
+    let reason = said(reason, "a backup needs a reason")?;
+    draft.log("recovery_saved", &[("reason", json!(reason))]);
+    draft.backup = Some(reason.to_owned());
+    draft.summary = format!("backed up: {}", short(reason));
+    Ok(())
+}
+
+/// A text that says something.
+pub(super) fn said<'t>(text: &'t str, why: &str) -> Result<&'t str, Refusal> {
+    Some(text.trim()).filter(|text| !text.is_empty()).ok_or_else(|| Refusal::usage(why))
+}
+
+/// A text as a summary shows it: one line, not too long.
+pub(super) fn short(text: &str) -> String {
+    let line = one_line(text);
+    fit(&piton_model::text::printable(&line), SHOWN).into_owned()
+}
