@@ -3,7 +3,10 @@
 
 use clap::{Args, Command, CommandFactory as _, Parser};
 
-use crate::commands::{check, completions, schema, stale, status, why};
+use crate::commands::{
+    beat, block, check, completions, decide, diff, fail, finish, gate, log, note, pause, plan, reopen, repair, restart,
+    resume, rollback, schema, show, stage, stale, start, status, step, takeover, unblock, verdict, why,
+};
 
 /// Options that every verb takes.
 #[derive(Parser, Debug)]
@@ -40,6 +43,41 @@ pub fn command() -> Command {
         .subcommand(verb::<check::CheckArgs>("check", "Check documents against the rules of their dialects"))
         .subcommand(verb::<stale::StaleArgs>("stale", "List workers that are late, stale or dead"))
         .subcommand(verb::<why::WhyArgs>("why", "Explain how a unit was judged, with the records behind it"))
+        .subcommand(verb::<start::StartArgs>("start", "Start a unit: make its document, or begin a new attempt"))
+        .subcommand(verb::<step::StepArgs>("step", "Record that steps were begun, done, failed or skipped"))
+        .subcommand(verb::<stage::StageArgs>("stage", "Enter the next stage or phase"))
+        .subcommand(verb::<gate::GateArgs>(
+            "gate",
+            "Record that gates or acceptance criteria pass or fail, or run them",
+        ))
+        .subcommand(verb::<verdict::VerdictArgs>("verdict", "Record a verdict or a score"))
+        .subcommand(verb::<block::BlockArgs>("block", "Record what keeps a unit from going on"))
+        .subcommand(verb::<unblock::UnblockArgs>("unblock", "Record that a blocker is gone"))
+        .subcommand(verb::<pause::PauseArgs>("pause", "Stop a unit on purpose"))
+        .subcommand(verb::<fail::FailArgs>("fail", "Record what broke"))
+        .subcommand(verb::<note::NoteArgs>("note", "Write something down, or an instruction for whoever resumes"))
+        .subcommand(verb::<decide::DecideArgs>("decide", "Record a decision"))
+        .subcommand(verb::<beat::BeatArgs>("beat", "Give a sign of life"))
+        .subcommand(verb::<finish::FinishArgs>(
+            "finish",
+            "Complete a unit; refused with reasons while something is open",
+        ))
+        .subcommand(verb::<resume::ResumeArgs>(
+            "resume",
+            "Continue a unit: check it, begin a new attempt, print the brief",
+        ))
+        .subcommand(verb::<takeover::TakeoverArgs>("takeover", "Give a unit to another agent"))
+        .subcommand(verb::<restart::RestartArgs>(
+            "restart",
+            "Begin a unit again from nothing; what there was is archived",
+        ))
+        .subcommand(verb::<reopen::ReopenArgs>("reopen", "Open a unit again that claims to be done and is not"))
+        .subcommand(verb::<log::LogArgs>("log", "List everything that happened to a unit"))
+        .subcommand(verb::<show::ShowArgs>("show", "Print a document as it was"))
+        .subcommand(verb::<diff::DiffArgs>("diff", "Show what is different between two versions"))
+        .subcommand(verb::<rollback::RollbackArgs>("rollback", "Make an old version the newest; nothing is lost"))
+        .subcommand(verb::<repair::RepairArgs>("repair", "Bring a unit's documents back into order"))
+        .subcommand(verb::<plan::PlanArgs>("plan", "Give ids to the steps of a plan that has none"))
         .subcommand(verb::<schema::SchemaArgs>("schema", "Print the JSON Schema of a dialect's documents"))
         .subcommand(verb::<completions::CompletionsArgs>("completions", "Print a completion script for a shell"))
 }

@@ -1,10 +1,33 @@
 //! One file a verb.
 
+pub mod beat;
+pub mod block;
 pub mod check;
 pub mod completions;
+pub mod decide;
+pub mod diff;
+pub mod fail;
+pub mod finish;
+pub mod gate;
+pub mod log;
+pub mod note;
+pub mod pause;
+pub mod plan;
+pub mod reopen;
+pub mod repair;
+pub mod restart;
+pub mod resume;
+pub mod rollback;
 pub mod schema;
+pub mod show;
+pub mod stage;
 pub mod stale;
+pub mod start;
 pub mod status;
+pub mod step;
+pub mod takeover;
+pub mod unblock;
+pub mod verdict;
 pub mod why;
 
 use clap::{ArgMatches, FromArgMatches};
@@ -19,6 +42,29 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "check" => check::run(matches, &args(inner)?),
         "stale" => stale::run(matches, &args(inner)?),
         "why" => why::run(matches, &args(inner)?),
+        "start" => start::run(matches, args(inner)?),
+        "step" => step::run(matches, args(inner)?),
+        "stage" => stage::run(matches, args(inner)?),
+        "gate" => gate::run(matches, args(inner)?),
+        "verdict" => verdict::run(matches, args(inner)?),
+        "block" => block::run(matches, args(inner)?),
+        "unblock" => unblock::run(matches, args(inner)?),
+        "pause" => pause::run(matches, args(inner)?),
+        "fail" => fail::run(matches, args(inner)?),
+        "note" => note::run(matches, args(inner)?),
+        "decide" => decide::run(matches, args(inner)?),
+        "beat" => beat::run(matches, &args(inner)?),
+        "finish" => finish::run(matches, &args(inner)?),
+        "resume" => resume::run(matches, &args(inner)?),
+        "takeover" => takeover::run(matches, args(inner)?),
+        "restart" => restart::run(matches, args(inner)?),
+        "reopen" => reopen::run(matches, &args(inner)?),
+        "log" => log::run(matches, &args(inner)?),
+        "show" => show::run(matches, &args(inner)?),
+        "diff" => diff::run(matches, &args(inner)?),
+        "rollback" => rollback::run(matches, &args(inner)?),
+        "repair" => repair::run(matches, &args(inner)?),
+        "plan" => plan::run(matches, &args(inner)?),
         "schema" => schema::run(&args(inner)?),
         "completions" => completions::run(&args(inner)?),
         verb => unreachable!("{verb} is not in the grammar"),

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use piton_engine::{CheckError, NotFound, OpenError};
+use piton_engine::{CheckError, NotFound, OpenError, RecordError};
 use piton_model::text::printable;
-use piton_model::{BadUnit, UnitRef};
+use piton_model::{BadUnit, Refusal, RefusalKind, UnitRef};
 
 /// I/O and everything internal.
 pub const FAILED: u8 = 1;
@@ -12,8 +12,12 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// `check` found an error.
 pub const FOUND_ERRORS: u8 = 3;
+/// Refused by a rule: an illegal transition, an older attempt, a live agent.
+pub const REFUSED: u8 = 4;
 /// No such unit, step or file.
 pub const NOTHING: u8 = 5;
+/// Somebody else held the lock for too long.
+pub const BUSY: u8 = 6;
 /// `stale` found somebody.
 pub const FOUND_STALE: u8 = 7;
 
@@ -62,6 +66,38 @@ impl Failure {
                 names.iter().fold(failure, |failure, name| failure.hint(format!("name one of them: {name}")))
             }
         }
+    }
+
+    /// Something that was not recorded.
+    pub fn record(wanted: &UnitRef, error: &RecordError) -> Failure {
+        match error {
+            RecordError::NotFound(error) => Failure::not_found(wanted, error),
+            RecordError::Refused(refusal) => Failure::refused(refusal),
+            RecordError::Busy { holder, .. } => {
+                let who = holder.as_ref().map_or_else(String::new, |holder| format!(": {holder}"));
+                Failure::new(BUSY, format!("{error}{who}")).hint(
+                    "wait longer with --wait SECONDS; a lock goes with its process, so nothing has to be cleaned up",
+                )
+            }
+            RecordError::Failed { message } => {
+                let failure = Failure::new(FAILED, message.clone());
+                match message.contains("No space left") {
+                    true => failure.hint("nothing has changed; make room on the disk and run the same command again"),
+                    false => failure,
+                }
+            }
+        }
+    }
+
+    /// Something that a rule forbids.
+    pub fn refused(refusal: &Refusal) -> Failure {
+        let code = match refusal.kind {
+            RefusalKind::Rule => REFUSED,
+            RefusalKind::Missing => NOTHING,
+            RefusalKind::Usage => USAGE,
+            RefusalKind::Document => FAILED,
+        };
+        refusal.hints.iter().fold(Failure::new(code, refusal.message.clone()), Failure::hint)
     }
 
     /// A check that could not be made.

@@ -5,6 +5,7 @@ mod commands;
 mod context;
 mod failure;
 mod output;
+mod recording;
 mod render;
 
 use std::process::ExitCode;

@@ -92,10 +92,9 @@ pub fn warn(warnings: &[String]) {
 
 fn attempt_of_environment() -> Result<Option<u64>, Failure> {
     match std::env::var("PITON_ATTEMPT") {
-        Ok(text) if !text.is_empty() => text
-            .parse()
-            .map(Some)
-            .map_err(|_| Failure::new(USAGE, format!("PITON_ATTEMPT is not a number: {text}"))),
+        Ok(text) if !text.is_empty() => {
+            text.parse().map(Some).map_err(|_| Failure::new(USAGE, format!("PITON_ATTEMPT is not a number: {text}")))
+        }
         _ => Ok(None),
     }
 }

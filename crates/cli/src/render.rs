@@ -1,6 +1,7 @@
 //! The same facts as text for people and as JSON for programs.
 
 pub mod findings;
+pub mod history;
 pub mod json;
 pub mod report;
 mod style;
@@ -20,7 +21,7 @@ pub fn json_text(document: &serde_json::Value) -> String {
 }
 
 /// Text that others wrote, as it may reach a terminal: one line, nothing it would obey, no credentials.
-fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     secret::mask(&printable(text)).into_owned()
 }
 

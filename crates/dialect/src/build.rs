@@ -2,6 +2,7 @@
 
 mod checkpoint;
 pub mod codes;
+mod command;
 mod find_spec;
 mod gates;
 pub mod layout;
@@ -15,6 +16,7 @@ pub mod wire;
 mod write;
 
 pub use checkpoint::is_ours;
+pub use command::gate_command;
 pub use read::{FoundSpec, Wanted, read_checkpoint};
 pub use resume::resume;
 pub use spec::{GateRule, Phase, Spec, SpecReading, Workstream, prd_of, read_spec};

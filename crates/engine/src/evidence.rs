@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use piton_model::{Dialect, Evidence, Refusal, Time, UnitRef, secret};
 use piton_store::journal::Hash;
 
+use crate::Workspace;
 use crate::record::{DiskFiles, RecordError};
 use crate::target::Target;
-use crate::Workspace;
 
 /// How much of the end of an output is kept.
 const TAIL_LINES: usize = 5;
@@ -42,7 +42,7 @@ pub fn gate_command(workspace: &Workspace, wanted: &UnitRef, gate: &str, now: Ti
     let target = Target::find(workspace, wanted, now)?;
     let files = DiskFiles::new(&*workspace.disk, None);
     let command = match target.dialect {
-        Dialect::Build => piton_dialect::build::gate_command(&target.place, &files, gate),
+        Dialect::Build => piton_dialect::build::gate_command(&target.place, &files, gate, now),
         Dialect::Pipeline | Dialect::Plan | Dialect::Task | Dialect::Crew => None,
     };
     command.ok_or_else(|| {
@@ -68,9 +68,9 @@ impl Trust {
 
 /// Whether the user approved the command.
 pub fn is_approved(trust: &Trust) -> bool {
-    approvals().and_then(|path| std::fs::read_to_string(path).ok()).is_some_and(|known| {
-        known.lines().any(|line| line == trust.digest)
-    })
+    approvals()
+        .and_then(|path| std::fs::read_to_string(path).ok())
+        .is_some_and(|known| known.lines().any(|line| line == trust.digest))
 }
 
 /// Keeps the user's approval.

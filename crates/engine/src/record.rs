@@ -144,7 +144,11 @@ pub(crate) struct Session<'w> {
 
 impl<'w> Session<'w> {
     /// Locks a unit, and brings its documents to where its journal says they are.
-    pub(crate) fn open(workspace: &'w Workspace, mut target: Target, recorder: &Recorder) -> Result<Session<'w>, RecordError> {
+    pub(crate) fn open(
+        workspace: &'w Workspace,
+        mut target: Target,
+        recorder: &Recorder,
+    ) -> Result<Session<'w>, RecordError> {
         let disk: &dyn Disk = &*workspace.disk;
         let mut warnings = Vec::new();
         if let Some(kept) = seal::prepare(disk)? {
@@ -153,18 +157,18 @@ impl<'w> Session<'w> {
         let documents = dialects::documents(target.dialect, &target.place, &DiskFiles::new(disk, None));
         target.key.document = documents.first().cloned().unwrap_or_default();
         let busy = |error| match error {
-            LockError::Busy { holder } => {
-                RecordError::Busy { unit: target.name.clone(), holder: holder_of(&holder) }
-            }
+            LockError::Busy { holder } => RecordError::Busy { unit: target.name.clone(), holder: holder_of(&holder) },
             LockError::Disk(error) => error.into(),
         };
         let mut unit = LockedUnit::lock(disk, target.key.clone(), recorder.wait, &recorder.holder).map_err(busy)?;
         if let Some(cut) = unit.cut() {
-            warnings.push(format!("the journal ended in a torn line, which was never acknowledged; it is kept in {cut}"));
+            warnings
+                .push(format!("the journal ended in a torn line, which was never acknowledged; it is kept in {cut}"));
         }
         let contact = unit.contact(&documents, recorder.now)?;
         warnings.extend(contact.observed.iter().map(described));
-        let mut session = Session { workspace, target, unit, contact, warnings, carried: serde_json::Map::new(), shared: Vec::new() };
+        let mut session =
+            Session { workspace, target, unit, contact, warnings, carried: serde_json::Map::new(), shared: Vec::new() };
         session.restore_unreadable(recorder)?;
         Ok(session)
     }
@@ -175,8 +179,9 @@ impl<'w> Session<'w> {
         let Some(claimed) = recorder.attempt.filter(|claimed| *claimed != current) else { return Ok(()) };
         let name = self.target.name.clone();
         if claimed > current {
-            let refusal = Refusal::rule(format!("attempt {claimed} of {name} has not begun; it is at attempt {current}"))
-                .hint("leave --attempt and PITON_ATTEMPT away to act for the current attempt");
+            let refusal =
+                Refusal::rule(format!("attempt {claimed} of {name} has not begun; it is at attempt {current}"))
+                    .hint("leave --attempt and PITON_ATTEMPT away to act for the current attempt");
             return Err(RecordError::Refused(refusal));
         }
         let summary = format!("refused `{what}` of attempt {claimed}: the unit is at attempt {current}");

@@ -1,7 +1,9 @@
 //! Continues a unit: checks before it trusts, begins a new attempt, and writes the brief.
 
 use piton_dialect::brief::{BriefFacts, brief};
-use piton_model::{Event, Liveness, Refusal, ResumeAction, ResumeMode, ResumePlan, Unit, UnitRef};
+use piton_model::{
+    Event, Lifecycle, Liveness, Refusal, ResumeAction, ResumeMode, ResumePlan, Row, Time, Unit, UnitRef,
+};
 use serde_json::{Map, Value};
 
 use crate::record::{RecordError, Recorder, Session, fresh_id, resume_plan};
@@ -63,7 +65,15 @@ pub fn resume(
     if plan.action == ResumeAction::Refuse {
         let attempt = session.unit.attempt();
         let unit = session.target.name.clone();
-        return Ok(Resumption { unit, attempt, seq: None, plan, brief: String::new(), alarms: Vec::new(), warnings: session.warnings });
+        return Ok(Resumption {
+            unit,
+            attempt,
+            seq: None,
+            plan,
+            brief: String::new(),
+            alarms: Vec::new(),
+            warnings: session.warnings,
+        });
     }
     let mut alarms = lost_outputs(workspace, &plan);
     alarms.extend(session.remember_position(&found.unit, &plan));
@@ -103,7 +113,12 @@ fn exact(target: &Target) -> Result<UnitRef, RecordError> {
 }
 
 /// Refuses to take a unit away from an agent that gives signs of life.
-fn refused_for_life(session: &Session<'_>, found: &Found, request: &ResumeRequest, recorder: &Recorder) -> Option<Refusal> {
+fn refused_for_life(
+    session: &Session<'_>,
+    found: &Found,
+    request: &ResumeRequest,
+    recorder: &Recorder,
+) -> Option<Refusal> {
     let is_alive = matches!(found.judgement.liveness, Liveness::Alive);
     let carried = session.unit.last().map(|entry| &entry.carried);
     let text = |key: &str| carried.and_then(|carried| carried.get(key)).and_then(Value::as_str);
@@ -113,7 +128,8 @@ fn refused_for_life(session: &Session<'_>, found: &Found, request: &ResumeReques
         return None;
     }
     let name = &session.target.name;
-    let seen = found.judgement.age(recorder.now).map_or_else(String::new, |age| format!(", last seen {age} ago"));
+    let seen = found.judgement.believed.as_ref();
+    let seen = seen.map_or_else(String::new, |believed| format!(", last seen {} ago", believed.age));
     let who = text(HOLDER).or(found.unit.agent.as_deref()).unwrap_or("an agent");
     Some(
         Refusal::rule(format!("{name} has a live agent: {who} (attempt {}{seen})", session.unit.attempt()))
@@ -125,7 +141,8 @@ fn refused_for_life(session: &Session<'_>, found: &Found, request: &ResumeReques
 /// Files that were named as made and are not there.
 fn lost_outputs(workspace: &Workspace, plan: &ResumePlan) -> Vec<String> {
     let is_lost = |path: &&String| {
-        let is_plain = !path.starts_with('/') && !path.contains(['*', '\\']) && !path.split('/').any(|part| part == "..");
+        let is_plain =
+            !path.starts_with('/') && !path.contains(['*', '\\']) && !path.split('/').any(|part| part == "..");
         is_plain && matches!(workspace.disk.stamp(path), Ok(None))
     };
     let lost: Vec<&String> = plan.outputs.iter().filter(is_lost).collect();
@@ -166,4 +183,23 @@ impl Session<'_> {
         self.carried.extend(position);
         alarms
     }
+}
+
+/// What could be resumed, the most urgent first: what broke or went silent, then what waits.
+pub fn resumable(workspace: &Workspace, now: Time) -> Vec<Row> {
+    let rank = |row: &Row| match (row.state.lifecycle(), row.liveness) {
+        (Lifecycle::Running | Lifecycle::Waiting, Liveness::Dead | Liveness::Stale) => Some(0),
+        (Lifecycle::Failed, _) => Some(1),
+        (Lifecycle::Running | Lifecycle::Waiting, Liveness::Late | Liveness::Unknown) => Some(2),
+        (Lifecycle::Paused, _) => Some(3),
+        (Lifecycle::Blocked, _) => Some(4),
+        (Lifecycle::Running | Lifecycle::Waiting, Liveness::Idle) => Some(5),
+        (Lifecycle::Queued, _) => Some(6),
+        (Lifecycle::Running | Lifecycle::Waiting, Liveness::Alive) => None,
+        (Lifecycle::Done | Lifecycle::Unknown, _) => None,
+    };
+    let rows = crate::status(workspace, None, now).rows;
+    let mut ranked: Vec<_> = rows.into_iter().filter_map(|row| Some((rank(&row)?, row))).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, row)| row).collect()
 }

@@ -86,3 +86,12 @@ pub(crate) fn unreadable(path: &str, error: &ReadError) -> Option<Finding> {
 pub(crate) fn source<'a>(path: &str, content: &'a Content) -> Source<'a> {
     Source { path: Arc::from(path), bytes: &content.bytes, modified: Some(content.modified) }
 }
+
+/// Reads a text that somebody named on the command line, wherever it is; nothing when there is none.
+pub fn read_named_text(path: &Path) -> io::Result<Option<String>> {
+    match piton_store::read_named(path) {
+        Ok(content) => String::from_utf8(content.bytes).map(Some).map_err(io::Error::other),
+        Err(ReadError::Missing) => Ok(None),
+        Err(error) => Err(io::Error::other(error.to_string())),
+    }
+}

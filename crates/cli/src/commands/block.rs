@@ -5,7 +5,9 @@ use crate::failure::Failure;
 use crate::recording::{self, Writing};
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  piton block task:migration/T060 --message 'the source is missing' --type dependency_missing")]
+#[command(
+    after_help = "Example:\n  piton block task:migration/T060 --message 'the source is missing' --type dependency_missing"
+)]
 pub struct BlockArgs {
     #[command(flatten)]
     writing: Writing,

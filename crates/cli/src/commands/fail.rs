@@ -5,7 +5,9 @@ use crate::failure::Failure;
 use crate::recording::{self, Writing};
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  piton fail build:PRD-009 --step WS3 --message 'a type is missing' --file services/player/index.ts --line 45")]
+#[command(
+    after_help = "Example:\n  piton fail build:PRD-009 --step WS3 --message 'a type is missing' --file services/player/index.ts --line 45"
+)]
 pub struct FailArgs {
     #[command(flatten)]
     writing: Writing,

@@ -87,8 +87,11 @@ fn permit(context: &Context, command: &str, name: &str, args: &GateArgs) -> Resu
     if is_approved(&trust) {
         return Ok(());
     }
-    Err(Failure::new(REFUSED, format!("the repository names a command for gate {name} that you have not approved: {command}"))
-        .hint(format!("look at it, then: piton gate {} run {name} --approve", args.writing.unit)))
+    Err(Failure::new(
+        REFUSED,
+        format!("the repository names a command for gate {name} that you have not approved: {command}"),
+    )
+    .hint(format!("look at it, then: piton gate {} run {name} --approve", args.writing.unit)))
 }
 
 /// Runs a command that proves something. For a claim that it must bear out, failing is a refusal.

@@ -26,8 +26,7 @@ pub struct LogArgs {
 pub fn run(matches: &ArgMatches, args: &LogArgs) -> Result<u8, Failure> {
     let wanted = unit(&args.unit)?;
     let context = Context::new(matches)?;
-    let mut found =
-        log(&context.workspace, &wanted, context.now).map_err(|error| Failure::record(&wanted, &error))?;
+    let mut found = log(&context.workspace, &wanted, context.now).map_err(|error| Failure::record(&wanted, &error))?;
     if let Some(at) = found.log.broken_at {
         warn(&[format!("the journal of {} is whole up to byte {at}; the next record cuts what is torn", found.unit)]);
     }

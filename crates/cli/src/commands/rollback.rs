@@ -6,7 +6,9 @@ use crate::failure::{Failure, USAGE};
 use crate::recording::{Writer, acknowledge, unit};
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  piton rollback build:PRD-009@12\n\nNothing is lost: what is there now stays a version of its own.")]
+#[command(
+    after_help = "Example:\n  piton rollback build:PRD-009@12\n\nNothing is lost: what is there now stays a version of its own."
+)]
 pub struct RollbackArgs {
     /// The unit and the number of the version
     #[arg(value_name = "UNIT@N")]
@@ -25,7 +27,7 @@ pub fn run(matches: &ArgMatches, args: &RollbackArgs) -> Result<u8, Failure> {
     };
     let context = Context::new(matches)?;
     let recorder = args.writer.recorder(&context, "rollback")?;
-    let recorded = rollback(&context.workspace, &wanted, seq, &recorder)
-        .map_err(|error| Failure::record(&wanted, &error))?;
+    let recorded =
+        rollback(&context.workspace, &wanted, seq, &recorder).map_err(|error| Failure::record(&wanted, &error))?;
     acknowledge(&recorded)
 }

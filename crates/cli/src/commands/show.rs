@@ -41,7 +41,10 @@ pub fn run(matches: &ArgMatches, args: &ShowArgs) -> Result<u8, Failure> {
     };
     let Some((_, bytes)) = document else {
         let failure = Failure::new(NOTHING, format!("{}@{} has no such document", found.unit, found.seq));
-        return Err(found.documents.iter().fold(failure, |failure, (path, _)| failure.hint(format!("there is {path}"))));
+        return Err(found
+            .documents
+            .iter()
+            .fold(failure, |failure, (path, _)| failure.hint(format!("there is {path}"))));
     };
     print(&String::from_utf8_lossy(bytes))?;
     Ok(0)

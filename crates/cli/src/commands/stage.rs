@@ -5,7 +5,9 @@ use crate::failure::Failure;
 use crate::recording::{self, Writing};
 
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  piton stage pipeline:PROJ-42 2\n  piton stage crew:Secondary-A S2.P2 --phase 'Specification'")]
+#[command(
+    after_help = "Examples:\n  piton stage pipeline:PROJ-42 2\n  piton stage crew:Secondary-A S2.P2 --phase 'Specification'"
+)]
 pub struct StageArgs {
     #[command(flatten)]
     writing: Writing,

@@ -45,9 +45,7 @@ pub fn json(found: &UnitLog) -> Value {
 
 /// All documents of a version for programs.
 pub fn version_json(version: &Version) -> Value {
-    let document = |(path, bytes): &(String, Vec<u8>)| {
-        json!({"path": path, "text": String::from_utf8_lossy(bytes)})
-    };
+    let document = |(path, bytes): &(String, Vec<u8>)| json!({"path": path, "text": String::from_utf8_lossy(bytes)});
     let documents: Vec<_> = version.documents.iter().map(document).collect();
     json!({"unit": version.unit, "seq": version.seq, "documents": documents})
 }

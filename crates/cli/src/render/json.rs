@@ -91,7 +91,8 @@ fn reasons(found: &Found) -> Value {
     piton_engine::why(found).into_iter().map(reason).collect()
 }
 
-fn row(row: &Row) -> Value {
+/// A unit in a line.
+pub fn row(row: &Row) -> Value {
     let reason = match &row.state {
         State::Failed { error } => Some(error.as_str()),
         State::Paused { reason } => reason.as_deref(),

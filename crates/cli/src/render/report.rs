@@ -55,6 +55,28 @@ pub fn stale(rows: &[Row], color: bool, width: usize) -> String {
     out
 }
 
+/// What could be resumed, a line each: where it stands, who had it, and the command.
+pub fn resumable(rows: &[Row], color: bool, width: usize) -> String {
+    let style = Style::new(color);
+    let mut out = String::new();
+    let name_width =
+        rows.iter().map(|row| columns(&clean(&row.unit()))).max().unwrap_or(0).min(width.saturating_sub(30));
+    for row in rows {
+        let lifecycle = row.state.lifecycle();
+        let seen = row.seen.as_ref().map(|seen| format!("{} {}", row.liveness.word(), seen.age)).unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "{}  {}  {}  {}",
+            style.lifecycle(lifecycle, &cell(lifecycle.word(), 7)),
+            cell(&seen, 12),
+            cell(&clean(&row.unit()), name_width),
+            clean(row.position.as_deref().unwrap_or("")),
+        );
+    }
+    out.push_str("\nresume one with: piton resume UNIT\n");
+    out
+}
+
 fn headline(report: &Report) -> String {
     let summary = &report.summary;
     if summary.units == 0 {

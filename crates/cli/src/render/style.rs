@@ -20,6 +20,14 @@ impl Style {
         self.paint("2", text)
     }
 
+    pub fn good(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    pub fn bad(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
     pub fn severity(self, severity: Severity, text: &str) -> String {
         match severity {
             Severity::Error => self.paint("1;31", text),

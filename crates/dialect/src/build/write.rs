@@ -59,7 +59,7 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
         Event::Finished => life::finished(draft),
         Event::Resumed { mode } => life::resumed(draft, *mode),
         Event::Reopened => life::reopened(draft),
-        Event::Restarted => restart::restarted(draft),
+        Event::Restarted { .. } => restart::restarted(draft),
         Event::TakenOver { .. } => {
             let hint = format!("go on with it: piton resume {}", draft.name);
             Err(Refusal::rule("a build has no agent of its own that another could replace").hint(hint))

@@ -98,7 +98,7 @@ fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
         Event::Beat => agents::beat(scene.draft),
         Event::Finished => work::finished(scene),
         Event::Resumed { .. } => agents::resumed(scene),
-        Event::TakenOver { .. } | Event::Restarted => {
+        Event::TakenOver { .. } | Event::Restarted { .. } => {
             Err(Refusal::rule("a plan is neither taken over nor begun again: its boxes say what is done")
                 .hint(format!("continue it: piton resume {}", scene.unit)))
         }
@@ -139,7 +139,7 @@ fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths
         | Event::Finished
         | Event::Resumed { .. }
         | Event::TakenOver { .. }
-        | Event::Restarted
+        | Event::Restarted { .. }
         | Event::Reopened
         | Event::HelperStarted { .. }
         | Event::HelperStopped { .. }

@@ -29,12 +29,9 @@ pub(super) fn of(event: &Event) -> Map<String, Value> {
         Event::HelperStopped { kind, agent, completed } => {
             json!({"type": kind, "agent": agent, "completed": completed})
         }
-        Event::Beat
-        | Event::Finished
-        | Event::Restarted { .. }
-        | Event::Reopened
-        | Event::Repaired
-        | Event::Marked => json!({}),
+        Event::Beat | Event::Finished | Event::Restarted { .. } | Event::Reopened | Event::Repaired | Event::Marked => {
+            json!({})
+        }
     };
     without_nothing(value)
 }

@@ -3,6 +3,9 @@ use piton_model::{Dialect, Effect};
 
 use super::{RecordError, Recorder, Session};
 
+/// How many versions are looked at; beyond that a person has to choose.
+const MOST_VERSIONS: usize = 50;
+
 impl Session<'_> {
     /// Restores a main document that somebody made unreadable, from the newest version that can be read. What they
     /// left is kept beside the journal, and stays a version of its own.
@@ -29,11 +32,11 @@ impl Session<'_> {
     }
 
     /// The newest version of a document that can be read, and its number.
-    pub(super) fn newest_readable(&self, path: &str) -> Result<Option<(u64, Vec<u8>)>, RecordError> {
+    pub(crate) fn newest_readable(&self, path: &str) -> Result<Option<(u64, Vec<u8>)>, RecordError> {
         let Some(history) = piton_store::History::open(&*self.workspace.disk, &self.target.key)? else {
             return Ok(None);
         };
-        for seq in (1..=self.unit.seq()).rev() {
+        for seq in (1..=self.unit.seq()).rev().take(MOST_VERSIONS) {
             if let Some(bytes) = history.version(path, seq)?
                 && Editor::open(path, &bytes).is_ok()
             {

@@ -40,7 +40,7 @@ gates:
 ";
 
 fn place() -> Place {
-    Place { base: String::new(), id: vec![Id::parse("PRD-009").expect("an id")], document: None }
+    Place { base: String::new(), id: vec![Id::parse("PRD-009").expect("an id")], document: None, root: String::new() }
 }
 
 fn at(minutes: i64) -> Moment {
@@ -535,8 +535,8 @@ fn a_restart_keeps_the_old_checkpoint() {
     bench.must(&done("WS1", &["a.sql"]));
     bench.must(&gate(true, "schema-validation", None));
     let old = bench.text();
-    bench.must(&Event::Restarted);
-    bench.must(&Event::Restarted);
+    bench.must(&Event::Restarted { force: false });
+    bench.must(&Event::Restarted { force: false });
     let archive = format!(".claude/skills/build-pipeline/checkpoints/archive/PRD-009-{START}");
     assert_eq!(bench.files.files[&format!("{archive}.json")], old.as_bytes());
     assert!(bench.files.files.contains_key(&format!("{archive}-2.json")));
@@ -681,7 +681,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         1 => Just(Event::Beat),
         2 => Just(Event::Finished),
         3 => mode.prop_map(resumed),
-        1 => Just(Event::Restarted),
+        1 => Just(Event::Restarted { force: false }),
         1 => Just(Event::Reopened),
         1 => Just(Event::Repaired),
         1 => "[0-9]".prop_map(|stage| Event::StageEntered { stage, phase: None }),

@@ -23,7 +23,12 @@ pub(super) struct World {
 
 impl World {
     pub fn new() -> World {
-        let place = Place { base: String::new(), id: vec![Id::parse("Secondary-A").expect("an id")], document: None };
+        let place = Place {
+            base: String::new(),
+            id: vec![Id::parse("Secondary-A").expect("an id")],
+            document: None,
+            root: String::new(),
+        };
         World { files: MemoryFiles::default(), now: at("2026-01-15T14:00:00Z"), place, ids: 0 }
     }
 

@@ -1,0 +1,40 @@
+//! Brings the documents of a unit back into order: the dialect's own cascade, and what the journal can rebuild.
+
+use piton_model::{Change, Dialect, Effect, Event, Lifecycle, Refusal, Time, UnitRef};
+
+use crate::record::{RecordError, Recorded, Recorder, Session};
+use crate::target::Target;
+use crate::{Workspace, status};
+
+/// Repairs a unit. A document that is gone comes back from the journal; one that cannot be read was restored when
+/// the unit was opened; the rest is the dialect's own affair.
+pub fn repair(workspace: &Workspace, wanted: &UnitRef, recorder: &Recorder) -> Result<Recorded, RecordError> {
+    let target = Target::find_with_journal(workspace, wanted, recorder.now)?;
+    let mut session = Session::open(workspace, target, recorder)?;
+    session.fence_writer(recorder, "repair")?;
+    let path = session.target.key.document.clone();
+    let is_there = session.contact.documents.get(&path).is_some_and(|seen| seen.content.is_some());
+    if is_there || session.target.dialect == Dialect::Plan {
+        return session.record(&Event::Repaired, recorder);
+    }
+    let Some((seq, bytes)) = session.newest_readable(&path)? else {
+        let refusal = Refusal::missing(format!("no version of {path} is known"));
+        return Err(RecordError::Refused(refusal));
+    };
+    let attempt = session.unit.attempt().max(1);
+    session.change(recorder, "repaired", serde_json::Map::new(), attempt, &|_, _, _| {
+        Ok(Change {
+            summary: format!("{path} is back, from @{seq}"),
+            warnings: Vec::new(),
+            effects: vec![Effect::Write { path: path.clone(), bytes: bytes.clone() }],
+        })
+    })
+}
+
+/// The units whose documents cannot be read.
+pub fn repairable(workspace: &Workspace, now: Time) -> Vec<String> {
+    let report = status(workspace, None, now);
+    let broken =
+        report.rows.iter().filter(|row| row.state.lifecycle() == Lifecycle::Unknown && row.status_text == "unreadable");
+    broken.map(|row| row.unit()).collect()
+}
