@@ -1,0 +1,111 @@
+use std::fs;
+
+use serde_json::Value;
+
+use crate::process::{Ended, acknowledged, command, events, run};
+use crate::support::Workspace;
+
+/// No verb has as many effects.
+const MOST_EFFECTS: u64 = 200;
+
+/// A verb, and what it takes to be legal.
+struct Case {
+    unit: &'static str,
+    documents: &'static [&'static str],
+    before: &'static [&'static [&'static str]],
+    verb: &'static [&'static str],
+    files: &'static [(&'static str, &'static str)],
+}
+
+/// Kills the process before each of its effects in turn, each time in a workspace of its own. The document is the old
+/// or the new one, the next command works without help, and all that was acknowledged is there.
+fn kill_everywhere(case: &Case) {
+    for effect in 1..=MOST_EFFECTS {
+        let workspace = Workspace::new();
+        for (path, text) in case.files {
+            workspace.write(path, text);
+        }
+        let known: Vec<u64> = case.before.iter().map(|arguments| acknowledged(&workspace, arguments)).collect();
+        let old: Vec<_> = case.documents.iter().map(|path| fs::read(workspace.path(path)).ok()).collect();
+        let mut call = command(&workspace, case.verb);
+        let ended = Ended::of(call.env("PITON_STOP_AT", effect.to_string()).spawn().expect("the binary starts"));
+        let what = format!("{:?} killed before effect {effect}", case.verb);
+        for path in case.documents.iter().filter(|path| path.ends_with(".json")) {
+            if let Ok(bytes) = fs::read(workspace.path(path)) {
+                let parsed: Result<Value, _> = serde_json::from_slice(&bytes);
+                assert!(parsed.is_ok(), "{what}: {path} is torn");
+            }
+        }
+        if ended.code == Some(0) {
+            assert!(effect > 3, "{what}: the verb has next to no effects");
+            return;
+        }
+        assert_eq!(ended.code, None, "{what}: {}", ended.stderr);
+        let after = run(&workspace, case.verb);
+        assert!(matches!(after.code, Some(0 | 4)), "{what}: the same command again: {}", after.stderr);
+        let events = events(&workspace, case.unit);
+        for number in known {
+            assert!(events.len() as u64 >= number, "{what}: @{number} is gone");
+        }
+        // Once more, for whatever the last command may have left to do.
+        let last = run(&workspace, &["note", case.unit, "still here"]);
+        assert!(matches!(last.code, Some(0 | 4 | 5)), "{what}: {}", last.stderr);
+        for path in case.documents {
+            let directory = workspace.path(path).parent().expect("a directory").to_owned();
+            let leftovers = fs::read_dir(&directory).into_iter().flatten().flatten();
+            let leftovers: Vec<_> = leftovers
+                .filter_map(|entry| entry.file_name().into_string().ok())
+                .filter(|name| name.contains(".piton-"))
+                .collect();
+            assert_eq!(leftovers, Vec::<String>::new(), "{what}");
+        }
+        drop(old);
+    }
+    panic!("{:?} never ends", case.verb);
+}
+
+const CREW: &[&str] = &["agent_checkpoints/secondary_a.json"];
+const START_CREW: &[&str] = &["start", "crew:Secondary-A", "--feature", "feature_01_x", "--stage", "S2.P1"];
+const BUILD: &[&str] = &[".claude/skills/build-pipeline/checkpoints/PRD-009.json"];
+const START_BUILD: &[&str] = &["start", "build:PRD-009", "--title", "T", "--step", "WS1", "--gate", "lint"];
+const PLAN: &[&str] = &["plans/p1/plan.md", "plans/p1/.checkpoint/state.json"];
+const PLAN_TEXT: &[(&str, &str)] = &[(
+    "plans/p1/plan.md",
+    "# P\n\n## One\n<!-- CHECKPOINT: one -->\n\n- [ ] a <!-- TASK: a -->\n- [ ] b <!-- TASK: b -->\n",
+)];
+
+#[test]
+fn start_survives_a_kill_at_every_effect() {
+    kill_everywhere(&Case { unit: "crew:Secondary-A", documents: CREW, before: &[], verb: START_CREW, files: &[] });
+    kill_everywhere(&Case { unit: "build:PRD-009", documents: BUILD, before: &[], verb: START_BUILD, files: &[] });
+    let verb = &["start", "plan:p1"];
+    kill_everywhere(&Case { unit: "plan:p1", documents: PLAN, before: &[], verb, files: PLAN_TEXT });
+}
+
+#[test]
+fn step_survives_a_kill_at_every_effect() {
+    let case = |unit, documents, before, verb, files| Case { unit, documents, before, verb, files };
+    kill_everywhere(&case(
+        "crew:Secondary-A",
+        CREW,
+        &[START_CREW, &["beat", "crew:Secondary-A"]],
+        &["step", "crew:Secondary-A", "done", "research"],
+        &[],
+    ));
+    kill_everywhere(&case(
+        "build:PRD-009",
+        BUILD,
+        &[START_BUILD, &["step", "build:PRD-009", "begin", "WS1"]],
+        &["step", "build:PRD-009", "done", "WS1"],
+        &[],
+    ));
+    kill_everywhere(&case("plan:p1", PLAN, &[&["start", "plan:p1"]], &["step", "plan:p1", "done", "a"], PLAN_TEXT));
+}
+
+#[test]
+fn recovery_verbs_survive_a_kill_at_every_effect() {
+    let case = |verb| Case { unit: "crew:Secondary-A", documents: CREW, before: &[START_CREW], verb, files: &[] };
+    kill_everywhere(&case(&["resume", "crew:Secondary-A", "--force"]));
+    kill_everywhere(&case(&["restart", "crew:Secondary-A"]));
+    kill_everywhere(&case(&["rollback", "crew:Secondary-A@1"]));
+}
