@@ -256,6 +256,13 @@ impl LockedUnit<'_> {
         let mut files = Vec::new();
         let mut next = replacements.iter();
         for effect in effects {
+            if let Effect::Append { path, line } = effect
+                && let Some(text) = appended_to(&mut files, path)
+            {
+                // Lines for one log are written at once.
+                text.push_str(line);
+                continue;
+            }
             files.push(match effect {
                 Effect::Write { .. } => document_change(next.next().expect("one for each"), &mut documents),
                 Effect::Share { .. } => shared_change(next.next().expect("one for each")),
@@ -363,6 +370,14 @@ fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -
     state.was = before.clone();
     state.hash = Some(after.clone());
     FileChange::Write { path: each.path.clone(), aside: Some(each.aside.clone()), before, after: Some(after), splice }
+}
+
+/// What is to be appended to a log already.
+fn appended_to<'f>(files: &'f mut [FileChange], log: &str) -> Option<&'f mut String> {
+    files.iter_mut().find_map(|change| match change {
+        FileChange::Append { path, text, .. } if path == log => Some(text),
+        _ => None,
+    })
 }
 
 fn shared_change(each: &Replacement<'_>) -> FileChange {

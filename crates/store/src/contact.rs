@@ -83,7 +83,9 @@ impl LockedUnit<'_> {
             let is_known = recorded.is_some_and(|state| state.hash == hash);
             let stamp = seen.content.as_ref().map(|content| content.stamp);
             let is_quiet = stamp.is_none_or(|stamp| is_old(stamp.modified)) || last == Some(stamp);
-            if is_known || is_quiet {
+            // Whoever empties a file is about to fill it, and a busy machine may make them slow.
+            let is_emptied = stamp.is_some_and(|stamp| stamp.size == 0);
+            if is_known || (is_quiet && !is_emptied) {
                 return Ok(seen);
             }
             last = Some(stamp);
