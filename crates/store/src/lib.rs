@@ -5,8 +5,10 @@
 
 mod locate;
 mod read;
+mod reader;
 mod walk;
 
 pub use locate::{Located, locate};
 pub use read::{Content, LARGEST, ReadError, Tree, read_named};
+pub use reader::Reader;
 pub use walk::{SKIPPED, walk};

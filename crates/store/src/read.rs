@@ -78,7 +78,7 @@ impl Tree {
     /// device or a directory is refused without waiting for it; what is too large is not read at all.
     pub fn read(&self, path: &str) -> Result<Content, ReadError> {
         match self.open_beneath(path) {
-            Ok(file) => read_whole(file),
+            Ok(file) => read_whole(file, Vec::new()),
             Err(ReadError::Missing) if self.is_link(path) => {
                 Err(ReadError::NotAFile { what: "a link that leads nowhere" })
             }
@@ -102,7 +102,7 @@ impl Tree {
     }
 
     #[cfg(target_os = "linux")]
-    fn open_beneath(&self, path: &str) -> Result<File, ReadError> {
+    pub(crate) fn open_beneath(&self, path: &str) -> Result<File, ReadError> {
         use rustix::fs::ResolveFlags;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         loop {
@@ -119,7 +119,7 @@ impl Tree {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn open_beneath(&self, path: &str) -> Result<File, ReadError> {
+    pub(crate) fn open_beneath(&self, path: &str) -> Result<File, ReadError> {
         self.open_resolved(path)
     }
 
@@ -138,12 +138,13 @@ impl Tree {
 /// Reads a file that somebody named on the command line, wherever it is, under the same bounds.
 pub fn read_named(path: &Path) -> Result<Content, ReadError> {
     let opened = rustix::fs::open(path, READING, Mode::empty()).map_err(|error| from_io(error.into()))?;
-    read_whole(File::from(opened))
+    read_whole(File::from(opened), Vec::new())
 }
 
-const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+pub(crate) const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-fn read_whole(mut file: File) -> Result<Content, ReadError> {
+/// Reads an open file into a buffer that may hold anything.
+pub(crate) fn read_whole(mut file: File, mut bytes: Vec<u8>) -> Result<Content, ReadError> {
     let stat = rustix::fs::fstat(&file).map_err(|error| from_io(error.into()))?;
     let what = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => None,
@@ -161,7 +162,8 @@ fn read_whole(mut file: File) -> Result<Content, ReadError> {
         return Err(ReadError::TooLarge { bytes: size });
     }
     // As many bytes as it has now: whoever makes it longer meanwhile is seen the next time.
-    let mut bytes = Vec::with_capacity(size as usize);
+    bytes.clear();
+    bytes.reserve_exact(size as usize);
     (&mut file).take(size).read_to_end(&mut bytes).map_err(from_io)?;
     Ok(Content { bytes, modified: Time::from_unix_seconds(stat.st_mtime) })
 }
