@@ -8,6 +8,7 @@ mod task;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use piton_dialect::{Detail, Reading};
 use piton_model::{
@@ -51,11 +52,15 @@ pub(crate) fn written(unit: &Unit) -> Option<Time> {
 }
 
 /// What a survey finds, as it finds it.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "lines are what there are thousands of, and a box from another thread is dear"
+)]
 pub(crate) enum Seen {
     Unit(Box<Surveyed>),
     /// A unit of which only a line is wanted. Large surveys make it where the document was read, so that the rest of
     /// the unit never leaves that thread.
-    Line(Box<Line>),
+    Line(Line),
     /// Findings about documents that belong to no unit.
     Loose(Vec<Finding>),
 }
@@ -75,7 +80,7 @@ impl Seen {
                 let written = written(&unit);
                 let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
                 let row = Row::new(unit, full_name, judgement.liveness, judgement.believed, Tally::of(&findings));
-                Seen::Line(Box::new(Line { row, written }))
+                Seen::Line(Line { row, written })
             }
             other => other,
         }
@@ -169,7 +174,7 @@ struct Places {
     specs: build::Specs,
     plan: BTreeMap<String, Vec<(String, piton_dialect::plan::layout::File)>>,
     task: BTreeMap<String, Vec<(String, piton_dialect::task::layout::File)>>,
-    crew: BTreeMap<String, Vec<(String, piton_dialect::crew::layout::File)>>,
+    crew: BTreeMap<String, Vec<(Arc<str>, piton_dialect::crew::layout::File)>>,
 }
 
 fn find_places(workspace: &Workspace, scope: &Scope<'_>) -> Places {
@@ -198,11 +203,11 @@ fn find_places(workspace: &Workspace, scope: &Scope<'_>) -> Places {
     places
 }
 
-fn add<F>(places: &mut BTreeMap<String, Vec<(String, F)>>, base: &str, path: &str, file: F) {
+fn add<P: for<'p> From<&'p str>, F>(places: &mut BTreeMap<String, Vec<(P, F)>>, base: &str, path: &str, file: F) {
     match places.get_mut(base) {
-        Some(files) => files.push((path.to_owned(), file)),
+        Some(files) => files.push((path.into(), file)),
         None => {
-            places.insert(base.to_owned(), vec![(path.to_owned(), file)]);
+            places.insert(base.to_owned(), vec![(path.into(), file)]);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use piton_dialect::{Source, codes};
 use piton_model::{Code, Finding, Place};
-use piton_store::{Content, ReadError, Tree};
+use piton_store::{Content, ReadError, Reader, Tree};
 
 /// A repository and the documents in it.
 #[derive(Debug)]
@@ -62,6 +62,25 @@ impl Workspace {
         self.files_read.fetch_add(1, Ordering::Relaxed);
         self.tree.read(path).map_err(|error| unreadable(path, &error))
     }
+
+    /// For reading many documents one after another.
+    pub(crate) fn documents(&self) -> Documents<'_> {
+        Documents { workspace: self, reader: Reader::new(&self.tree) }
+    }
+}
+
+/// Reads documents of a workspace one after another.
+pub(crate) struct Documents<'w> {
+    workspace: &'w Workspace,
+    reader: Reader<'w>,
+}
+
+impl Documents<'_> {
+    /// What [`Workspace::read`] gives.
+    pub(crate) fn read(&mut self, path: &str) -> Result<&Content, Option<Finding>> {
+        self.workspace.files_read.fetch_add(1, Ordering::Relaxed);
+        self.reader.read(path).map_err(|error| unreadable(path, &error))
+    }
 }
 
 /// The finding for a document that could not be read.
@@ -78,5 +97,10 @@ pub(crate) fn unreadable(path: &str, error: &ReadError) -> Option<Finding> {
 
 /// A document as codecs take it.
 pub(crate) fn source<'a>(path: &str, content: &'a Content) -> Source<'a> {
-    Source { path: Arc::from(path), bytes: &content.bytes, modified: Some(content.modified) }
+    shared_source(Arc::from(path), content)
+}
+
+/// The same, where the path is shared already.
+pub(crate) fn shared_source(path: Arc<str>, content: &Content) -> Source<'_> {
+    Source { path, bytes: &content.bytes, modified: Some(content.modified) }
 }
