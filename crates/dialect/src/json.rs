@@ -232,7 +232,29 @@ impl<'a, 'j> Value<'a, 'j> {
         Some(value)
     }
 
+    /// The values of several keys, each as [`Value::get`] gives it, in one pass.
+    pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Value<'a, 'j>>; N] {
+        let mut found = [None; N];
+        let mut next = 0;
+        for (key, value) in self.entries() {
+            if let Some(place) = key.place_among(N, next, |place| keys[place]) {
+                found[place] = Some(value);
+                next = place + 1;
+            }
+        }
+        found
+    }
+
+    /// Which of `count` keys it is. Documents mostly keep the order in which their keys are listed, so the search
+    /// begins at `next`, behind the key that was found last.
+    pub(crate) fn place_among<'k>(self, count: usize, next: usize, key: impl Fn(usize) -> &'k str) -> Option<usize> {
+        (next..count)
+            .find(|place| self.is_key(key(*place)))
+            .or_else(|| (0..next).find(|place| self.is_key(key(*place))))
+    }
+
     /// Whether it is the string `key`. Cheaper than decoding it.
+    #[inline]
     pub fn is_key(self, key: &str) -> bool {
         let node = self.node();
         if node.is_escaped {

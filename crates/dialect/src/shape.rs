@@ -112,9 +112,7 @@ impl Check<'_, '_> {
         let mut is_there = 0u64;
         let mut next = 0;
         for (key, value) in object.entries() {
-            // Documents mostly keep the table's order, so the search starts where the last key was found.
-            let after = (next..fields.len()).chain(0..next).find(|place| key.is_key(fields[*place].key));
-            if let Some(place) = after {
+            if let Some(place) = key.place_among(fields.len(), next, |place| fields[place].key) {
                 is_there |= 1 << place;
                 next = place + 1;
                 self.inside(Part::Known(fields[place].key), |check| check.value(value, &fields[place].shape));
@@ -141,7 +139,7 @@ impl Check<'_, '_> {
             Shape::Flag if value.as_bool().is_some() => {}
             Shape::Text if value.kind() == Kind::String => {}
             Shape::Id => self.text(value, |check, text| {
-                if let Err(why) = Id::parse(text) {
+                if let Err(why) = Id::check(text) {
                     check.add(value, &codes::BAD_ID, &format!("is {text:?}, which is not an id: {why}"));
                 }
             }),
