@@ -29,6 +29,8 @@ pub struct Json<'a> {
     nodes: Vec<Node>,
     /// Whether it is known that no object repeats a key, so that the first place of a key is also the last.
     keys_are_unique: bool,
+    /// Whether a number has so many digits, or an exponent, that it may be too large for any program.
+    may_be_huge: bool,
     /// Behind the entry that was found last. Keys are mostly asked for in the order of the document.
     next_entry: Cell<usize>,
     /// The object it belongs to.
@@ -166,6 +168,7 @@ impl<'a, 'j> Value<'a, 'j> {
     }
 
     /// The string it is, when it is one. A lone surrogate becomes U+FFFD.
+    #[inline]
     pub fn as_str(self) -> Option<Cow<'a, str>> {
         let node = self.node();
         (node.kind == Kind::String)
@@ -253,7 +256,7 @@ impl<'a, 'j> Value<'a, 'j> {
             .or_else(|| (0..next).find(|place| self.is_key(key(*place))))
     }
 
-    /// Whether it is the string `key`. Cheaper than decoding it.
+    /// Whether it, the key of an entry, is the string `key`. Cheaper than decoding it.
     #[inline]
     pub fn is_key(self, key: &str) -> bool {
         let node = self.node();
@@ -262,6 +265,11 @@ impl<'a, 'j> Value<'a, 'j> {
         }
         let (start, end) = (node.start as usize + 1, node.end as usize - 1);
         end.saturating_sub(start) == key.len() && &self.json.text.as_bytes()[start..end] == key.as_bytes()
+    }
+
+    /// Whether it is that string.
+    pub fn is_text(self, text: &str) -> bool {
+        self.kind() == Kind::String && self.is_key(text)
     }
 
     fn children(self, kind: Kind) -> Items<'a, 'j> {
@@ -356,10 +364,12 @@ pub fn first_lone_surrogate<'a, 'j>(json: &'j Json<'a>) -> Option<Value<'a, 'j>>
 
 /// Finds the first number that no program can compute with.
 pub fn first_huge_number<'a, 'j>(json: &'j Json<'a>) -> Option<Value<'a, 'j>> {
-    let numbers = (0..json.nodes.len()).map(|index| Value { json, index }).filter(|value| value.kind() == Kind::Number);
-    // Short numbers without an exponent always fit.
-    let may_be_huge = |raw: &str| raw.len() > 300 || raw.contains(['e', 'E']);
-    numbers.into_iter().find(|number| may_be_huge(number.raw()) && number.as_f64().is_none())
+    if !json.may_be_huge {
+        return None;
+    }
+    let mut numbers =
+        (0..json.nodes.len()).map(|index| Value { json, index }).filter(|value| value.kind() == Kind::Number);
+    numbers.find(|number| number.as_f64().is_none())
 }
 
 fn unescape(inner: &str, is_escaped: bool) -> Cow<'_, str> {

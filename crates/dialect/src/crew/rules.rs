@@ -83,7 +83,7 @@ fn check_steps(keys: &Keys<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
     let set: Option<HashSet<_>> = is_long.then(|| completed.items().filter_map(Value::as_str).collect());
     let is_completed = |step: &Value<'_, '_>| match &set {
         Some(set) => step.as_str().is_some_and(|id| set.contains(&id)),
-        None => step.as_str().is_some_and(|id| completed.items().any(|done| done.as_str().as_ref() == Some(&id))),
+        None => step.as_str().is_some_and(|id| completed.items().any(|done| done.is_text(&id))),
     };
     for step in next.items().filter(is_completed) {
         let message = format!("{} is in `completed_steps` and in `next_steps`", step.raw());
