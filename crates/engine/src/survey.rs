@@ -32,13 +32,46 @@ impl Surveyed {
         let full_name = if base.is_empty() { id.into_owned() } else { format!("{base}/{id}") };
         Surveyed { unit, full_name, findings }
     }
+
+    /// The unit of a document, or findings without one. A document of the dialect that cannot be read still stands for
+    /// its unit, which has the name that the file's name gives it; a foreign one does not.
+    pub(crate) fn of_reading(
+        base: &str,
+        dialect: Dialect,
+        path: &str,
+        id: &str,
+        reading: Reading,
+    ) -> Result<Surveyed, Vec<Finding>> {
+        let Reading { unit, findings } = reading;
+        let unit = match unit {
+            Some(unit) => unit,
+            None if findings.iter().any(|finding| finding.code.severity == Severity::Error) => {
+                Unit::unreadable(dialect, id, Document { path: path.into(), role: Role::Main, modified: None })
+            }
+            None => return Err(findings),
+        };
+        Ok(Surveyed::new(base, unit, findings))
+    }
+
+    /// No more of it than a line.
+    pub(crate) fn into_line(self, now: Time) -> Line {
+        let Surveyed { unit, full_name, findings } = self;
+        let written = written(&unit);
+        let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
+        let row = Row::new(unit, full_name, judgement.liveness, judgement.believed, Tally::of(&findings));
+        Line { row, written }
+    }
 }
 
 /// An id as the last part of a full name. A slash in it, which only a task's id may have, must not look like a
 /// directory: `../../etc/x` is not the unit `x` of some directory.
 fn part_of_name(dialect: Dialect, id: &str) -> Cow<'_, str> {
     let allowed = usize::from(dialect == Dialect::Task);
-    if id.matches('/').count() <= allowed { Cow::Borrowed(id) } else { Cow::Owned(id.replace('/', "%2F")) }
+    if id.bytes().filter(|byte| *byte == b'/').count() <= allowed {
+        Cow::Borrowed(id)
+    } else {
+        Cow::Owned(id.replace('/', "%2F"))
+    }
 }
 
 /// When a unit's main document was written, as far as can be told: what it says itself, else its file's time.
@@ -75,28 +108,14 @@ impl Seen {
     /// The same with no more of a unit than a line about it.
     pub(crate) fn into_line(self, now: Time) -> Seen {
         match self {
-            Seen::Unit(surveyed) => {
-                let Surveyed { unit, full_name, findings } = *surveyed;
-                let written = written(&unit);
-                let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
-                let row = Row::new(unit, full_name, judgement.liveness, judgement.believed, Tally::of(&findings));
-                Seen::Line(Line { row, written })
-            }
+            Seen::Unit(surveyed) => Seen::Line(surveyed.into_line(now)),
             other => other,
         }
     }
 
-    /// What a document gave. A document of the dialect that cannot be read still stands for its unit, which has
-    /// the name that the file's name gives it; a foreign one does not.
+    /// What a document gave.
     pub(crate) fn of_reading(base: &str, dialect: Dialect, path: &str, id: &str, reading: Reading) -> Seen {
-        match reading.unit {
-            Some(unit) => Surveyed::new(base, unit, reading.findings).into(),
-            None if reading.findings.iter().any(|finding| finding.code.severity == Severity::Error) => {
-                let document = Document { path: path.into(), role: Role::Main, modified: None };
-                Surveyed::new(base, Unit::unreadable(dialect, id, document), reading.findings).into()
-            }
-            None => Seen::Loose(reading.findings),
-        }
+        Surveyed::of_reading(base, dialect, path, id, reading).map_or_else(Seen::Loose, Seen::from)
     }
 }
 

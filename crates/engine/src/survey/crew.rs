@@ -35,15 +35,17 @@ pub(super) fn survey(
             File::Markdown => read(documents, path, |source| read_markdown(source, now)),
             _ => read(documents, path, |source| read_checkpoint(source, detail, now)),
         };
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let stem = name.strip_suffix(".json").or_else(|| name.strip_suffix(".md")).unwrap_or(name);
-        let mut seen = Seen::of_reading(base, Dialect::Crew, path, stem, reading);
+        let stem = if reading.unit.is_none() { stem_of(path) } else { "" };
+        let mut surveyed = match Surveyed::of_reading(base, Dialect::Crew, path, stem, reading) {
+            Ok(surveyed) => surveyed,
+            Err(findings) => return Seen::Loose(findings),
+        };
         // A checkpoint that cannot be read needs its backup most, so its unit is made first.
-        if let (true, Seen::Unit(surveyed)) = (has_companions, &mut seen) {
+        if has_companions {
             let mut companions = companions.lock().unwrap_or_else(PoisonError::into_inner);
             companions.add_to(&mut surveyed.unit, &mut surveyed.findings, workspace);
         }
-        if detail == Detail::Line { seen.into_line(now) } else { seen }
+        if detail == Detail::Line { Seen::Line(surveyed.into_line(now)) } else { surveyed.into() }
     };
     map_in_order(&live, || workspace.documents(), read_one, &mut *see);
     let mut companions = companions.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -68,4 +70,9 @@ fn read(documents: &mut Documents<'_>, path: &Arc<str>, then: impl FnOnce(&Sourc
         Ok(content) => then(&shared_source(Arc::clone(path), content)),
         Err(finding) => Reading { unit: None, findings: finding.into_iter().collect() },
     }
+}
+
+fn stem_of(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.strip_suffix(".json").or_else(|| name.strip_suffix(".md")).unwrap_or(name)
 }
