@@ -49,16 +49,19 @@ pub fn as_text(value: Value<'_, '_>) -> Option<String> {
 /// The texts of a list at a key. A single text counts as a list of one, and an object in the list is taken by
 /// whichever of its keys says something: real files hold all three.
 pub fn texts(object: Value<'_, '_>, key: &str) -> Vec<String> {
-    let Some(value) = object.get(key) else { return Vec::new() };
+    object.get(key).map(as_texts).unwrap_or_default()
+}
+
+/// The texts that a value holds, as [`texts`] takes them.
+pub fn as_texts(value: Value<'_, '_>) -> Vec<String> {
     match value.kind() {
         Kind::Array => value.items().filter_map(as_sentence).take(MOST_TEXTS).collect(),
         _ => as_text(value).filter(|text| !is_nothing(text)).into_iter().collect(),
     }
 }
 
-/// How many texts [`texts`] would take.
-pub fn count_texts(object: Value<'_, '_>, key: &str) -> u64 {
-    let Some(value) = object.get(key) else { return 0 };
+/// How many texts [`as_texts`] would take.
+pub fn count_texts(value: Value<'_, '_>) -> u64 {
     let says_something = |value: &Value<'_, '_>| match value.kind() {
         Kind::String => value.as_str().is_some_and(|text| !text.trim_ascii().is_empty()),
         Kind::Number | Kind::Object => true,
@@ -87,11 +90,17 @@ pub fn is_nothing(text: &str) -> bool {
 
 /// The time at a key as a sign of life.
 pub fn sign(object: Value<'_, '_>, key: &'static str) -> Option<Sign> {
-    let text = text(object, key)?;
-    let said = match time::read(&text) {
-        TimeText::At(at) | TimeText::Odd(at, _) => Said::At(at),
-        // A day cannot decide about minutes.
-        TimeText::Day(_) | TimeText::Words => Said::Words(text),
-    };
-    Some(Sign { source: Source::Field(key), said })
+    object.get(key).and_then(|value| as_sign(value, key))
+}
+
+/// A time as a sign of life, by the name of its key.
+pub fn as_sign(value: Value<'_, '_>, key: &'static str) -> Option<Sign> {
+    let source = Source::Field(key);
+    // Nearly always it is a time, which needs no text of its own.
+    let plain = value.as_str().map(|text| time::read(text.trim_ascii()));
+    if let Some(TimeText::At(at) | TimeText::Odd(at, _)) = plain {
+        return Some(Sign { source, said: Said::At(at) });
+    }
+    // A day cannot decide about minutes.
+    as_text(value).map(|text| Sign { source, said: Said::Words(text) })
 }

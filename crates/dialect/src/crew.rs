@@ -4,6 +4,7 @@ pub mod codes;
 mod companions;
 mod epic;
 mod fields;
+mod keys;
 pub mod layout;
 mod lines;
 mod mail;

@@ -6,6 +6,7 @@
 
 mod edit;
 mod editor;
+mod odd;
 mod parse;
 
 use std::borrow::Cow;
@@ -15,6 +16,7 @@ use std::ops::Range;
 
 pub use edit::Edits;
 pub use editor::Editor;
+pub use odd::{first_huge_number, first_lone_surrogate, repeated_keys};
 pub use parse::parse;
 
 /// How deep values may be nested.
@@ -31,6 +33,8 @@ pub struct Json<'a> {
     nodes: Vec<Node>,
     /// Whether it is known that no object repeats a key, so that the first place of a key is also the last.
     keys_are_unique: bool,
+    /// Whether a number has so many digits, or an exponent, that it may be too large for any program.
+    may_be_huge: bool,
     /// Behind the entry that was found last. Keys are mostly asked for in the order of the document.
     next_entry: Cell<usize>,
     /// The object it belongs to.
@@ -168,6 +172,7 @@ impl<'a, 'j> Value<'a, 'j> {
     }
 
     /// The string it is, when it is one. A lone surrogate becomes U+FFFD.
+    #[inline]
     pub fn as_str(self) -> Option<Cow<'a, str>> {
         let node = self.node();
         (node.kind == Kind::String)
@@ -234,14 +239,41 @@ impl<'a, 'j> Value<'a, 'j> {
         Some(value)
     }
 
-    /// Whether it is the string `key`. Cheaper than decoding it.
+    /// The values of several keys, each as [`Value::get`] gives it, in one pass.
+    pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Value<'a, 'j>>; N] {
+        let mut found = [None; N];
+        let mut next = 0;
+        for (key, value) in self.entries() {
+            if let Some(place) = key.place_among(N, next, |place| keys[place]) {
+                found[place] = Some(value);
+                next = place + 1;
+            }
+        }
+        found
+    }
+
+    /// Which of `count` keys it is. Documents mostly keep the order in which their keys are listed, so the search
+    /// begins at `next`, behind the key that was found last.
+    pub(crate) fn place_among<'k>(self, count: usize, next: usize, key: impl Fn(usize) -> &'k str) -> Option<usize> {
+        (next..count)
+            .find(|place| self.is_key(key(*place)))
+            .or_else(|| (0..next).find(|place| self.is_key(key(*place))))
+    }
+
+    /// Whether it, the key of an entry, is the string `key`. Cheaper than decoding it.
+    #[inline]
     pub fn is_key(self, key: &str) -> bool {
         let node = self.node();
+        let (start, end) = (node.start as usize, node.end as usize);
         if node.is_escaped {
             return self.as_str().is_some_and(|text| text == key);
         }
-        let (start, end) = (node.start as usize + 1, node.end as usize - 1);
-        end.saturating_sub(start) == key.len() && &self.json.text.as_bytes()[start..end] == key.as_bytes()
+        end - start == key.len() + 2 && &self.json.text.as_bytes()[start + 1..end - 1] == key.as_bytes()
+    }
+
+    /// Whether it is that string.
+    pub fn is_text(self, text: &str) -> bool {
+        self.kind() == Kind::String && self.is_key(text)
     }
 
     fn children(self, kind: Kind) -> Items<'a, 'j> {
@@ -290,56 +322,6 @@ impl<'a, 'j> Iterator for Entries<'a, 'j> {
         let value = self.0.next().expect("every key is followed by its value");
         Some((key, value))
     }
-}
-
-/// Finds keys that an object repeats: where the second and each further place is.
-pub fn repeated_keys(json: &mut Json<'_>) -> Vec<Range<usize>> {
-    let mut repeated = Vec::new();
-    for index in 0..json.nodes.len() {
-        let object = Value { json, index };
-        if object.kind() != Kind::Object || may_not_repeat(object) {
-            continue;
-        }
-        let mut keys: Vec<_> = object.entries().map(|(key, _)| (key.as_str(), key.index)).collect();
-        keys.sort();
-        let again = keys.windows(2).filter(|pair| pair[0].0 == pair[1].0);
-        repeated.extend(again.map(|pair| Value { json, index: pair[1].1 }.span()));
-    }
-    repeated.sort_by_key(|span| span.start);
-    json.keys_are_unique = repeated.is_empty();
-    repeated
-}
-
-/// A cheap proof that no key repeats: all of them differ in length or in a few of their bytes, and none is escaped.
-fn may_not_repeat(object: Value<'_, '_>) -> bool {
-    let mut seen = [0u64; 32];
-    object.entries().all(|(key, _)| {
-        let node = key.node();
-        let raw = &key.json.text.as_bytes()[node.start as usize..node.end as usize];
-        let length = raw.len();
-        // Behind the opening quote, in the middle, and before the closing one.
-        let (first, middle, last) = (raw[1], raw[length / 2], raw[length - 2]);
-        let bit = (first ^ middle.rotate_left(3) ^ last.rotate_left(5)) & 63;
-        let slot = &mut seen[(length - 2).min(31)];
-        let is_new = *slot & (1 << bit) == 0;
-        *slot |= 1 << bit;
-        is_new && !node.is_escaped
-    })
-}
-
-/// Finds the first string that holds half of a surrogate pair, which no text can hold.
-pub fn first_lone_surrogate<'a, 'j>(json: &'j Json<'a>) -> Option<Value<'a, 'j>> {
-    memchr::memchr(b'\\', json.text.as_bytes())?;
-    let strings = (0..json.nodes.len()).map(|index| Value { json, index }).filter(|value| value.kind() == Kind::String);
-    strings.into_iter().find(|string| string.node().is_escaped && decode(string.raw(), &mut String::new()))
-}
-
-/// Finds the first number that no program can compute with.
-pub fn first_huge_number<'a, 'j>(json: &'j Json<'a>) -> Option<Value<'a, 'j>> {
-    let numbers = (0..json.nodes.len()).map(|index| Value { json, index }).filter(|value| value.kind() == Kind::Number);
-    // Short numbers without an exponent always fit.
-    let may_be_huge = |raw: &str| raw.len() > 300 || raw.contains(['e', 'E']);
-    numbers.into_iter().find(|number| may_be_huge(number.raw()) && number.as_f64().is_none())
 }
 
 fn unescape(inner: &str, is_escaped: bool) -> Cow<'_, str> {

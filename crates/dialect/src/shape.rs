@@ -1,6 +1,6 @@
 //! What a protocol's document looks like, as a table: one truth for `check` and for `schema`.
 
-use std::fmt::Write as _;
+use std::fmt;
 
 use piton_model::{Id, Time};
 
@@ -89,98 +89,97 @@ pub const fn optional(key: &'static str, shape: Shape, about: &'static str) -> F
 
 /// Compares an object with its table and adds a finding for every difference.
 pub fn check(object: Value<'_, '_>, fields: &'static [Field], now: Time, findings: &mut Findings<'_>) {
-    Check { now, findings, path: Vec::with_capacity(8) }.object(object, fields);
+    Check { now, findings }.object(object, fields, &Way::Here);
 }
 
-/// A step of the way to a value.
-enum Part {
-    Known(&'static str),
-    Key(String),
-    Index(usize),
+/// The way to a value. It is put into words only for a finding.
+enum Way<'w, 'a, 'j> {
+    /// The document itself.
+    Here,
+    /// A key of the table, in the object that is found by the other way.
+    Field(&'w Way<'w, 'a, 'j>, &'static str),
+    /// Any key.
+    Key(&'w Way<'w, 'a, 'j>, Value<'a, 'j>),
+    /// A place in a list.
+    Index(&'w Way<'w, 'a, 'j>, usize),
 }
 
 struct Check<'f, 't> {
     now: Time,
     findings: &'f mut Findings<'t>,
-    /// Where in the document. It is put into words only for a finding.
-    path: Vec<Part>,
 }
 
 impl Check<'_, '_> {
-    fn object(&mut self, object: Value<'_, '_>, fields: &'static [Field]) {
+    fn object(&mut self, object: Value<'_, '_>, fields: &'static [Field], way: &Way<'_, '_, '_>) {
         // Which fields are there, a bit each; the largest table has 25.
         let mut is_there = 0u64;
         let mut next = 0;
         for (key, value) in object.entries() {
-            // Documents mostly keep the table's order, so the search starts where the last key was found.
-            let after = (next..fields.len()).chain(0..next).find(|place| key.is_key(fields[*place].key));
-            if let Some(place) = after {
+            if let Some(place) = key.place_among(fields.len(), next, |place| fields[place].key) {
                 is_there |= 1 << place;
                 next = place + 1;
-                self.inside(Part::Known(fields[place].key), |check| check.value(value, &fields[place].shape));
+                self.value(value, &fields[place].shape, &Way::Field(way, fields[place].key));
             }
         }
         for (place, field) in fields.iter().enumerate() {
             if field.need == Need::Required && is_there & (1 << place) == 0 {
-                self.path.push(Part::Known(field.key));
-                let message = format!("`{}` is missing", self.place());
-                self.path.pop();
+                let message = format!("`{}` is missing", Way::Field(way, field.key));
                 self.findings.at(object.span().start, &codes::MISSING_KEY, message);
             }
         }
     }
 
-    fn value(&mut self, value: Value<'_, '_>, shape: &'static Shape) {
+    fn value(&mut self, value: Value<'_, '_>, shape: &'static Shape, way: &Way<'_, '_, '_>) {
+        let at = At { value, way };
         match shape {
             Shape::Any => {}
             Shape::OrNull(inner) => {
                 if !value.is_null() {
-                    self.value(value, inner);
+                    self.value(value, inner, way);
                 }
             }
             Shape::Flag if value.as_bool().is_some() => {}
             Shape::Text if value.kind() == Kind::String => {}
-            Shape::Id => self.text(value, |check, text| {
-                if let Err(why) = Id::parse(text) {
-                    check.add(value, &codes::BAD_ID, &format!("is {text:?}, which is not an id: {why}"));
+            Shape::Id => self.text(at, |check, text| {
+                if let Err(why) = Id::check(text) {
+                    check.add(at, &codes::BAD_ID, &format!("is {text:?}, which is not an id: {why}"));
                 }
             }),
-            Shape::Path => self.text(value, |check, text| {
+            Shape::Path => self.text(at, |check, text| {
                 if text.starts_with('/') || text.split('/').any(|part| part == "..") {
                     check.add(
-                        value,
+                        at,
                         &codes::PATH_OUTSIDE,
                         &format!("is {text:?}, which may lie outside of the workspace"),
                     );
                 }
             }),
-            Shape::Time => self.text(value, |check, text| check.time(value, text, true)),
-            Shape::Deadline => self.text(value, |check, text| check.time(value, text, false)),
-            Shape::Word(words) => self.text(value, |check, text| check.word(value, text, words)),
+            Shape::Time => self.text(at, |check, text| check.time(at, text, true)),
+            Shape::Deadline => self.text(at, |check, text| check.time(at, text, false)),
+            Shape::Word(words) => self.text(at, |check, text| check.word(at, text, words)),
             Shape::Count { min, max } if value.kind() == Kind::Number => match value.as_int() {
                 Some(number) if (*min..=*max).contains(&number) => {}
-                Some(number) => self.range(value, number, *min as f64, *max as f64),
-                None if value.as_f64().is_some() => self.wrong_type(value, shape),
+                Some(number) => self.range(at, number, *min as f64, *max as f64),
+                None if value.as_f64().is_some() => self.wrong_type(at, shape),
                 // Said once, for the whole document.
                 None => {}
             },
             Shape::Number { min, max } if value.kind() == Kind::Number => match value.as_f64() {
                 Some(number) if (*min..=*max).contains(&number) => {}
-                Some(number) => self.range(value, number, *min, *max),
+                Some(number) => self.range(at, number, *min, *max),
                 None => {}
             },
             Shape::List(inner) if value.kind() == Kind::Array => {
                 for (index, item) in value.items().enumerate() {
-                    self.inside(Part::Index(index), |check| check.value(item, inner));
+                    self.value(item, inner, &Way::Index(way, index));
                 }
             }
             Shape::Map(inner) if value.kind() == Kind::Object => {
                 for (key, item) in value.entries() {
-                    let key = key.as_str().expect("a key is a string").into_owned();
-                    self.inside(Part::Key(key), |check| check.value(item, inner));
+                    self.value(item, inner, &Way::Key(way, key));
                 }
             }
-            Shape::Object(fields) if value.kind() == Kind::Object => self.object(value, fields),
+            Shape::Object(fields) if value.kind() == Kind::Object => self.object(value, fields, way),
             Shape::Flag
             | Shape::Text
             | Shape::Count { .. }
@@ -188,82 +187,80 @@ impl Check<'_, '_> {
             | Shape::List(_)
             | Shape::Map(_)
             | Shape::Object(_) => {
-                self.wrong_type(value, shape);
+                self.wrong_type(at, shape);
             }
         }
     }
 
-    fn text(&mut self, value: Value<'_, '_>, then: impl FnOnce(&mut Self, &str)) {
-        match value.as_str() {
+    fn text(&mut self, at: At<'_, '_, '_>, then: impl FnOnce(&mut Self, &str)) {
+        match at.value.as_str() {
             Some(text) => then(self, &text),
-            None => self.wrong_type(value, &Shape::Text),
+            None => self.wrong_type(at, &Shape::Text),
         }
     }
 
-    fn time(&mut self, value: Value<'_, '_>, text: &str, must_be_past: bool) {
+    fn time(&mut self, at: At<'_, '_, '_>, text: &str, must_be_past: bool) {
         let read = time::read(text);
         match read {
             TimeText::At(_) => {}
-            TimeText::Odd(_, why) => self.add(value, &codes::TIME_ODD, &format!("is {text:?}: {why}")),
-            TimeText::Day(_) => self.add(value, &codes::TIME_ODD, &format!("is {text:?}: it is only a date")),
-            TimeText::Words => self.add(value, &codes::TIME_WORDS, &format!("is {text:?}, which is not a time")),
+            TimeText::Odd(_, why) => self.add(at, &codes::TIME_ODD, &format!("is {text:?}: {why}")),
+            TimeText::Day(_) => self.add(at, &codes::TIME_ODD, &format!("is {text:?}: it is only a date")),
+            TimeText::Words => self.add(at, &codes::TIME_WORDS, &format!("is {text:?}, which is not a time")),
         }
         if must_be_past && read.time().is_some_and(|time| time.is_impossible(self.now)) {
-            self.add(value, &codes::TIME_FUTURE, &format!("is {text:?}, which lies in the future"));
+            self.add(at, &codes::TIME_FUTURE, &format!("is {text:?}, which lies in the future"));
         }
     }
 
-    fn word(&mut self, value: Value<'_, '_>, text: &str, words: &Words) {
+    fn word(&mut self, at: At<'_, '_, '_>, text: &str, words: &Words) {
         match words.read(text) {
             Word::Exact(_) => {}
-            Word::Folded(word) => self.add(value, &codes::WORD_FOLDED, &format!("is {text:?}, read as {word:?}")),
+            Word::Folded(word) => self.add(at, &codes::WORD_FOLDED, &format!("is {text:?}, read as {word:?}")),
             Word::Other => {
-                self.add(value, &codes::WORD_FOLDED, &format!("is {text:?}, a word that the protocol does not have"))
+                self.add(at, &codes::WORD_FOLDED, &format!("is {text:?}, a word that the protocol does not have"))
             }
-            Word::Unknown => self.add(
-                value,
-                &codes::WORD_UNKNOWN,
-                &format!("is {text:?}, not one of {}", words.canonical.join(", ")),
-            ),
+            Word::Unknown => {
+                self.add(at, &codes::WORD_UNKNOWN, &format!("is {text:?}, not one of {}", words.canonical.join(", ")))
+            }
         }
     }
 
-    fn range(&mut self, value: Value<'_, '_>, number: impl std::fmt::Display, min: f64, max: f64) {
+    fn range(&mut self, at: At<'_, '_, '_>, number: impl std::fmt::Display, min: f64, max: f64) {
         let allowed = match (min, max) {
             (min, max) if min == max => format!("only {min} is allowed"),
             (min, max) if max > 1e15 => format!("the least is {min}"),
             (min, max) => format!("not between {min} and {max}"),
         };
-        self.add(value, &codes::OUT_OF_RANGE, &format!("is {number}; {allowed}"));
+        self.add(at, &codes::OUT_OF_RANGE, &format!("is {number}; {allowed}"));
     }
 
-    fn wrong_type(&mut self, value: Value<'_, '_>, shape: &Shape) {
-        self.add(value, &codes::WRONG_TYPE, &format!("is {}, expected {}", value.kind(), shape.describe()));
+    fn wrong_type(&mut self, at: At<'_, '_, '_>, shape: &Shape) {
+        self.add(at, &codes::WRONG_TYPE, &format!("is {}, expected {}", at.value.kind(), shape.describe()));
     }
 
-    fn add(&mut self, value: Value<'_, '_>, code: &'static piton_model::Code, what: &str) {
-        let message = format!("`{}` {what}", self.place());
-        self.findings.at(value.span().start, code, message);
+    fn add(&mut self, at: At<'_, '_, '_>, code: &'static piton_model::Code, what: &str) {
+        let message = format!("`{}` {what}", at.way);
+        self.findings.at(at.value.span().start, code, message);
     }
+}
 
-    fn inside(&mut self, part: Part, then: impl FnOnce(&mut Self)) {
-        self.path.push(part);
-        then(self);
-        self.path.pop();
-    }
+/// A value and the way to it.
+#[derive(Clone, Copy)]
+struct At<'w, 'a, 'j> {
+    value: Value<'a, 'j>,
+    way: &'w Way<'w, 'a, 'j>,
+}
 
-    /// The way to the value in words: `subtasks.items[3].status`.
-    fn place(&self) -> String {
-        let mut place = String::new();
-        for part in &self.path {
-            let dot = if place.is_empty() { "" } else { "." };
-            let _ = match part {
-                Part::Known(key) => write!(place, "{dot}{key}"),
-                Part::Key(key) => write!(place, "{dot}{key}"),
-                Part::Index(index) => write!(place, "[{index}]"),
-            };
+/// In words: `subtasks.items[3].status`.
+impl fmt::Display for Way<'_, '_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dot = |outer: &Way<'_, '_, '_>| if matches!(outer, Way::Here) { "" } else { "." };
+        match self {
+            Way::Here => Ok(()),
+            Way::Field(outer, key) => write!(f, "{outer}{}{key}", dot(outer)),
+            Way::Key(outer, key) => write!(f, "{outer}{}{}", dot(outer), key.as_str().unwrap_or_default()),
+            Way::Index(outer, index) => write!(f, "{outer}[{index}]"),
         }
-        place
     }
 }
 

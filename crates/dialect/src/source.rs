@@ -24,7 +24,9 @@ impl Source<'_> {
 
     /// The path's last part.
     pub fn file_name(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or(&self.path)
+        // Names are short, and a search for a pattern takes longer to begin than to end.
+        let start = self.path.bytes().rposition(|byte| byte == b'/').map_or(0, |at| at + 1);
+        &self.path[start..]
     }
 
     /// The file's own time as a sign of life.

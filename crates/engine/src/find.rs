@@ -90,10 +90,14 @@ pub(crate) fn found(surveyed: Surveyed, name: String, now: Time) -> Found {
 pub(crate) fn supersede<'a>(documents: impl Iterator<Item = ((Dialect, &'a str), Option<Time>)>) -> Vec<Option<usize>> {
     let documents: Vec<_> = documents.collect();
     // A survey goes by names, so nearly always each document comes behind the one before, and none repeats.
-    let identity_of = |((dialect, name), _): &((Dialect, &'a str), Option<Time>)| (*dialect, identity(*dialect, name));
-    let goes_up = |pair: &[_]| {
-        let ((a_dialect, a), (b_dialect, b)) = (identity_of(&pair[0]), identity_of(&pair[1]));
-        a_dialect.cmp(&b_dialect).then_with(|| a.cmp(b)).is_lt()
+    let identity_of =
+        |((dialect, name), _): &((Dialect, &'a str), Option<Time>)| (*dialect, identity(*dialect, name.as_bytes()));
+    let goes_up = |pair: &[((Dialect, &'a str), Option<Time>)]| {
+        let ((a_dialect, a), (b_dialect, b)) = (pair[0].0, pair[1].0);
+        // What names have in common does not decide, however it folds.
+        let common = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+        let rest = || identity(a_dialect, &a.as_bytes()[common..]).cmp(identity(b_dialect, &b.as_bytes()[common..]));
+        a_dialect.cmp(&b_dialect).then_with(rest).is_lt()
     };
     if documents.windows(2).all(goes_up) {
         return vec![None; documents.len()];
@@ -144,9 +148,9 @@ pub(crate) fn merge_superseded(surveyed: &mut Vec<Surveyed>) {
 }
 
 /// What tells units of a dialect apart: agents of a crew are known by file names, which fold.
-fn identity(dialect: Dialect, full_name: &str) -> impl Iterator<Item = u8> {
+fn identity(dialect: Dialect, full_name: &[u8]) -> impl Iterator<Item = u8> {
     let folds = dialect == Dialect::Crew;
-    full_name.bytes().map(move |byte| match byte {
+    full_name.iter().map(move |byte| match *byte {
         b'-' if folds => b'_',
         byte if folds => byte.to_ascii_lowercase(),
         byte => byte,

@@ -8,6 +8,7 @@ mod task;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use piton_dialect::{Detail, Reading};
 use piton_model::{
@@ -31,13 +32,46 @@ impl Surveyed {
         let full_name = if base.is_empty() { id.into_owned() } else { format!("{base}/{id}") };
         Surveyed { unit, full_name, findings }
     }
+
+    /// The unit of a document, or findings without one. A document of the dialect that cannot be read still stands for
+    /// its unit, which has the name that the file's name gives it; a foreign one does not.
+    pub(crate) fn of_reading(
+        base: &str,
+        dialect: Dialect,
+        path: &str,
+        id: &str,
+        reading: Reading,
+    ) -> Result<Surveyed, Vec<Finding>> {
+        let Reading { unit, findings } = reading;
+        let unit = match unit {
+            Some(unit) => unit,
+            None if findings.iter().any(|finding| finding.code.severity == Severity::Error) => {
+                Unit::unreadable(dialect, id, Document { path: path.into(), role: Role::Main, modified: None })
+            }
+            None => return Err(findings),
+        };
+        Ok(Surveyed::new(base, unit, findings))
+    }
+
+    /// No more of it than a line.
+    pub(crate) fn into_line(self, now: Time) -> Line {
+        let Surveyed { unit, full_name, findings } = self;
+        let written = written(&unit);
+        let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
+        let row = Row::new(unit, full_name, judgement.liveness, judgement.believed, Tally::of(&findings));
+        Line { row, written }
+    }
 }
 
 /// An id as the last part of a full name. A slash in it, which only a task's id may have, must not look like a
 /// directory: `../../etc/x` is not the unit `x` of some directory.
 fn part_of_name(dialect: Dialect, id: &str) -> Cow<'_, str> {
     let allowed = usize::from(dialect == Dialect::Task);
-    if id.matches('/').count() <= allowed { Cow::Borrowed(id) } else { Cow::Owned(id.replace('/', "%2F")) }
+    if id.bytes().filter(|byte| *byte == b'/').count() <= allowed {
+        Cow::Borrowed(id)
+    } else {
+        Cow::Owned(id.replace('/', "%2F"))
+    }
 }
 
 /// When a unit's main document was written, as far as can be told: what it says itself, else its file's time.
@@ -51,11 +85,15 @@ pub(crate) fn written(unit: &Unit) -> Option<Time> {
 }
 
 /// What a survey finds, as it finds it.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "lines are what there are thousands of, and a box from another thread is dear"
+)]
 pub(crate) enum Seen {
     Unit(Box<Surveyed>),
     /// A unit of which only a line is wanted. Large surveys make it where the document was read, so that the rest of
     /// the unit never leaves that thread.
-    Line(Box<Line>),
+    Line(Line),
     /// Findings about documents that belong to no unit.
     Loose(Vec<Finding>),
 }
@@ -70,28 +108,14 @@ impl Seen {
     /// The same with no more of a unit than a line about it.
     pub(crate) fn into_line(self, now: Time) -> Seen {
         match self {
-            Seen::Unit(surveyed) => {
-                let Surveyed { unit, full_name, findings } = *surveyed;
-                let written = written(&unit);
-                let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
-                let row = Row::new(unit, full_name, judgement.liveness, judgement.believed, Tally::of(&findings));
-                Seen::Line(Box::new(Line { row, written }))
-            }
+            Seen::Unit(surveyed) => Seen::Line(surveyed.into_line(now)),
             other => other,
         }
     }
 
-    /// What a document gave. A document of the dialect that cannot be read still stands for its unit, which has
-    /// the name that the file's name gives it; a foreign one does not.
+    /// What a document gave.
     pub(crate) fn of_reading(base: &str, dialect: Dialect, path: &str, id: &str, reading: Reading) -> Seen {
-        match reading.unit {
-            Some(unit) => Surveyed::new(base, unit, reading.findings).into(),
-            None if reading.findings.iter().any(|finding| finding.code.severity == Severity::Error) => {
-                let document = Document { path: path.into(), role: Role::Main, modified: None };
-                Surveyed::new(base, Unit::unreadable(dialect, id, document), reading.findings).into()
-            }
-            None => Seen::Loose(reading.findings),
-        }
+        Surveyed::of_reading(base, dialect, path, id, reading).map_or_else(Seen::Loose, Seen::from)
     }
 }
 
@@ -169,7 +193,7 @@ struct Places {
     specs: build::Specs,
     plan: BTreeMap<String, Vec<(String, piton_dialect::plan::layout::File)>>,
     task: BTreeMap<String, Vec<(String, piton_dialect::task::layout::File)>>,
-    crew: BTreeMap<String, Vec<(String, piton_dialect::crew::layout::File)>>,
+    crew: BTreeMap<String, Vec<(Arc<str>, piton_dialect::crew::layout::File)>>,
 }
 
 fn find_places(workspace: &Workspace, scope: &Scope<'_>) -> Places {
@@ -198,11 +222,11 @@ fn find_places(workspace: &Workspace, scope: &Scope<'_>) -> Places {
     places
 }
 
-fn add<F>(places: &mut BTreeMap<String, Vec<(String, F)>>, base: &str, path: &str, file: F) {
+fn add<P: for<'p> From<&'p str>, F>(places: &mut BTreeMap<String, Vec<(P, F)>>, base: &str, path: &str, file: F) {
     match places.get_mut(base) {
-        Some(files) => files.push((path.to_owned(), file)),
+        Some(files) => files.push((path.into(), file)),
         None => {
-            places.insert(base.to_owned(), vec![(path.to_owned(), file)]);
+            places.insert(base.to_owned(), vec![(path.into(), file)]);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use piton_dialect::{Source, codes};
 use piton_model::{Code, Finding, Place};
 use piton_store::disk::Disk;
-use piton_store::{Content, ReadError, Tree};
+use piton_store::{Content, ReadError, Reader, Tree};
 
 /// A repository and the documents in it.
 #[derive(Debug)]
@@ -68,6 +68,31 @@ impl Workspace {
         self.files_read.fetch_add(1, Ordering::Relaxed);
         self.disk.read(path).map_err(|error| unreadable(path, &error))
     }
+
+    /// For reading many documents one after another.
+    pub(crate) fn documents(&self) -> Documents<'_> {
+        Documents { workspace: self, reader: self.disk.reader(), last: None }
+    }
+}
+
+/// Reads documents of a workspace one after another.
+pub(crate) struct Documents<'w> {
+    workspace: &'w Workspace,
+    /// Where the disk has something faster than reading one by one.
+    reader: Option<Reader<'w>>,
+    last: Option<Content>,
+}
+
+impl Documents<'_> {
+    /// What [`Workspace::read`] gives.
+    pub(crate) fn read(&mut self, path: &str) -> Result<&Content, Option<Finding>> {
+        self.workspace.files_read.fetch_add(1, Ordering::Relaxed);
+        let content = match &mut self.reader {
+            Some(reader) => reader.read(path),
+            None => self.workspace.disk.read(path).map(|content| &*self.last.insert(content)),
+        };
+        content.map_err(|error| unreadable(path, &error))
+    }
 }
 
 /// The finding for a document that could not be read.
@@ -84,7 +109,12 @@ pub(crate) fn unreadable(path: &str, error: &ReadError) -> Option<Finding> {
 
 /// A document as codecs take it.
 pub(crate) fn source<'a>(path: &str, content: &'a Content) -> Source<'a> {
-    Source { path: Arc::from(path), bytes: &content.bytes, modified: Some(content.modified) }
+    shared_source(Arc::from(path), content)
+}
+
+/// The same, where the path is shared already.
+pub(crate) fn shared_source(path: Arc<str>, content: &Content) -> Source<'_> {
+    Source { path, bytes: &content.bytes, modified: Some(content.modified) }
 }
 
 /// Reads a text that somebody named on the command line, wherever it is; nothing when there is none.

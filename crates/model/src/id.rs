@@ -43,6 +43,11 @@ impl Id {
     /// assert!(Id::parse("../../x").is_err());
     /// ```
     pub fn parse(text: &str) -> Result<Id, BadId> {
+        Id::check(text).map(|()| Id(text.into()))
+    }
+
+    /// Whether a text could be parsed, for who does not need the id itself.
+    pub fn check(text: &str) -> Result<(), BadId> {
         let Some(first) = text.chars().next() else { return Err(BadId::Empty) };
         if text.len() > LONGEST {
             return Err(BadId::TooLong { bytes: text.len() });
@@ -54,10 +59,10 @@ impl Id {
         if let Some(found) = text.chars().find(|c| !allowed(*c)) {
             return Err(BadId::Character { found });
         }
-        if text.contains("..") {
+        if text.as_bytes().windows(2).any(|pair| pair == b"..") {
             return Err(BadId::DotDot);
         }
-        Ok(Id(text.into()))
+        Ok(())
     }
 
     /// The id as text.

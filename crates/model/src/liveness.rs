@@ -178,7 +178,7 @@ pub struct Judgement {
 /// The most believable source that gives a possible time decides; among equals the newest does. Both
 /// borders belong to the worse side: at exactly `stale` it is stale.
 pub fn judge(claim: &Claim, signs: &[Sign], patience: Patience, now: Time) -> Judgement {
-    let mut times = Vec::new();
+    let mut times = Vec::with_capacity(signs.len());
     let mut passed_over = Vec::new();
     for sign in signs {
         let source = sign.source.clone();

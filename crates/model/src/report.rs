@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::{Believed, Dialect, Lifecycle, Liveness, Percent, Progress, State, Tally, Time, Unit};
 
@@ -27,7 +28,7 @@ pub struct Row {
     /// What a person calls it.
     pub title: Option<String>,
     /// The document that counts.
-    pub path: String,
+    pub path: Arc<str>,
     /// Where it stands.
     pub state: State,
     /// The status as the document words it.
@@ -66,13 +67,13 @@ pub struct Summary {
 }
 
 impl Row {
-    /// The row of a unit; its `id` is empty until the report as a whole finds the shortest.
+    /// The row of a unit; its `id` is as short as it can be until the report as a whole finds others of that name.
     pub fn new(unit: Unit, full_name: String, liveness: Liveness, seen: Option<Believed>, findings: Tally) -> Row {
         let position = unit.position();
-        let path = unit.documents.first().map(|document| document.path.to_string()).unwrap_or_default();
+        let path = unit.documents.first().map(|document| Arc::clone(&document.path)).unwrap_or_default();
         Row {
             dialect: unit.dialect,
-            id: String::new(),
+            id: tail(&full_name, least(unit.dialect)).to_owned(),
             full_name,
             title: unit.title,
             path,
@@ -106,9 +107,11 @@ impl Row {
 impl Report {
     /// Puts rows in order, shortens their names and counts them.
     pub fn new(as_of: Time, workspace: String, mut rows: Vec<Row>, loose: Tally) -> Report {
-        let names = shortest_names(rows.iter().map(|row| (row.dialect, row.full_name.as_str())));
-        for (row, name) in rows.iter_mut().zip(names) {
-            row.id = name;
+        if !are_alone(rows.iter().map(|row| (row.dialect, row.id.as_str()))) {
+            let names = shortest_names(rows.iter().map(|row| (row.dialect, row.full_name.as_str())));
+            for (row, name) in rows.iter_mut().zip(names) {
+                row.id = name;
+            }
         }
         rows.sort_by(|a, b| {
             (a.dialect, a.state.lifecycle(), a.liveness)
@@ -134,14 +137,8 @@ impl Report {
 /// Shortens names to as many of their last parts as tell them from all others of the same dialect; the id
 /// of a task always keeps its two parts.
 pub fn shortest_names<'a>(names: impl Iterator<Item = (Dialect, &'a str)> + Clone) -> Vec<String> {
-    let tail = |name: &'a str, parts: usize| -> &'a str {
-        let start = name.rmatch_indices('/').nth(parts - 1).map_or(0, |(at, _)| at + 1);
-        &name[start..]
-    };
-    let least = |dialect| if dialect == Dialect::Task { 2 } else { 1 };
     let ends = names.clone().map(|(dialect, name)| (dialect, tail(name, least(dialect))));
-    // Units mostly come by their names, and then none has another's.
-    let all_alone = ends.clone().zip(ends.clone().skip(1)).all(|(a, b)| a < b);
+    let all_alone = are_alone(ends.clone());
     let mut rivals: HashMap<(Dialect, &str), Vec<&str>> = HashMap::new();
     if !all_alone {
         for (end, (_, name)) in ends.zip(names.clone()) {
@@ -160,6 +157,22 @@ pub fn shortest_names<'a>(names: impl Iterator<Item = (Dialect, &'a str)> + Clon
             tail(name, enough).to_owned()
         })
         .collect()
+}
+
+/// Whether it is plain that no two names are alike: units mostly come by their names.
+fn are_alone<'a>(names: impl Iterator<Item = (Dialect, &'a str)> + Clone) -> bool {
+    names.clone().zip(names.skip(1)).all(|(a, b)| a < b)
+}
+
+/// How many parts the id of a unit has.
+fn least(dialect: Dialect) -> usize {
+    if dialect == Dialect::Task { 2 } else { 1 }
+}
+
+/// That many last parts of a name.
+fn tail(name: &str, parts: usize) -> &str {
+    let start = name.rmatch_indices('/').nth(parts - 1).map_or(0, |(at, _)| at + 1);
+    &name[start..]
 }
 
 /// Compares as a person would: `T2` before `T10`.

@@ -35,7 +35,8 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
 
 /// How many columns a terminal uses for the text.
 pub fn columns(text: &str) -> usize {
-    text.width()
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain { text.len() } else { text.width() }
 }
 
 /// Cuts the text to at most that many columns, with an ellipsis where something was cut, and never

@@ -89,7 +89,7 @@ impl Unit {
     /// Stage and current step in one line.
     pub fn position(&self) -> Option<String> {
         match (&self.stage, &self.current) {
-            (Some(stage), Some(current)) => Some(format!("{stage} · {current}")),
+            (Some(stage), Some(current)) => Some([stage, " · ", current].concat()),
             (stage, current) => stage.clone().or_else(|| current.clone()),
         }
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::{Content, ReadError};
+use crate::{Content, ReadError, Reader};
 
 /// A disk, seen from the workspace's root. Every method that changes something is one effect: a crash comes before
 /// or after it, never inside, except in the middle of the bytes of a write.
@@ -17,6 +17,11 @@ pub trait Disk: fmt::Debug + Send + Sync {
 
     /// Reads a whole document: a regular file of bounded size.
     fn read(&self, path: &str) -> Result<Content, ReadError>;
+
+    /// For reading many documents one after another, where there is a faster way than one by one.
+    fn reader(&self) -> Option<Reader<'_>> {
+        None
+    }
 
     /// What tells this file from another one, and one content of it from the next; nothing when it is not there.
     fn stamp(&self, path: &str) -> Result<Option<Stamp>, DiskError>;

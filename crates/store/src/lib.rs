@@ -10,6 +10,7 @@ mod history;
 pub mod journal;
 mod locate;
 mod read;
+mod reader;
 mod real;
 pub mod seal;
 mod stop;
@@ -18,6 +19,7 @@ mod walk;
 
 pub use locate::{Located, locate};
 pub use read::{Content, LARGEST, ReadError, Tree, read_named};
+pub use reader::Reader;
 pub use walk::{SKIPPED, walk};
 
 pub use commit::{CommitError, NewEntry, SeenContent, SeenDocument};

@@ -86,7 +86,7 @@ impl Tree {
     /// device or a directory is refused without waiting for it; what is too large is not read at all.
     pub fn read(&self, path: &str) -> Result<Content, ReadError> {
         match self.open_beneath(path) {
-            Ok(file) => read_whole(file),
+            Ok(file) => read_whole(file, Vec::new()),
             Err(ReadError::Missing) if self.is_link(path) => {
                 Err(ReadError::NotAFile { what: "a link that leads nowhere" })
             }
@@ -110,7 +110,7 @@ impl Tree {
     }
 
     #[cfg(target_os = "linux")]
-    fn open_beneath(&self, path: &str) -> Result<File, ReadError> {
+    pub(crate) fn open_beneath(&self, path: &str) -> Result<File, ReadError> {
         use rustix::fs::ResolveFlags;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         loop {
@@ -127,7 +127,7 @@ impl Tree {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn open_beneath(&self, path: &str) -> Result<File, ReadError> {
+    pub(crate) fn open_beneath(&self, path: &str) -> Result<File, ReadError> {
         self.open_resolved(path)
     }
 
@@ -146,12 +146,13 @@ impl Tree {
 /// Reads a file that somebody named on the command line, wherever it is, under the same bounds.
 pub fn read_named(path: &Path) -> Result<Content, ReadError> {
     let opened = rustix::fs::open(path, READING, Mode::empty()).map_err(|error| from_io(error.into()))?;
-    read_whole(File::from(opened))
+    read_whole(File::from(opened), Vec::new())
 }
 
-const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+pub(crate) const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-fn read_whole(mut file: File) -> Result<Content, ReadError> {
+/// Reads an open file into a buffer that may hold anything.
+pub(crate) fn read_whole(mut file: File, mut bytes: Vec<u8>) -> Result<Content, ReadError> {
     let stat = rustix::fs::fstat(&file).map_err(|error| from_io(error.into()))?;
     let what = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => None,
@@ -169,7 +170,8 @@ fn read_whole(mut file: File) -> Result<Content, ReadError> {
         return Err(ReadError::TooLarge { bytes: size });
     }
     // As many bytes as it has now: whoever makes it longer meanwhile is seen the next time.
-    let mut bytes = Vec::with_capacity(size as usize);
+    bytes.clear();
+    bytes.reserve_exact(size as usize);
     (&mut file).take(size).read_to_end(&mut bytes).map_err(from_io)?;
     let modified = i128::from(stat.st_mtime) * 1_000_000_000 + stat.st_mtime_nsec as i128;
     let stamp = Stamp { inode: stat.st_ino, size, modified };

@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, R
 
 use crate::disk::{Access, Disk, DiskError, Handle, Identity, LockError, Open, Rename, Stamp, directory_of, name_of};
 use crate::stop;
-use crate::{Content, ReadError, Tree};
+use crate::{Content, ReadError, Reader, Tree};
 
 impl Disk for Tree {
     fn root(&self) -> &Path {
@@ -22,6 +22,10 @@ impl Disk for Tree {
 
     fn read(&self, path: &str) -> Result<Content, ReadError> {
         Tree::read(self, path)
+    }
+
+    fn reader(&self) -> Option<Reader<'_>> {
+        Some(Reader::new(self))
     }
 
     fn stamp(&self, path: &str) -> Result<Option<Stamp>, DiskError> {

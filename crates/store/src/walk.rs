@@ -1,5 +1,6 @@
-use std::fs::{self, FileType};
 use std::path::Path;
+
+use rustix::fs::{Dir, FileType, Mode, OFlags};
 
 /// Directories that are never looked into: version control, installed packages, build output, our own.
 pub const SKIPPED: [&str; 11] =
@@ -19,21 +20,7 @@ pub fn walk(root: &Path, visit: &mut dyn FnMut(&str)) {
 }
 
 fn directory(root: &Path, path: &mut String, depth: usize, visit: &mut dyn FnMut(&str)) {
-    let Ok(listing) = fs::read_dir(root.join(path.as_str())) else { return };
-    let mut files = Vec::new();
-    let mut directories = Vec::new();
-    for entry in listing.flatten() {
-        let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
-        if depth > 0 && name == ".git" {
-            return;
-        }
-        match kind {
-            kind if FileType::is_dir(&kind) => directories.push(name),
-            _ => files.push(name),
-        }
-    }
-    files.sort_unstable();
-    directories.sort_unstable();
+    let Some(Listing { files, directories }) = list(&root.join(path.as_str()), depth > 0) else { return };
     let outer = path.len();
     let with = |name: &str, path: &mut String, then: &mut dyn FnMut(&mut String)| {
         if outer > 0 {
@@ -43,13 +30,96 @@ fn directory(root: &Path, path: &mut String, depth: usize, visit: &mut dyn FnMut
         then(path);
         path.truncate(outer);
     };
+    let directories = directories.in_order();
     // A directory that has a file's name may stand in a document's place, which has to be noticed.
     let like_files =
         directories.iter().filter(|name| name.ends_with(".json") || name.ends_with(".md") || name.ends_with(".jsonl"));
-    for name in files.iter().chain(like_files) {
+    for name in files.in_order().iter().chain(like_files) {
         with(name, path, &mut |path| visit(path));
     }
-    for name in directories.iter().filter(|name| depth < DEEPEST && !SKIPPED.contains(&name.as_str())) {
+    for name in directories.iter().filter(|name| depth < DEEPEST && !SKIPPED.contains(name)) {
         with(name, path, &mut |path| directory(root, path, depth + 1, visit));
+    }
+}
+
+/// What a directory holds.
+#[derive(Default)]
+struct Listing {
+    files: Names,
+    directories: Names,
+}
+
+/// Lists a directory; nothing when it cannot be listed, or is a workspace of its own and `may_be_nested`.
+fn list(directory: &Path, may_be_nested: bool) -> Option<Listing> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(directory, flags, Mode::empty()).ok()?;
+    let mut listing = Listing::default();
+    for entry in Dir::new(opened).ok()?.flatten() {
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        let kind = match entry.file_type() {
+            // Some file systems do not say it in the listing.
+            FileType::Unknown => directory.join(name).symlink_metadata().ok().map(|found| found.is_dir()),
+            kind => Some(kind == FileType::Directory),
+        };
+        match (name, kind) {
+            ("." | "..", _) => {}
+            (".git", Some(_)) if may_be_nested => return None,
+            (name, Some(true)) => listing.directories.add(name),
+            (name, Some(false)) => listing.files.add(name),
+            (_, None) => {}
+        }
+    }
+    Some(listing)
+}
+
+/// Names, one behind the other in one text: a directory may have a hundred thousand.
+#[derive(Default)]
+struct Names {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Names {
+    fn add(&mut self, name: &str) {
+        self.text.push_str(name);
+        self.ends.push(self.text.len());
+    }
+
+    fn in_order(&self) -> Vec<&str> {
+        let mut start = 0;
+        let names = self.ends.iter().map(|end| &self.text[std::mem::replace(&mut start, *end)..*end]);
+        let names: Vec<&str> = names.collect();
+        let same = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+        let common = names.iter().map(|name| same(name, names[0])).min().unwrap_or(0);
+        // Names beside each other mostly begin alike; the bytes behind that, as a number, tell nearly all apart.
+        let key = |name: &str| {
+            let mut first = [0; 8];
+            first.iter_mut().zip(&name.as_bytes()[common..]).for_each(|(to, from)| *to = *from);
+            u64::from_be_bytes(first)
+        };
+        let mut keyed: Vec<_> = names.into_iter().map(|name| (key(name), name)).collect();
+        keyed.sort_unstable();
+        keyed.into_iter().map(|(_, name)| name).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_ordered_by_their_bytes() {
+        for names in [
+            vec![],
+            vec!["one"],
+            vec!["task-10.json", "task-9.json", "task-1.json", "task-1", "task-", "task-1.jsonl", "task-1.json.bak"],
+            vec!["b", "a", "é", "z", "Z", "aé", "a-long-name-of-more-than-8", "a-long-name-of-more-than-10"],
+        ] {
+            let mut listed = Names::default();
+            names.iter().for_each(|name| listed.add(name));
+            let mut sorted = names.clone();
+            sorted.sort_unstable();
+            assert_eq!(listed.in_order(), sorted);
+        }
     }
 }

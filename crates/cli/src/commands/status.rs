@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use piton_engine::{find, status};
-use piton_model::UnitRef;
+use piton_model::{Report, UnitRef};
 
 use crate::context::Context;
 use crate::failure::{Failure, NOTHING};
@@ -41,33 +41,38 @@ pub fn run(matches: &ArgMatches, args: StatusArgs) -> Result<u8, Failure> {
     let unit = unit.transpose()?;
     if !args.watch {
         let context = Context::new(matches)?;
-        let text = show(&context, unit.as_ref(), &args)?;
+        let (text, shown) = show(&context, unit.as_ref(), &args)?;
         print(&text)?;
+        // The process ends here, and frees a hundred thousand rows faster at once than one by one.
+        std::mem::forget(shown);
         return Ok(0);
     }
     watch(matches, unit.as_ref(), &args)
 }
 
-fn show(context: &Context, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<String, Failure> {
+/// What to show, as text, and the report that it was made from.
+fn show(context: &Context, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<(String, Option<Report>), Failure> {
     match unit {
         Some(wanted) => {
             let found =
                 find(&context.workspace, wanted, context.now).map_err(|error| Failure::not_found(wanted, &error))?;
-            Ok(match args.json {
+            let text = match args.json {
                 true => render::json_text(&render::json::unit(
                     &found,
                     &context.workspace.root().display().to_string(),
                     context.now,
                 )),
                 false => render::unit::text(&found, context.color, context.width),
-            })
+            };
+            Ok((text, None))
         }
         None => {
             let report = status(&context.workspace, None, context.now);
-            Ok(match args.json {
+            let text = match args.json {
                 true => render::json_text(&render::json::report(&report)),
                 false => render::report::text(&report, args.all, context.color, context.width),
-            })
+            };
+            Ok((text, Some(report)))
         }
     }
 }
@@ -79,7 +84,7 @@ fn watch(matches: &ArgMatches, unit: Option<&UnitRef>, args: &StatusArgs) -> Res
     loop {
         let context = Context::new(matches)?;
         let text = match show(&context, unit, args) {
-            Ok(text) => text,
+            Ok((text, _)) => text,
             // A document may be replaced by removing it first; it is waited for once it was there.
             Err(failure) if shown.is_some() && failure.code == NOTHING => failure.to_string(),
             Err(failure) => return Err(failure),

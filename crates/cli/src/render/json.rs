@@ -103,7 +103,7 @@ pub fn row(row: &Row) -> Value {
         "dialect": row.dialect.word(),
         "id": row.id,
         "title": row.title,
-        "path": row.path,
+        "path": *row.path,
         "lifecycle": row.state.lifecycle().word(),
         "status_text": row.status_text,
         "reason": reason,

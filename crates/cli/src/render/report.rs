@@ -109,9 +109,12 @@ fn findings(tally: Tally) -> Option<String> {
 }
 
 fn lifecycles(rows: &[Row]) -> String {
-    let count = |lifecycle: Lifecycle| rows.iter().filter(|row| row.state.lifecycle() == lifecycle).count();
-    let parts =
-        Lifecycle::ALL.into_iter().map(|lifecycle| (count(lifecycle), lifecycle)).filter(|(count, _)| *count > 0);
+    let mut counts = Lifecycle::ALL.map(|lifecycle| (0, lifecycle));
+    for row in rows {
+        let lifecycle = row.state.lifecycle();
+        counts.iter_mut().filter(|(_, each)| *each == lifecycle).for_each(|(count, _)| *count += 1);
+    }
+    let parts = counts.iter().filter(|(count, _)| *count > 0);
     parts.map(|(count, lifecycle)| format!("{count} {lifecycle}")).collect::<Vec<_>>().join(", ")
 }
 

@@ -107,11 +107,9 @@ pub fn parties(file_name: &str) -> Option<(&str, &str)> {
 
 /// The agent whose checkpoint an archive was, from its name without `.json`.
 pub fn archive_owner(stem: &str) -> Option<&str> {
-    let owner = |word| {
-        let (owner, epoch) = stem.rsplit_once(word)?;
-        is_digits(epoch).then_some(owner)
-    };
-    owner("_crashed_").or_else(|| owner("_aborted_"))
+    let named = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+    let owner = named.strip_suffix("_crashed_").or_else(|| named.strip_suffix("_aborted_"));
+    owner.filter(|_| named.len() < stem.len())
 }
 
 /// The agent whose checkpoint a backup is, from its name without `.json`, and what orders its backups: the time,
@@ -134,10 +132,6 @@ pub fn backup_owner(stem: &str) -> Option<(&str, (&str, u64))> {
 
 fn checkpoints(directory: &str) -> Option<&str> {
     in_directory(directory, "agent_comms/agent_checkpoints").or_else(|| in_directory(directory, "agent_checkpoints"))
-}
-
-fn is_digits(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn words(name: &str) -> impl Iterator<Item = String> {

@@ -1,5 +1,6 @@
 use piton_model::{Decision, Dialect, Note, Progress, Role, Step, StepState, Time, Unit};
 
+use super::keys::Keys;
 use super::{rules, standing, wire};
 use crate::json::Value;
 use crate::{Detail, Reading, Source, content, json, open_json, shape};
@@ -26,33 +27,35 @@ pub fn read_checkpoint(source: &Source<'_>, detail: Detail, now: Time) -> Readin
         return Reading { unit: None, findings: findings.foreign(message) };
     }
     shape::check(root, wire::CHECKPOINT, now, &mut findings);
-    let unit = unit(root, source, detail);
-    rules::check(root, &unit, source, &mut findings);
+    let keys = Keys::of(root);
+    let unit = unit(&keys, source, detail);
+    rules::check(&keys, &unit, source, &mut findings);
     Reading { unit: Some(unit), findings: findings.finish() }
 }
 
-/// Keys are asked for in the order in which documents hold them: that is where the next one is looked for first.
-fn unit(root: Value<'_, '_>, source: &Source<'_>, detail: Detail) -> Unit {
-    let stem = source.file_name().trim_end_matches(".json");
-    let id = content::text(root, "agent_id").unwrap_or_else(|| stem.to_owned());
+fn unit(keys: &Keys<'_, '_>, source: &Source<'_>, detail: Detail) -> Unit {
+    let stem = || source.file_name().trim_end_matches(".json").to_owned();
+    let text = |value: Option<Value<'_, '_>>| value.and_then(content::as_text);
+    let id = text(keys.agent_id).unwrap_or_else(stem);
     let mut unit = Unit::new(Dialect::Crew, id.clone(), source.document(Role::Main));
     unit.agent = Some(id);
-    unit.session = content::text(root, "session_id");
-    unit.title = content::text(root, "feature");
-    unit.stage = content::text(root, "stage");
-    unit.signs.extend(content::sign(root, "last_checkpoint").or_else(|| content::sign(root, "timestamp")));
+    unit.title = text(keys.feature);
+    unit.stage = text(keys.stage);
+    let sign = |value: Option<_>, key| value.and_then(|value| content::as_sign(value, key));
+    unit.signs.extend(sign(keys.last_checkpoint, "last_checkpoint").or_else(|| sign(keys.timestamp, "timestamp")));
     unit.signs.extend(source.file_time());
-    unit.status_text = content::text(root, "status").unwrap_or_default();
-    let can_resume = root.get("can_resume").and_then(Value::as_bool) == Some(true);
-    unit.blockers = content::texts(root, "blockers");
+    unit.status_text = text(keys.status).unwrap_or_default();
+    let can_resume = keys.can_resume.and_then(Value::as_bool) == Some(true);
+    unit.blockers = keys.blockers.map(content::as_texts).unwrap_or_default();
     unit.blockers.retain(|blocker| standing::is_blocker(blocker));
     standing::stand(&mut unit, can_resume);
-    unit.current = content::text(root, "current_step")
-        .or_else(|| content::text(root, "next_action"))
-        .or_else(|| content::text(root, "phase"));
-    let (done, open) = (content::count_texts(root, "completed_steps"), content::count_texts(root, "next_steps"));
+    unit.current = text(keys.current_step).or_else(|| text(keys.next_action)).or_else(|| text(keys.phase));
+    let count = |value: Option<_>| value.map_or(0, content::count_texts);
+    let (done, open) = (count(keys.completed_steps), count(keys.next_steps));
     unit.progress = Progress { done, total: done + open };
     if detail == Detail::Full {
+        let root = keys.root;
+        unit.session = text(keys.session_id);
         unit.steps = steps(root);
         unit.files = content::texts(root, "files_modified");
         let note = |label, key| content::text(root, key).map(|text| Note { label, text });

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use piton_model::{State, Unit};
 
+use super::keys::Keys;
 use super::{codes, layout, standing, wire};
 use crate::json::Value;
 use crate::{Findings, Source, content, time};
@@ -13,25 +14,25 @@ use crate::{Findings, Source, content, time};
 const INTERVAL: Duration = Duration::from_secs(15 * 60);
 
 /// Adds a finding for every broken rule.
-pub(super) fn check(root: Value<'_, '_>, unit: &Unit, source: &Source<'_>, findings: &mut Findings<'_>) {
-    check_agent(root, unit, source, findings);
-    check_stage(root, findings);
-    check_blockers(root, unit, findings);
-    check_steps(root, unit, findings);
-    check_interval(root, unit, findings);
+pub(super) fn check(keys: &Keys<'_, '_>, unit: &Unit, source: &Source<'_>, findings: &mut Findings<'_>) {
+    check_agent(keys, unit, source, findings);
+    check_stage(keys, findings);
+    check_blockers(keys, unit, findings);
+    check_steps(keys, unit, findings);
+    check_interval(keys, unit, findings);
     if unit.state == State::Running {
-        check_running(root, findings);
+        check_running(keys, findings);
     }
 }
 
-fn check_agent(root: Value<'_, '_>, unit: &Unit, source: &Source<'_>, findings: &mut Findings<'_>) {
+fn check_agent(keys: &Keys<'_, '_>, unit: &Unit, source: &Source<'_>, findings: &mut Findings<'_>) {
     if !layout::is_file_of(source.file_name(), &unit.id) {
         let expected = layout::file_name(&unit.id);
         let message = format!("{} is kept in {}, not in {expected}", unit.id, source.file_name());
         findings.whole(&codes::CREW_FILE_NAME, message);
     }
     // A word that is neither is told as such, once.
-    if let Some(kind) = root.get("agent_type")
+    if let Some(kind) = keys.agent_type
         && let Some(word) = kind.as_str().and_then(|text| wire::AGENT_TYPE.read(&text).word())
     {
         let is_primary = unit.id.as_bytes().windows(7).any(|part| part.eq_ignore_ascii_case(b"primary"));
@@ -40,35 +41,35 @@ fn check_agent(root: Value<'_, '_>, unit: &Unit, source: &Source<'_>, findings: 
             findings.at(kind.span().start, &codes::CREW_AGENT_TYPE, message);
         }
     }
-    if let Some(session) = root.get("session_id").filter(|session| is_blank(*session)) {
+    if let Some(session) = keys.session_id.filter(|session| is_blank(*session)) {
         findings.at(session.span().start, &codes::CREW_SESSION, "`session_id` is blank");
     }
 }
 
-fn check_stage(root: Value<'_, '_>, findings: &mut Findings<'_>) {
-    let Some((value, stage)) = root.get("stage").and_then(|value| Some((value, value.as_str()?))) else { return };
+fn check_stage(keys: &Keys<'_, '_>, findings: &mut Findings<'_>) {
+    let Some((value, stage)) = keys.stage.and_then(|value| Some((value, value.as_str()?))) else { return };
     if !wire::STAGES.contains(&&*stage) && !wire::STAGES.contains(&wire::stage(&stage).as_str()) {
         let message = format!("`stage` is {stage:?}, not one of {}", wire::STAGES.join(", "));
         findings.at(value.span().start, &codes::CREW_STAGE, message);
     }
 }
 
-fn check_blockers(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
+fn check_blockers(keys: &Keys<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
     if unit.state == State::Blocked && unit.blockers.is_empty() {
-        let at = root.get("status").unwrap_or(root).span().start;
+        let at = keys.status.unwrap_or(keys.root).span().start;
         findings.at(at, &codes::CREW_BLOCKED_WITHOUT_BLOCKER, "the status is BLOCKED, but `blockers` is empty");
     }
     if let Some(first) = unit.blockers.first()
         && standing::claims_completion(unit)
-        && let Some(blockers) = root.get("blockers")
+        && let Some(blockers) = keys.blockers
     {
         let message = format!("the status is COMPLETE, but `blockers` names {first:?}");
         findings.at(blockers.span().start, &codes::CREW_BLOCKERS_LEFT, message);
     }
 }
 
-fn check_steps(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
-    let Some(next) = root.get("next_steps") else { return };
+fn check_steps(keys: &Keys<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
+    let Some(next) = keys.next_steps else { return };
     let at = next.span().start;
     let is_empty = next.items().next().is_none();
     if unit.state == State::Running && is_empty {
@@ -76,13 +77,13 @@ fn check_steps(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
     } else if !is_empty && standing::claims_completion(unit) {
         findings.at(at, &codes::CREW_NEXT_STEPS, "the status is COMPLETE, but there are next steps");
     }
-    let Some(completed) = root.get("completed_steps") else { return };
+    let Some(completed) = keys.completed_steps else { return };
     // Lists are short; only a long one is worth a set.
     let is_long = completed.items().nth(32).is_some();
     let set: Option<HashSet<_>> = is_long.then(|| completed.items().filter_map(Value::as_str).collect());
     let is_completed = |step: &Value<'_, '_>| match &set {
         Some(set) => step.as_str().is_some_and(|id| set.contains(&id)),
-        None => step.as_str().is_some_and(|id| completed.items().any(|done| done.as_str().as_ref() == Some(&id))),
+        None => step.as_str().is_some_and(|id| completed.items().any(|done| done.is_text(&id))),
     };
     for step in next.items().filter(is_completed) {
         let message = format!("{} is in `completed_steps` and in `next_steps`", step.raw());
@@ -90,12 +91,14 @@ fn check_steps(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
     }
 }
 
-fn check_interval(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
+fn check_interval(keys: &Keys<'_, '_>, unit: &Unit, findings: &mut Findings<'_>) {
     if unit.state != State::Running {
         return;
     }
-    let moment = |key| root.get(key).and_then(|value| Some((value, time::read(&value.as_str()?).time()?)));
-    let (Some((_, last)), Some((value, next))) = (moment("last_checkpoint"), moment("next_checkpoint_expected")) else {
+    let moment =
+        |value: Option<_>| value.and_then(|value: Value<'_, '_>| Some((value, time::read(&value.as_str()?).time()?)));
+    let (Some((_, last)), Some((value, next))) = (moment(keys.last_checkpoint), moment(keys.next_checkpoint_expected))
+    else {
         return;
     };
     // Agents write one of the two with fractions of a second and the other without.
@@ -105,12 +108,12 @@ fn check_interval(root: Value<'_, '_>, unit: &Unit, findings: &mut Findings<'_>)
     }
 }
 
-fn check_running(root: Value<'_, '_>, findings: &mut Findings<'_>) {
-    if let Some(value) = root.get("can_resume").filter(|value| value.as_bool() == Some(false)) {
+fn check_running(keys: &Keys<'_, '_>, findings: &mut Findings<'_>) {
+    if let Some(value) = keys.can_resume.filter(|value| value.as_bool() == Some(false)) {
         let message = "the status is IN_PROGRESS, but `can_resume` is false";
         findings.at(value.span().start, &codes::CREW_NOT_RESUMABLE, message);
     }
-    if let Some(value) = root.get("recovery_instructions").filter(|value| is_blank(*value)) {
+    if let Some(value) = keys.recovery_instructions.filter(|value| is_blank(*value)) {
         let message = "the status is IN_PROGRESS, but `recovery_instructions` is blank";
         findings.at(value.span().start, &codes::CREW_NO_INSTRUCTIONS, message);
     }

@@ -8,7 +8,8 @@ use super::{DEEPEST, Json, Kind, MOST_VALUES, Node, Problem, SyntaxError};
 /// A text longer than 4 GiB cannot be parsed; documents are bounded far below that before they are read.
 pub fn parse(text: &str) -> Result<Json<'_>, SyntaxError> {
     assert!(u32::try_from(text.len()).is_ok(), "documents are bounded before they are parsed");
-    let mut parser = Parser { text: text.as_bytes(), at: 0, nodes: Vec::with_capacity(text.len() / 24 + 8) };
+    let mut parser =
+        Parser { text: text.as_bytes(), at: 0, nodes: Vec::with_capacity(text.len() / 24 + 8), may_be_huge: false };
     parser.white_space();
     if parser.at == parser.text.len() {
         return Err(parser.error(Problem::Empty));
@@ -18,13 +19,21 @@ pub fn parse(text: &str) -> Result<Json<'_>, SyntaxError> {
     if parser.at < parser.text.len() {
         return Err(parser.error(Problem::Trailing));
     }
-    Ok(Json { text, nodes: parser.nodes, keys_are_unique: false, next_entry: Cell::new(0), next_object: Cell::new(0) })
+    Ok(Json {
+        text,
+        nodes: parser.nodes,
+        keys_are_unique: false,
+        may_be_huge: parser.may_be_huge,
+        next_entry: Cell::new(0),
+        next_object: Cell::new(0),
+    })
 }
 
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
     nodes: Vec<Node>,
+    may_be_huge: bool,
 }
 
 impl Parser<'_> {
@@ -88,7 +97,7 @@ impl Parser<'_> {
 
     fn open(&mut self, kind: Kind) -> Result<usize, SyntaxError> {
         let open = self.nodes.len();
-        self.push(kind, self.at)?;
+        self.push(kind, false, self.at)?;
         self.at += 1;
         self.white_space();
         Ok(open)
@@ -121,9 +130,7 @@ impl Parser<'_> {
             }
         }
         self.at += 1;
-        self.push(Kind::String, start)?;
-        self.nodes.last_mut().expect("it was just added").is_escaped = is_escaped;
-        Ok(())
+        self.push(Kind::String, is_escaped, start)
     }
 
     fn escape(&mut self) -> Result<(), SyntaxError> {
@@ -161,7 +168,10 @@ impl Parser<'_> {
             }
             self.some_digits()?;
         }
-        self.push(Kind::Number, start)
+        // Short numbers without an exponent always fit.
+        let number = &self.text[start..self.at];
+        self.may_be_huge |= number.len() > 300 || number.iter().any(|byte| matches!(byte, b'e' | b'E'));
+        self.push(Kind::Number, false, start)
     }
 
     fn some_digits(&mut self) -> Result<(), SyntaxError> {
@@ -187,7 +197,7 @@ impl Parser<'_> {
         }
         let start = self.at;
         self.at += word.len();
-        self.push(kind, start)
+        self.push(kind, false, start)
     }
 
     fn punctuation(&mut self, byte: u8, what: &'static str) -> Result<(), SyntaxError> {
@@ -201,11 +211,11 @@ impl Parser<'_> {
         }
     }
 
-    fn push(&mut self, kind: Kind, start: usize) -> Result<(), SyntaxError> {
+    fn push(&mut self, kind: Kind, is_escaped: bool, start: usize) -> Result<(), SyntaxError> {
         if self.nodes.len() >= MOST_VALUES {
             return Err(self.error(Problem::TooMany));
         }
-        self.nodes.push(Node { kind, is_escaped: false, start: start as u32, end: self.at as u32, nodes: 1 });
+        self.nodes.push(Node { kind, is_escaped, start: start as u32, end: self.at as u32, nodes: 1 });
         Ok(())
     }
 

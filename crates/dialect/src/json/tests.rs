@@ -230,3 +230,29 @@ fn strings_end_where_they_end_whatever_stands_around() {
         }
     }
 }
+
+#[test]
+fn keys_are_picked_as_they_are_got() {
+    let keys = ["a", "b", "c", "é", "missing"];
+    for text in [
+        "{}",
+        "[1, 2]",
+        r#"{"a": 1, "b": 2, "c": 3, "é": 4}"#,
+        r#"{"c": 1, "x": 2, "a": {"b": 3}, "b": 4}"#,
+        r#"{"a": 1, "b": 2, "a": 3, "\u0062": 4, "\u00e9": 5}"#,
+    ] {
+        let mut json = parse(text).expect("it is JSON");
+        repeated_keys(&mut json);
+        let spans = |found: Option<Value<'_, '_>>| found.map(Value::span);
+        let root = json.root();
+        assert_eq!(root.pick(keys).map(spans), keys.map(|key| spans(root.get(key))), "{text}");
+    }
+}
+
+#[test]
+fn only_a_string_is_a_text() {
+    let json = parse(r#"["12", 12, "\u0031\u0032", [12], null]"#).expect("it is JSON");
+    let are: Vec<_> = json.root().items().map(|item| item.is_text("12")).collect();
+    assert_eq!(are, [true, false, true, false, false]);
+    assert!(!json.root().items().any(|item| item.is_text("2")));
+}

@@ -1,6 +1,6 @@
 mod companions;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use piton_dialect::crew::layout::File;
 use piton_dialect::crew::{read_checkpoint, read_markdown, unit_of_status};
@@ -11,7 +11,7 @@ use self::companions::Companions;
 use super::{Seen, Surveyed};
 use crate::Workspace;
 use crate::parallel::map_in_order;
-use crate::workspace::source;
+use crate::workspace::{Documents, shared_source};
 
 /// Reads the checkpoints of one epic, with what the files beside them add.
 ///
@@ -19,7 +19,7 @@ use crate::workspace::source;
 pub(super) fn survey(
     workspace: &Workspace,
     base: &str,
-    files: &[(String, File)],
+    files: &[(Arc<str>, File)],
     detail: Detail,
     now: Time,
     see: &mut dyn FnMut(Seen),
@@ -30,22 +30,24 @@ pub(super) fn survey(
     let has_companions = files.iter().any(|(_, file)| !matches!(file, File::Checkpoint | File::Markdown));
     let companions = Mutex::new(Companions::read(workspace, files, see));
     let live: Vec<_> = files.iter().filter(|(_, file)| matches!(file, File::Checkpoint | File::Markdown)).collect();
-    let read_one = |(path, file): &&(String, File)| {
+    let read_one = |documents: &mut Documents<'_>, (path, file): &&(Arc<str>, File)| {
         let reading = match file {
-            File::Markdown => read(workspace, path, |source| read_markdown(source, now)),
-            _ => read(workspace, path, |source| read_checkpoint(source, detail, now)),
+            File::Markdown => read(documents, path, |source| read_markdown(source, now)),
+            _ => read(documents, path, |source| read_checkpoint(source, detail, now)),
         };
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let stem = name.strip_suffix(".json").or_else(|| name.strip_suffix(".md")).unwrap_or(name);
-        let mut seen = Seen::of_reading(base, Dialect::Crew, path, stem, reading);
+        let stem = if reading.unit.is_none() { stem_of(path) } else { "" };
+        let mut surveyed = match Surveyed::of_reading(base, Dialect::Crew, path, stem, reading) {
+            Ok(surveyed) => surveyed,
+            Err(findings) => return Seen::Loose(findings),
+        };
         // A checkpoint that cannot be read needs its backup most, so its unit is made first.
-        if let (true, Seen::Unit(surveyed)) = (has_companions, &mut seen) {
+        if has_companions {
             let mut companions = companions.lock().unwrap_or_else(PoisonError::into_inner);
             companions.add_to(&mut surveyed.unit, &mut surveyed.findings, workspace);
         }
-        if detail == Detail::Line { seen.into_line(now) } else { seen }
+        if detail == Detail::Line { Seen::Line(surveyed.into_line(now)) } else { surveyed.into() }
     };
-    map_in_order(&live, read_one, &mut *see);
+    map_in_order(&live, || workspace.documents(), read_one, &mut *see);
     let mut companions = companions.into_inner().unwrap_or_else(PoisonError::into_inner);
     let is_crew = files.iter().any(|(_, file)| matches!(file, File::EpicReadme | File::Messages | File::Inbox));
     for feature in companions.unclaimed() {
@@ -63,9 +65,14 @@ pub(super) fn survey(
     see(Seen::Loose(companions.loose()));
 }
 
-fn read(workspace: &Workspace, path: &str, then: impl FnOnce(&Source<'_>) -> Reading) -> Reading {
-    match workspace.read(path) {
-        Ok(content) => then(&source(path, &content)),
+fn read(documents: &mut Documents<'_>, path: &Arc<str>, then: impl FnOnce(&Source<'_>) -> Reading) -> Reading {
+    match documents.read(path) {
+        Ok(content) => then(&shared_source(Arc::clone(path), content)),
         Err(finding) => Reading { unit: None, findings: finding.into_iter().collect() },
     }
+}
+
+fn stem_of(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.strip_suffix(".json").or_else(|| name.strip_suffix(".md")).unwrap_or(name)
 }

@@ -11,7 +11,7 @@ use piton_model::{Dialect, Finding, Place, Time, Unit};
 use super::{Seen, Surveyed};
 use crate::Workspace;
 use crate::parallel::map_in_order;
-use crate::workspace::source;
+use crate::workspace::{Documents, source};
 
 /// Archived checkpoints.
 #[derive(Default)]
@@ -57,7 +57,8 @@ pub(super) fn survey(
     let mut path = current.iter();
     map_in_order(
         &current,
-        |path| read(workspace, path, now),
+        || workspace.documents(),
+        |documents, path| read(documents, path, now),
         |reading| {
             let path = path.next().expect("a reading for each path");
             let id = if reading.unit.is_none() { archives.task_of(path) } else { String::new() };
@@ -100,8 +101,9 @@ fn read_archives<'a>(
 ) -> Archives {
     let mut archives = Archives::default();
     let mut unread = Vec::new();
+    let mut documents = workspace.documents();
     for path in paths {
-        let Reading { unit, findings } = read(workspace, path, now);
+        let Reading { unit, findings } = read(&mut documents, path, now);
         match unit {
             Some(unit) => {
                 archives.by_stem.insert(stem_of(path).to_owned(), unit.id.clone());
@@ -129,9 +131,9 @@ fn stem_of(path: &str) -> &str {
     live_stem(name_of(path))
 }
 
-fn read(workspace: &Workspace, path: &str, now: Time) -> Reading {
-    match workspace.read(path) {
-        Ok(content) => read_checkpoint(&source(path, &content), now),
+fn read(documents: &mut Documents<'_>, path: &str, now: Time) -> Reading {
+    match documents.read(path) {
+        Ok(content) => read_checkpoint(&source(path, content), now),
         Err(finding) => Reading { unit: None, findings: finding.into_iter().collect() },
     }
 }

@@ -1,6 +1,7 @@
 //! The files beside an epic's checkpoints, by the agent or feature they belong to.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use piton_dialect::Source;
 use piton_dialect::crew::layout::{self, File};
@@ -49,7 +50,7 @@ struct Backup<'a> {
 }
 
 impl<'a> Companions<'a> {
-    pub fn read(workspace: &Workspace, files: &'a [(String, File)], see: &mut dyn FnMut(Seen)) -> Companions<'a> {
+    pub fn read(workspace: &Workspace, files: &'a [(Arc<str>, File)], see: &mut dyn FnMut(Seen)) -> Companions<'a> {
         let mut companions = Companions::default();
         for (path, file) in files {
             let stem = last(path).trim_end_matches(".json");
