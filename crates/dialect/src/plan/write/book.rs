@@ -100,11 +100,6 @@ impl Book {
         item.mark.id(self.sheets[item.sheet as usize].body())
     }
 
-    /// What an item's line says.
-    pub fn title(&self, item: &Item) -> &str {
-        item.mark.text(self.sheets[item.sheet as usize].body())
-    }
-
     /// Finds items by their ids, in the order asked for; the first that is not there is given back.
     pub fn find<'w>(&self, boxes: Boxes, wanted: &'w [String]) -> Result<Vec<usize>, &'w str> {
         let mut places: HashMap<&str, Option<usize>> = wanted.iter().map(|id| (id.as_str(), None)).collect();

@@ -42,11 +42,6 @@ impl Texts {
         Ok(Texts { state: files.read(&paths.state)?, recovery: OnceCell::new() })
     }
 
-    /// Whether there is a state file, good or bad.
-    pub fn has_state(&self) -> bool {
-        self.state.is_some()
-    }
-
     fn recovery(&self, paths: &Paths, files: &dyn Files) -> Result<Option<&[u8]>, Refusal> {
         if self.recovery.get().is_none() {
             let read = files.read(&paths.recovery)?;
