@@ -89,7 +89,10 @@ fn marked_text(text: &str, parsed: &Parsed, names: &mut Names) -> String {
             None => sections.nearest(at).is_some_and(|heading| is_acceptance(&plain(&text[heading.text.clone()]))),
         };
         let word = if is_criterion { "ACCEPT" } else { "TASK" };
-        let id = names.item(&text[at + 2..place.text_end as usize], if is_criterion { "criterion" } else { "task" });
+        let id = names.item(
+            &text[at + 2..(place.text_end.min(place.first_line_end) as usize).max(at + 2)],
+            if is_criterion { "criterion" } else { "task" },
+        );
         added.push((insertion(text, place), format!(" <!-- {word}: {id} -->")));
     }
     added.sort_by_key(|(at, _)| *at);

@@ -259,9 +259,9 @@ impl Sync<'_> {
             _ => "in_progress",
         };
         // What was ticked before anybody looked began nobody knows when.
-        let begins_now = is_begun || count.done > self.before[place].done || old.is_some() && count.done > 0;
+        let begins_now = is_begun || count.done > self.before[place].done || !self.is_fresh && count.done > 0;
         let started = started.or_else(|| begins_now.then(|| self.now.into()));
-        let ends_now = count.all > 0 && (old.is_some() || count.done > self.before[place].done);
+        let ends_now = count.all > 0 && (!self.is_fresh || count.done > self.before[place].done);
         let completed = known("completedAt").or_else(|| ends_now.then(|| self.now.into()));
         let completed = completed.filter(|_| count.is_complete());
         vec![("status", Some(status.into())), ("startedAt", started), ("completedAt", completed)]
