@@ -11,6 +11,7 @@ mod mark;
 mod phases;
 mod remarks;
 mod splice;
+mod sum;
 mod work;
 
 use piton_model::{Change, Dialect, Event, Lifecycle, Moment, Refusal, Start, permit};

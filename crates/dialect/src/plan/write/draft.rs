@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use piton_model::{Change, Effect, Moment, Percent};
 use serde_json::{Map, Value as NewValue, json};
 
-use super::super::checksum;
 use super::super::layout::Paths;
 use super::super::own::Own;
 use super::book::Book;
@@ -228,7 +227,7 @@ impl<'a> Draft<'a> {
             let percentage: NewValue = serde_json::from_str(&percentage).unwrap_or_else(|_| 0.into());
             let progress = json!({"totalTasks": count.all, "completedTasks": count.done, "percentage": percentage});
             let (phase, task) = book.position();
-            keys.push(("checksum", Some(checksum(book.main_bytes()).into())));
+            keys.push(("checksum", Some(book.checksum().into())));
             keys.push(("progress", Some(progress)));
             keys.push(("currentPhase", Some(json!(phase))));
             keys.push(("currentTask", Some(json!(task))));

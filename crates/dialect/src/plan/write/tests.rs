@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use piton_model::{
     Effect, Event, GateJudgement, Id, Moment, NotePurpose, RefusalKind, ResumeAction, Severity, Start, StepMove,
     StepTo, Time,
@@ -325,29 +323,4 @@ fn what_was_said_is_told_to_whoever_resumes() {
     assert_eq!(plan.action, ResumeAction::Refuse);
     let gone = MemoryFiles::default();
     assert_eq!(resume(&place(), &gone, None, &at("12:30", "main")).expect("a plan").action, ResumeAction::Refuse);
-}
-
-/// Run it with `--release -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement, not a check"]
-fn a_tick_in_a_plan_of_100_000_tasks() {
-    let mut plan = String::from("# Large\n");
-    for phase in 0..100 {
-        plan.push_str(&format!("\n## Phase {phase}\n<!-- CHECKPOINT: phase-{phase} -->\n\n"));
-        for task in 0..1000 {
-            let text =
-                "Write a part of the thing that is neither long nor short, as tasks in real plans are, and test it";
-            plan.push_str(&format!("- [ ] {text} <!-- TASK: task-{phase}-{task} -->\n"));
-        }
-    }
-    let mut files = with(&[("plan.md", &plan)]);
-    go(&mut files, &start(), &at("11:49", "main"));
-    for round in 0..6 {
-        let event = done(&[format!("task-{}-500", round * 15).as_str()]);
-        let started = Instant::now();
-        let change = record(&place(), &files, &event, &at("12:00", "main")).expect("a change");
-        let taken = started.elapsed();
-        println!("{} {:?}, state {} bytes", change.summary, taken, files.files[&path(".checkpoint/state.json")].len());
-        files.apply(&change);
-    }
 }
