@@ -91,7 +91,7 @@ fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
         Event::GateJudged(judged) => work::gate_judged(scene, judged),
         Event::VerdictGiven(_) => Err(Refusal::rule("a plan has no verdicts, it has acceptance criteria")
             .hint(format!("judge them: piton gate {} pass NAME", scene.unit))),
-        Event::Blocked { message, .. } => remarks::blocked(scene.draft, message),
+        Event::Blocked { message, kind } => remarks::blocked(scene.draft, message, kind.as_deref()),
         Event::Unblocked { which } => remarks::unblocked(scene.draft, &scene.book.blockers(), which.as_deref()),
         Event::Paused { reason } => remarks::paused(scene.draft, reason.as_deref()),
         Event::Failed { step, message, file, line } => {
@@ -123,7 +123,7 @@ fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths
     let named = ground.json.as_ref().map(|json| crate::content::texts(json.root(), "blockers")).unwrap_or_default();
     let named: Vec<String> = named.into_iter().filter(|blocker| !draft.own.blockers.contains(blocker)).collect();
     match event {
-        Event::Blocked { message, .. } => remarks::blocked(draft, message),
+        Event::Blocked { message, kind } => remarks::blocked(draft, message, kind.as_deref()),
         Event::Unblocked { which } => remarks::unblocked(draft, &named, which.as_deref()),
         Event::Paused { reason } => remarks::paused(draft, reason.as_deref()),
         Event::Noted { text, purpose } => remarks::noted(draft, text, *purpose),

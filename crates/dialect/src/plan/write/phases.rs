@@ -62,13 +62,17 @@ pub(super) fn bring_into_line<'a>(
             last_entry[place] = Some(entry);
         }
     }
+    // Of a phase that stands twice the last one counts.
+    for (entry, place) in place_of_entry.iter_mut().enumerate() {
+        *place = place.filter(|place| last_entry[*place] == Some(entry));
+    }
     let tasks = Matches::find(phases, book, Boxes::Tasks, &place_of_entry);
     let criteria = Matches::find(phases, book, Boxes::Criteria, &place_of_entry);
     sync.note_vanished(&tasks);
     let (mut next_task, mut next_criterion) = (0, 0);
     let mut gone = Vec::new();
     for (entry, (_, old)) in phases.entries().enumerate() {
-        match place_of_entry[entry].filter(|place| last_entry[*place] == Some(entry)) {
+        match place_of_entry[entry] {
             Some(place) => sync.phase(splice, old, place, (&tasks, &mut next_task), (&criteria, &mut next_criterion)),
             None => {
                 gone.push(entry);
@@ -124,12 +128,17 @@ struct Matches<'a, 'j> {
 }
 
 impl<'a, 'j> Matches<'a, 'j> {
+    /// A state that has no entries.
     fn none(book: &Book, boxes: Boxes) -> Matches<'a, 'j> {
-        let is_kept = vec![false; book.items(boxes).len()];
-        let (moved, missing) = (HashMap::new(), HashMap::new());
-        let mut none = Matches { boxes, box_of_entry: Vec::new(), is_kept, moved, vanished: Vec::new(), missing };
+        let mut none = Matches::new(book, boxes);
         none.find_missing(book);
         none
+    }
+
+    fn new(book: &Book, boxes: Boxes) -> Matches<'a, 'j> {
+        let is_kept = vec![false; book.items(boxes).len()];
+        let (moved, missing) = (HashMap::new(), HashMap::new());
+        Matches { boxes, box_of_entry: Vec::new(), is_kept, moved, vanished: Vec::new(), missing }
     }
 
     /// The state mostly lists the boxes in the plan's own order, so the next box is looked at first; a table is made
@@ -140,7 +149,7 @@ impl<'a, 'j> Matches<'a, 'j> {
         let mut next = 0;
         let mut found: Vec<Option<(u32, bool)>> = Vec::with_capacity(items.len());
         let mut last: Vec<u32> = vec![u32::MAX; items.len()];
-        let mut matches = Matches { missing: HashMap::new(), ..Matches::none(book, boxes) };
+        let mut matches = Matches::new(book, boxes);
         for ((_, phase), place) in phases.entries().zip(place_of_entry) {
             for (key, value) in phase.get(key_of(boxes)).into_iter().flat_map(Value::entries) {
                 let is_next = items.get(next).is_some_and(|item| key.is_key(book.id(item)));
@@ -248,7 +257,7 @@ impl Sync<'_> {
 
     /// `status`, `startedAt` and `completedAt` of a phase.
     fn keys(&self, place: usize, old: Option<Value<'_, '_>>) -> Vec<(&'static str, Option<NewValue>)> {
-        let known = |key: &str| old.and_then(|old| old.get(key)).filter(|value| !value.is_null()).map(to_new);
+        let known = |key: &str| old.and_then(|old| old.get(key)).filter(is_text).map(to_new);
         let count = self.counts[place];
         let is_begun = self.credit.begun.contains(&place);
         let started = known("startedAt");
@@ -342,7 +351,7 @@ impl Sync<'_> {
     ) -> Vec<(&'static str, Option<NewValue>)> {
         let found = &self.book.items(boxes)[item];
         let was = old.and_then(|old| old.get(flag_of(boxes))).and_then(Value::as_bool) == Some(true);
-        let known = |key: &str| old.filter(|_| was).and_then(|old| content::text(old, key)).map(NewValue::from);
+        let known = |key: &str| old.filter(|_| was).and_then(|old| old.get(key)).filter(is_text).map(to_new);
         // A box that this very event unticks is no surprise.
         if was && !found.is_ticked && !found.was_ticked {
             self.seen.regressed.push(self.book.id(found).to_owned());
@@ -377,4 +386,9 @@ fn time_of(boxes: Boxes) -> &'static str {
         Boxes::Tasks => "completedAt",
         Boxes::Criteria => "verifiedAt",
     }
+}
+
+/// Times and names are texts; anything else in their place says nothing.
+fn is_text(value: &Value<'_, '_>) -> bool {
+    value.kind() == Kind::String
 }

@@ -36,13 +36,15 @@ pub(super) fn decided(draft: &mut Draft<'_>, text: &str, reason: Option<&str>) -
     Ok(())
 }
 
-pub(super) fn blocked(draft: &mut Draft<'_>, message: &str) -> Result<(), Refusal> {
+pub(super) fn blocked(draft: &mut Draft<'_>, message: &str, kind: Option<&str>) -> Result<(), Refusal> {
     let text = one_line(said(message, "a blocker needs a message")?);
     draft.summary = format!("blocked: {}", short(&text));
     if draft.own.blockers.contains(&text) {
         return Ok(());
     }
-    draft.log("blocked", &[("blocker", json!(text)), ("by", json!(draft.moment.by))]);
+    let mut keys = vec![("blocker", json!(text)), ("by", json!(draft.moment.by))];
+    keys.extend(kind.map(|kind| ("type", json!(kind))));
+    draft.log("blocked", &keys);
     draft.own.blockers.push(text);
     Ok(())
 }

@@ -6,6 +6,8 @@ use super::*;
 
 const IDS: [&str; 6] = ["db-schema", "auth-middleware", "deploy", "migrations", "gone", "odd"];
 
+const STAYS: [&str; 2] = ["repeated-key", "wrong-type"];
+
 fn an_event() -> impl Strategy<Value = Event> {
     let ids = proptest::collection::vec(proptest::sample::select(&IDS[..]), 0..3);
     let text = proptest::sample::select(vec!["", "a", "b --> \"\n<!-- BLOCKER: x -->", "no answer"]);
@@ -96,4 +98,57 @@ proptest! {
             prop_assert!(resume(&place(), &files, None, &moment).is_ok());
         }
     }
+
+    /// A state that some other hand has made: keys twice, boxes in wrong phases, values of wrong types.
+    #[test]
+    fn any_state_is_brought_into_line(phases in phases_of_any_kind(), layout in 0..3_u8) {
+        let text = format!("{{\n  \"planId\": \"x\",\n  \"phases\": {phases}\n}}");
+        let text = match layout {
+            0 => text,
+            1 => text.replace(['\n', ' '], ""),
+            _ => text.replace(',', ",\r\n\t").replace('{', "{\r\n\t"),
+        };
+        let plan = format!("{PLAN}- [x] Odd <!-- TASK: odd -->\n");
+        let mut files = with(&[("plan.md", &plan), (".checkpoint/state.json", &text)]);
+        let moment = at("12:00", "main");
+        let before: Vec<_> = reading(&files, moment.now).findings.iter().map(|finding| finding.code.name).collect();
+        go(&mut files, &Event::Repaired, &moment);
+        let mut found = reading(&files, moment.now);
+        // What was odd and says nothing about the boxes may stay odd.
+        found.findings.retain(|finding| !(before.contains(&finding.code.name) && STAYS.contains(&finding.code.name)));
+        prop_assert!(found.findings.is_empty(), "{:?} from {text} to {}", found.findings, files.text(&path(".checkpoint/state.json")));
+        let once = files.text(&path(".checkpoint/state.json")).to_owned();
+        let change = go(&mut files, &Event::Repaired, &moment);
+        prop_assert_eq!(change.warnings, Vec::<String>::new());
+        let same = files.text(&path(".checkpoint/state.json")).replace("\"sinceBackup\": 2", "\"sinceBackup\": 1");
+        let same = same.replace("\"sinceBackup\":2", "\"sinceBackup\":1");
+        prop_assert_eq!(same.contains("\"sinceBackup\""), true);
+        prop_assert!(same == once || once.contains("sinceBackup\": 0") || once.contains("sinceBackup\":0"), "{once} {same}");
+    }
+}
+
+fn phases_of_any_kind() -> impl Strategy<Value = String> {
+    let flag = proptest::sample::select(vec![
+        "null",
+        "{}",
+        "{\"done\": true, \"met\": true}",
+        "{\"done\": false, \"done\": true, \"completedAt\": 3, \"x\": [1, 2]}",
+        "{\"completedBy\": \"a\", \"done\": true}",
+    ]);
+    let boxes = || proptest::collection::vec((proptest::sample::select(&IDS[..]), flag.clone()), 0..5);
+    let phase = (boxes(), boxes(), 0..4_u8).prop_map(|(tasks, criteria, kind)| match kind {
+        0 => "[3]".to_owned(),
+        1 => format!("{{\"tasks\": 3, \"acceptance\": {}}}", object(criteria)),
+        2 => {
+            format!("{{\"acceptance\": {}, \"status\": \"completed\", \"tasks\": {}}}", object(criteria), object(tasks))
+        }
+        _ => format!("{{\"tasks\": {}}}", object(tasks)),
+    });
+    let name = proptest::sample::select(vec!["phase-1-setup", "phase-2-ship", "main", "gone"]);
+    proptest::collection::vec((name, phase), 0..5).prop_map(object)
+}
+
+fn object(entries: Vec<(&str, impl std::fmt::Display)>) -> String {
+    let entries: Vec<String> = entries.iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
+    format!("{{{}}}", entries.join(", "))
 }
