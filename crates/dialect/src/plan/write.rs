@@ -8,6 +8,7 @@ mod book;
 mod draft;
 mod ground;
 mod mark;
+mod matches;
 mod phases;
 mod remarks;
 mod splice;

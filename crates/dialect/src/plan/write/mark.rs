@@ -42,16 +42,10 @@ pub(super) fn mark(
     }
     let (tasks, criteria) =
         (book.tasks.len() - before.0.min(book.tasks.len()), book.criteria.len().saturating_sub(before.1));
-    let left = book.unmarked_boxes();
-    if tasks + criteria + left < boxes {
-        return Err(Refusal::document(format!(
-            "a marker would hide another box, so nothing is changed: {}",
-            paths.plan
-        ))
-        .hint("end each task with a marker yourself: `<!-- TASK: id -->`"));
-    }
-    if left > 0 {
-        draft.warnings.push(format!("{} marked where they stand", counted(left, "box cannot be", "boxes cannot be")));
+    // Whoever marks by halves would mark again and again.
+    if tasks + criteria < boxes {
+        return Err(Refusal::document(format!("a marker would not be read where a box stands: {}", paths.plan))
+            .hint("end each task with a marker yourself: `<!-- TASK: id -->`"));
     }
     let what = format!("{}, {}", counted(tasks, "task", "tasks"), counted(criteria, "criterion", "criteria"));
     draft.summary = format!("marked {what} {}", standing(&book));

@@ -1,5 +1,7 @@
 //! Ids for boxes that have none.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn marked(text: &str) -> String {
@@ -62,4 +64,42 @@ fn a_plan_that_has_a_state_is_counted_at_once() {
     assert_eq!(change.summary, "marked 1 task, 0 criteria (1/4)");
     assert_eq!(state(&files)["progress"]["totalTasks"], json!(4));
     assert!(events(&files).contains(&"plan_marked".to_owned()));
+}
+
+/// The text without what a marking has added to it; nothing when something else has changed.
+fn unmarked(text: &str, marked: &str) -> Option<()> {
+    let mut rest = marked;
+    for c in text.chars() {
+        while let Some(start) = [" <!-- TASK: ", " <!-- ACCEPT: ", "\n<!-- CHECKPOINT: ", "\r\n<!-- CHECKPOINT: "]
+            .iter()
+            .find_map(|start| rest.strip_prefix(start))
+        {
+            rest = start.split_once(" -->")?.1;
+        }
+        rest = rest.strip_prefix(c)?;
+    }
+    Some(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_but_markers_is_added(parts in proptest::collection::vec(proptest::sample::select(vec![
+        "- [ ] a", "* [x] b c", "  - [ ] `d", "1. [ ] e\\", "\n", "\n", "\r\n", "\n\n", " ", "`", "```\n", "    ", "# H\n", "## Phase 1\n",
+        "## Acceptance\n", "Title\n===\n", "> ", "<!-- x -->", "<div>\n", "</div>\n", "text", "- [ ]", "  ", "**Success criteria:**\n", "é",
+        "<b", "<!--", "-->", "\t", "- ", "[x](y)",
+    ]), 0..24)) {
+        let text: String = parts.concat();
+        let mut files = with(&[("plan.md", &text)]);
+        if let Ok(change) = record(&place(), &files, &Event::Marked, &at("12:00", "main")) {
+            files.apply(&change);
+            let marked = files.text(&path("plan.md")).to_owned();
+            prop_assert!(unmarked(&text, &marked).is_some(), "{text:?} became {marked:?}");
+            let again = record(&place(), &files, &Event::Marked, &at("12:00", "main")).expect("nothing to do");
+            prop_assert_eq!(again.effects, []);
+        } else if !text.contains(['`', '<', '\\']) {
+            prop_assert!(false, "refused without need: {text:?}");
+        }
+    }
 }
