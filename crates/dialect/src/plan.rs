@@ -9,12 +9,14 @@ mod own;
 mod parse;
 mod read;
 mod repeated;
+mod resume;
 mod standing;
 mod state;
 pub mod wire;
 mod write;
 
 pub use history::{HistoryReading, read_history};
-pub use parse::{MAIN_PHASE, Mark, Parsed, Phase, Remark, parse};
+pub use parse::{MAIN_PHASE, Mark, Parsed, Phase, Remark, Unmarked, parse};
 pub use read::{PlanFiles, checksum, is_recovery, is_state, read};
+pub use resume::resume;
 pub use write::{documents, record};

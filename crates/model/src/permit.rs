@@ -43,8 +43,13 @@ pub fn permit(dialect: Dialect, lifecycle: Lifecycle, event: &Event) -> Result<(
 fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
     match (dialect, lifecycle) {
         // A plan's text decides whether it is done, so work goes on by unticking a box.
-        (Dialect::Plan, Lifecycle::Done) => &[Finish, Note, Work, Resume, Reopen, Start],
-        (Dialect::Plan, Lifecycle::Queued) => &[Start, Work, Note, Beat, Block, Pause, Resume, Finish],
+        (Dialect::Plan, Lifecycle::Done) => &[Finish, Note, Work, Beat, Unblock, Reopen, Start],
+        (Dialect::Plan, Lifecycle::Queued) => &[Start, Work, Note, Beat, Block, Unblock, Pause, Fail, Resume, Finish],
+        // A plan's blocker is a remark: it says that something is in the way, and other tasks may still be done.
+        (Dialect::Plan, Lifecycle::Blocked) => &[Unblock, Work, Resume, Note, Beat, Block, Pause, Fail, Finish, Start],
+        (Dialect::Plan, Lifecycle::Running) => &[Work, Beat, Note, Block, Unblock, Pause, Fail, Finish, Resume, Start],
+        (Dialect::Plan, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Start],
+        (Dialect::Plan, Lifecycle::Unknown) => &[Note, Beat, Block, Unblock],
         (Dialect::Build, Lifecycle::Queued) => {
             &[Work, Resume, Note, Beat, Pause, Block, Unblock, Fail, Finish, Replace]
         }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use piton_model::{GateState, Percent, Unit};
 
+use super::own::Own;
 use super::read::Ticked;
 use super::standing::is_done;
 use super::{PlanFiles, checksum, codes, layout, wire};
@@ -113,12 +114,15 @@ impl<'a, 'j> Compare<'a, 'j, '_> {
             let want = statuses.get(&*name).copied();
             if let (Some(found), Some(want)) = (found, want)
                 && found != want
+                // A phase may have begun before its first box is ticked.
+                && !(found == "in_progress" && want == "pending" && phase.get("startedAt").is_some())
             {
                 let message = format!("the phase {} is {found}, but by the plan it is {want}", id.raw());
                 findings.at(status.span().start, &codes::PLAN_STATE_DIFFERS, message);
             }
         }
-        let known: HashSet<&str> = self.unit.blockers.iter().map(String::as_str).collect();
+        let own = Own::read(self.state);
+        let known: HashSet<&str> = self.unit.blockers.iter().chain(&own.blockers).map(String::as_str).collect();
         for blocker in self.state.get("blockers").into_iter().flat_map(Value::items) {
             if blocker.as_str().is_some_and(|text| !known.contains(text.trim_ascii())) {
                 let message = format!("the plan does not name the blocker {}", blocker.raw());

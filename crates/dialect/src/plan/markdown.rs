@@ -22,6 +22,19 @@ pub trait Visit {
     fn plain_task(&mut self, task: PlainTask);
     /// Any other block that may hold markers.
     fn block(&mut self, block: &Block<'_>);
+    /// A heading outside of all lists and quotes. A comment in it comes as a block as well.
+    fn heading(&mut self, _heading: Heading) {}
+}
+
+/// A heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    /// 1 for the outermost.
+    pub level: usize,
+    /// Its text, with the marks that make it a heading.
+    pub text: Range<usize>,
+    /// Where its last line ends.
+    pub end: usize,
 }
 
 /// `- [ ] text <!-- TASK: id -->` at the left margin, with nothing in the text that could hide the marker. Large

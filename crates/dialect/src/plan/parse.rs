@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::codes;
-use super::markdown::{self, Block, BlockKind, Checkbox, PlainTask, Visit};
+use super::markdown::{self, Block, BlockKind, Checkbox, Heading, PlainTask, Visit};
 use super::repeated::Ids;
 use crate::Findings;
 
@@ -24,6 +24,23 @@ pub struct Parsed {
     pub blockers: Vec<Remark>,
     /// Checkboxes without any marker.
     pub unmarked_boxes: usize,
+    /// Where those are.
+    pub unmarked: Vec<Unmarked>,
+    /// Headings in order.
+    pub headings: Vec<Heading>,
+}
+
+/// A checkbox without any marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unmarked {
+    /// Where the byte between its brackets is.
+    pub box_at: u32,
+    /// Where its text ends: at the first comment, or with its last line.
+    pub text_end: u32,
+    /// Where its first line ends.
+    pub first_line_end: u32,
+    /// Where its last line ends.
+    pub last_line_end: u32,
 }
 
 /// A phase.
@@ -102,6 +119,8 @@ struct OpenBox {
     item: usize,
     checkbox: Checkbox,
     text_end: u32,
+    first_line_end: u32,
+    last_line_end: u32,
     has_task: bool,
     has_criterion: bool,
 }
@@ -121,10 +140,22 @@ impl Visit for Parser<'_, '_, '_> {
     fn plain_task(&mut self, task: PlainTask) {
         self.close_box();
         let PlainTask { checkbox, marker, id_start, id_end, item } = task;
-        self.open_box = Some(OpenBox { item, checkbox, text_end: marker as u32, has_task: true, has_criterion: false });
+        self.open_box = Some(OpenBox {
+            item,
+            checkbox,
+            text_end: marker as u32,
+            first_line_end: marker as u32,
+            last_line_end: marker as u32,
+            has_task: true,
+            has_criterion: false,
+        });
         let phase = self.phase.unwrap_or_else(|| self.main_phase());
         let (box_at, text_end) = (checkbox.at as u32, marker as u32);
         self.add_mark("TASK", Mark { box_at, text_end, id_start: id_start as u32, id_end: id_end as u32, phase });
+    }
+
+    fn heading(&mut self, heading: Heading) {
+        self.plan.headings.push(heading);
     }
 
     fn block(&mut self, block: &Block<'_>) {
@@ -134,8 +165,15 @@ impl Visit for Parser<'_, '_, '_> {
         }
         if let Some(checkbox) = block.checkbox {
             let text_end = block.lines.last().map_or(checkbox.at + 2, |line| line.end) as u32;
-            self.open_box =
-                Some(OpenBox { item: block.item, checkbox, text_end, has_task: false, has_criterion: false });
+            self.open_box = Some(OpenBox {
+                item: block.item,
+                checkbox,
+                text_end,
+                first_line_end: block.lines.first().map_or(text_end, |line| line.end as u32),
+                last_line_end: text_end,
+                has_task: false,
+                has_criterion: false,
+            });
         }
         let mut is_first = true;
         let text = self.text;
@@ -283,6 +321,12 @@ impl Parser<'_, '_, '_> {
             && !open.has_criterion
         {
             self.plan.unmarked_boxes += 1;
+            self.plan.unmarked.push(Unmarked {
+                box_at: open.checkbox.at as u32,
+                text_end: open.text_end,
+                first_line_end: open.first_line_end,
+                last_line_end: open.last_line_end,
+            });
         }
     }
 

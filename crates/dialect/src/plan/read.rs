@@ -36,7 +36,12 @@ pub struct PlanFiles<'a> {
 /// ```
 pub fn checksum(plan: &[u8]) -> String {
     use sha2::Digest as _;
-    sha2::Sha256::digest(plan)[..8].iter().fold("sha256:".to_owned(), |mut text, byte| {
+    checksum_text(&sha2::Sha256::digest(plan))
+}
+
+/// A checksum as the state writes it.
+pub(super) fn checksum_text(digest: &[u8]) -> String {
+    digest[..8].iter().fold("sha256:".to_owned(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })

@@ -53,6 +53,9 @@ pub(super) fn judge(unit: &mut Unit, ticked: &Ticked) {
         }
         () if !is_marked => (State::Unknown, "no tasks".to_owned()),
         () if unit.current.is_none() => (State::Done, "completed".to_owned()),
+        () if let State::Paused { reason } = &unit.state => {
+            (State::Paused { reason: reason.clone() }, "paused".to_owned())
+        }
         () if !unit.blockers.is_empty() => (State::Blocked, "blocked".to_owned()),
         () if done == 0 && unit.claim != Claim::Worker => (State::Queued, "pending".to_owned()),
         () => (State::Running, "in_progress".to_owned()),

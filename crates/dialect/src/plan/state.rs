@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use piton_model::{Claim, Decision, Finding, Note, Step, StepState, Time, Unit};
+use piton_model::{Claim, Decision, Finding, Note, State, Step, StepState, Time, Unit};
 
+use super::own::Own;
 use super::read::Ticked;
 use super::{MAIN_PHASE, PlanFiles, codes, compare, is_recovery, is_state, wire};
 use crate::json::{Json, Value};
@@ -75,6 +76,14 @@ fn add_state(state: Value<'_, '_>, unit: &mut Unit, ticked: &Ticked) {
             }
         }
     }
+    let own = Own::read(state);
+    let named: HashSet<String> = unit.blockers.iter().cloned().collect();
+    unit.blockers.extend(own.blockers.into_iter().filter(|blocker| !named.contains(blocker)));
+    unit.notes.extend(own.instructions.into_iter().map(|text| Note { label: "resume instruction", text }));
+    // Where the plan stands is decided later; this is only remembered.
+    if let Some((_, reason)) = own.paused {
+        unit.state = State::Paused { reason };
+    }
     // A blocker that the plan does not name any more is told, but holds nothing up: it may be long gone.
     let known: HashSet<&str> = unit.blockers.iter().map(String::as_str).collect();
     let only_here = content::texts(state, "blockers").into_iter().filter(|blocker| !known.contains(blocker.as_str()));
@@ -101,8 +110,13 @@ fn add_agents(state: Value<'_, '_>, unit: &mut Unit) {
         let is_open = |task: &String| !completed.contains(task);
         if content::texts(agent, "assignedTasks").iter().any(is_open) {
             unit.claim = Claim::Worker;
-            unit.agent = content::text(agent, "type").map(|kind| format!("subagent:{kind}"));
-            unit.session = id.as_str().map(|id| id.into_owned());
+            let id = id.as_str().unwrap_or_default();
+            // Whoever is no subagent is known by its own name: `main`, `team:{id}`.
+            unit.agent = content::text(agent, "type").map(|kind| match kind == id {
+                true => kind,
+                false => format!("subagent:{kind}"),
+            });
+            unit.session = Some(id.into_owned());
             unit.signs.extend(content::sign(agent, "lastActive"));
         }
     }

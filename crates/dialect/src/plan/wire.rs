@@ -55,6 +55,16 @@ static AGENT: &[Field] = &[
     optional("lastActive", Shape::Time, "its last sign of life"),
 ];
 
+static PAUSED: &[Field] = &[required("time", Shape::Time, "since when"), optional("reason", Shape::Text, "why")];
+
+static OWN: &[Field] = &[
+    optional("blockers", Shape::List(&Shape::Text), "blockers that were recorded and do not stand in the plan"),
+    optional("resumeInstructions", Shape::List(&Shape::Text), "what whoever resumes is to follow"),
+    optional("paused", Shape::Object(PAUSED), "that somebody stopped it on purpose"),
+    optional("finishedAt", Shape::Time, "when it was finished"),
+    optional("sinceBackup", COUNT, "checkpoints since the last copy to recovery.json"),
+];
+
 /// `.checkpoint/state.json`
 pub static STATE: &[Field] = &[
     required("version", Shape::Count { min: 2, max: 2 }, "the version of this format"),
@@ -70,6 +80,7 @@ pub static STATE: &[Field] = &[
     required("decisions", Shape::List(&Shape::Object(DECISION)), "what was decided on the way"),
     required("sessionNotes", Shape::OrNull(&Shape::Text), "what the last session left to say"),
     required("agents", Shape::Map(&Shape::Object(AGENT)), "subagents by id"),
+    optional("piton", Shape::Object(OWN), "what Piton keeps that the protocol has no key for"),
 ];
 
 /// `.checkpoint/recovery.json`

@@ -8,19 +8,24 @@ mod book;
 mod draft;
 mod ground;
 mod mark;
+mod matches;
 mod phases;
 mod remarks;
 mod splice;
+mod sum;
 mod work;
 
 use piton_model::{Change, Dialect, Event, Lifecycle, Moment, Refusal, Start, permit};
 use serde_json::json;
 
 use self::agents::is_at_work;
+pub(super) use self::agents::workers;
 pub(super) use self::book::{Book, Boxes};
 use self::draft::Draft;
 pub(super) use self::ground::{Ground, Texts, find as find_ground};
+pub(super) use self::splice::to_new;
 use super::layout::{self, Paths};
+use crate::json::Value;
 use crate::{Files, Place};
 
 /// The documents whose every version is kept, `plan.md` first.
@@ -50,7 +55,7 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
         return Ok(draft.finish(&paths, &place.root, ground, None));
     };
     if *event == Event::Marked {
-        return mark::mark(book, draft, &paths, place, ground, texts.has_state());
+        return mark::mark(book, draft, &paths, place, ground);
     }
     check_marked(&book, event, &unit)?;
     let is_first = ground.json.is_none();
@@ -87,7 +92,7 @@ fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
         Event::GateJudged(judged) => work::gate_judged(scene, judged),
         Event::VerdictGiven(_) => Err(Refusal::rule("a plan has no verdicts, it has acceptance criteria")
             .hint(format!("judge them: piton gate {} pass NAME", scene.unit))),
-        Event::Blocked { message, .. } => remarks::blocked(scene.draft, message),
+        Event::Blocked { message, kind } => remarks::blocked(scene.draft, message, kind.as_deref()),
         Event::Unblocked { which } => remarks::unblocked(scene.draft, &scene.book.blockers(), which.as_deref()),
         Event::Paused { reason } => remarks::paused(scene.draft, reason.as_deref()),
         Event::Failed { step, message, file, line } => {
@@ -119,7 +124,7 @@ fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths
     let named = ground.json.as_ref().map(|json| crate::content::texts(json.root(), "blockers")).unwrap_or_default();
     let named: Vec<String> = named.into_iter().filter(|blocker| !draft.own.blockers.contains(blocker)).collect();
     match event {
-        Event::Blocked { message, .. } => remarks::blocked(draft, message),
+        Event::Blocked { message, kind } => remarks::blocked(draft, message, kind.as_deref()),
         Event::Unblocked { which } => remarks::unblocked(draft, &named, which.as_deref()),
         Event::Paused { reason } => remarks::paused(draft, reason.as_deref()),
         Event::Noted { text, purpose } => remarks::noted(draft, text, *purpose),
@@ -130,6 +135,11 @@ fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths
             draft.summary = format!("kept as it was, from {}", ground.from);
             Ok(())
         }
+        Event::Resumed { .. } => {
+            let done = ground.json.as_ref().map_or(0, |json| tasks_done(json.root()));
+            agents::recover(draft, ground.from, done);
+            Ok(())
+        }
         Event::Started(_)
         | Event::StepMoved(_)
         | Event::StageEntered { .. }
@@ -137,7 +147,6 @@ fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths
         | Event::VerdictGiven(_)
         | Event::Failed { .. }
         | Event::Finished
-        | Event::Resumed { .. }
         | Event::TakenOver { .. }
         | Event::Restarted { .. }
         | Event::Reopened
@@ -146,6 +155,13 @@ fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths
         | Event::Marked => Err(Refusal::document(format!("the plan is missing or is not UTF-8 text: {}", paths.plan))
             .hint(format!("restore it: git restore {}", paths.plan))),
     }
+}
+
+/// How many tasks a state has as done.
+fn tasks_done(state: Value<'_, '_>) -> usize {
+    let phases = state.get("phases").into_iter().flat_map(Value::entries);
+    let tasks = phases.filter_map(|(_, phase)| phase.get("tasks")).flat_map(Value::entries);
+    tasks.filter(|(_, task)| task.get("done").and_then(Value::as_bool) == Some(true)).count()
 }
 
 fn started(scene: &mut Scene<'_, '_>, start: &Start) -> Result<(), Refusal> {

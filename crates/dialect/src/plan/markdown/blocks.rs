@@ -6,7 +6,7 @@ use super::starts::{
     after_opening, closes_fence, is_heading, is_underline, item_start, opens_fence, plain_marker, take_checkbox,
     take_quote_mark,
 };
-use super::{Block, BlockKind, Checkbox, PlainTask, Visit};
+use super::{Block, BlockKind, Checkbox, Heading, PlainTask, Visit};
 
 /// Finds every block that may hold markers and hands it over, in the order of the text.
 pub fn scan(text: &str, visit: &mut impl Visit) {
@@ -264,8 +264,11 @@ impl<V: Visit> Scanner<'_, '_, V> {
             }
             b'#' if is_heading(ahead.rest()) => {
                 self.prepare(opening);
+                let line = start + ahead.at..start + ahead.at + ahead.rest().len();
+                let level = ahead.rest().iter().take_while(|byte| **byte == b'#').count();
+                self.heading(level, line.clone(), line.end);
                 self.leaf = Leaf::Paragraph;
-                self.add_line(start + ahead.at, start + ahead.at + ahead.rest().len());
+                self.add_line(line.start, line.end);
                 self.close_leaf();
             }
             b'`' | b'~' if let Some(length) = opens_fence(ahead.rest(), first) => {
@@ -281,11 +284,23 @@ impl<V: Visit> Scanner<'_, '_, V> {
                     self.close_leaf();
                 }
             }
-            b'=' | b'-' if opening.in_paragraph && is_underline(ahead.rest(), first) => self.close_leaf(),
+            b'=' | b'-' if opening.in_paragraph && is_underline(ahead.rest(), first) => {
+                if let (Some(from), Some(to)) = (self.lines.first(), self.lines.last()) {
+                    let level = if first == b'=' { 1 } else { 2 };
+                    self.heading(level, from.start..to.end, start + ahead.at + ahead.rest().len());
+                }
+                self.close_leaf();
+            }
             b'*' | b'-' | b'_' if self.is_break(start + ahead.at, ahead.rest(), first) => self.prepare(opening),
             _ => return self.open_item(opening, ahead, indent),
         }
         Opened::Leaf
+    }
+
+    fn heading(&mut self, level: usize, text: Range<usize>, end: usize) {
+        if self.containers.is_empty() {
+            self.visit.heading(Heading { level, text, end });
+        }
     }
 
     /// Opens a list item, and the paragraph that begins with its checkbox.

@@ -13,6 +13,12 @@ pub(super) fn is_at_work(agents: &Map<String, NewValue>) -> bool {
     agents.values().any(|agent| !open_tasks(agent).is_empty())
 }
 
+/// Agents that are recorded at work, each with its open tasks.
+pub(in crate::plan) fn workers(agents: &Map<String, NewValue>) -> Vec<(String, Vec<String>)> {
+    let open = agents.iter().map(|(name, agent)| (name.clone(), open_tasks(agent)));
+    open.filter(|(_, open)| !open.is_empty()).collect()
+}
+
 fn texts(agent: &NewValue, key: &str) -> Vec<String> {
     let list = agent.get(key).and_then(NewValue::as_array);
     list.into_iter().flatten().filter_map(|text| Some(text.as_str()?.trim_ascii().to_owned())).collect()
@@ -114,19 +120,23 @@ pub(super) fn release_all(draft: &mut Draft<'_>) -> Vec<String> {
 
 /// Continues a plan. An agent that is still recorded at work has died: whoever resumes was told so before.
 pub(super) fn resumed(scene: &mut Scene<'_, '_>) -> Result<(), Refusal> {
-    let draft = &mut *scene.draft;
-    let dead = release_all(draft);
-    if !dead.is_empty() {
-        draft.log("session_crash", &[("lastKnownState", json!(scene.from)), ("agents", json!(dead))]);
-    }
-    let done = scene.book.progress().done;
-    draft.log("session_recovered", &[("from", json!(scene.from)), ("tasksRestored", json!(done))]);
-    draft.own.paused = None;
-    touch(draft);
+    recover(scene.draft, scene.from, scene.book.progress().done);
     let (_, task) = scene.book.position();
     let at = task.map_or_else(String::new, |task| format!(" at {task}"));
-    draft.summary = format!("resumed{at} {}", standing(scene.book));
+    scene.draft.summary = format!("resumed{at} {}", standing(scene.book));
     Ok(())
+}
+
+/// Says where the session goes on from.
+pub(super) fn recover(draft: &mut Draft<'_>, from: &str, done: usize) {
+    let dead = release_all(draft);
+    if !dead.is_empty() {
+        draft.log("session_crash", &[("lastKnownState", json!(from)), ("agents", json!(dead))]);
+    }
+    draft.log("session_recovered", &[("from", json!(from)), ("tasksRestored", json!(done))]);
+    draft.own.paused = None;
+    draft.summary = "resumed".to_owned();
+    touch(draft);
 }
 
 pub(super) fn helper_started(

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use piton_model::{Refusal, text::counted};
 
 use super::super::layout::{Paths, is_phase_file};
-use super::super::{Mark, Parsed, parse};
+use super::super::{Mark, Parsed, checksum, parse};
+use super::sum::Sum;
 use crate::{Files, Findings};
 
 /// One file of a plan.
@@ -47,6 +48,10 @@ pub(in crate::plan) struct Book {
     pub phases: Vec<String>,
     pub tasks: Vec<Item>,
     pub criteria: Vec<Item>,
+    /// The checksum of `plan.md` as it was read.
+    sum: Option<Sum>,
+    /// The first byte of `plan.md` that has changed since.
+    first_change: Option<usize>,
 }
 
 /// Which boxes.
@@ -76,6 +81,7 @@ impl Book {
     pub fn open(paths: &Paths, files: &dyn Files) -> Result<Option<Book>, Refusal> {
         let mut book = Book::default();
         let Some(Ok(plan)) = files.read(&paths.plan)?.map(String::from_utf8) else { return Ok(None) };
+        book.sum = Some(Sum::of(plan.as_bytes()));
         book.sheets.push(sheet(paths.plan.clone(), plan));
         for name in files.list(&paths.directory).iter().filter(|name| is_phase_file(name)) {
             let path = format!("{}/{name}", paths.directory);
@@ -100,13 +106,13 @@ impl Book {
         item.mark.id(self.sheets[item.sheet as usize].body())
     }
 
-    /// What an item's line says.
-    pub fn title(&self, item: &Item) -> &str {
-        item.mark.text(self.sheets[item.sheet as usize].body())
-    }
-
     /// Finds items by their ids, in the order asked for; the first that is not there is given back.
     pub fn find<'w>(&self, boxes: Boxes, wanted: &'w [String]) -> Result<Vec<usize>, &'w str> {
+        // Nearly always it is one of many, and comparing is cheaper than hashing.
+        if let [id] = wanted {
+            let place = self.items(boxes).iter().position(|item| self.id(item) == id);
+            return place.map(|place| vec![place]).ok_or(id);
+        }
         let mut places: HashMap<&str, Option<usize>> = wanted.iter().map(|id| (id.as_str(), None)).collect();
         for (place, item) in self.items(boxes).iter().enumerate() {
             if let Some(found) = places.get_mut(self.id(item)) {
@@ -141,11 +147,19 @@ impl Book {
         let at = sheet.start + at;
         sheet.text.replace_range(at..at + 1, if ticked { "x" } else { " " });
         sheet.is_changed = true;
+        if number == 0 {
+            self.first_change = Some(self.first_change.map_or(at, |first| first.min(at)));
+        }
     }
 
-    /// The bytes of `plan.md`, which the checksum is made over.
-    pub fn main_bytes(&self) -> &[u8] {
-        self.sheets.first().map_or(&[], |sheet| sheet.text.as_bytes())
+    /// The checksum of `plan.md` as it is now.
+    pub fn checksum(&self) -> String {
+        let bytes = self.sheets.first().map_or(&[][..], |sheet| sheet.text.as_bytes());
+        match (&self.sum, self.first_change) {
+            (Some(sum), None) => sum.text().to_owned(),
+            (Some(sum), Some(first)) => sum.again(bytes, first),
+            (None, _) => checksum(bytes),
+        }
     }
 
     /// The files that have changed, with all of their bytes.
@@ -158,6 +172,9 @@ impl Book {
     pub fn rewrite(&mut self, number: usize, body: &str) {
         let old = &self.sheets[number];
         let text = format!("{}{body}", &old.text[..old.start]);
+        if number == 0 {
+            self.first_change = Some(0);
+        }
         self.sheets[number] = Sheet { is_changed: true, ..sheet(old.path.clone(), text) };
         self.collect();
     }

@@ -1,9 +1,10 @@
 //! What an event makes of a plan's files, until it is handed over as one change.
 
+use std::collections::HashSet;
+
 use piton_model::{Change, Effect, Moment, Percent};
 use serde_json::{Map, Value as NewValue, json};
 
-use super::super::checksum;
 use super::super::layout::Paths;
 use super::super::own::Own;
 use super::book::Book;
@@ -81,7 +82,7 @@ impl<'a> Draft<'a> {
 
     /// Decisions that stand in the plan are in the state as well, since they were first seen.
     fn take_decisions(&mut self, book: &Book) {
-        let known: std::collections::HashSet<String> =
+        let known: HashSet<String> =
             self.decisions.iter().filter_map(|known| known.get("decision")?.as_str()).map(one_line).collect();
         for decision in book.decisions().filter(|decision| !known.contains(*decision)) {
             self.decisions.push(json!({"time": self.now, "decision": decision}));
@@ -92,6 +93,8 @@ impl<'a> Draft<'a> {
     pub fn finish(mut self, paths: &Paths, root: &str, ground: Ground<'_>, book: Option<Book>) -> Change {
         if let Some(book) = &book {
             self.take_decisions(book);
+            // A plan that was finished and has open boxes again is not finished.
+            self.own.finished = self.own.finished.take().filter(|_| book.position().0.is_none());
         }
         self.own.since_backup += 1;
         if self.own.since_backup >= BACKUP_EVERY && self.backup.is_none() {
@@ -224,17 +227,18 @@ impl<'a> Draft<'a> {
             let percentage: NewValue = serde_json::from_str(&percentage).unwrap_or_else(|_| 0.into());
             let progress = json!({"totalTasks": count.all, "completedTasks": count.done, "percentage": percentage});
             let (phase, task) = book.position();
-            keys.push(("checksum", Some(checksum(book.main_bytes()).into())));
+            keys.push(("checksum", Some(book.checksum().into())));
             keys.push(("progress", Some(progress)));
             keys.push(("currentPhase", Some(json!(phase))));
             keys.push(("currentTask", Some(json!(task))));
-            let recorded = std::mem::replace(&mut blockers, book.blockers());
-            let is_new: Vec<_> = recorded.into_iter().filter(|blocker| !blockers.contains(blocker)).collect();
-            blockers.extend(is_new);
-            keys.push(("blockers", Some(json!(blockers))));
+            let named = book.blockers();
+            let known: HashSet<&str> = named.iter().map(String::as_str).collect();
+            blockers.retain(|blocker| !known.contains(blocker.as_str()));
+            let all: Vec<&String> = named.iter().chain(&blockers).collect();
+            keys.push(("blockers", Some(json!(all))));
         } else if let Some(old) = old {
             let known = content::texts(old, "blockers");
-            let was_ours = Own::read(old).blockers;
+            let was_ours: HashSet<String> = Own::read(old).blockers.into_iter().collect();
             let mut all: Vec<String> = known.into_iter().filter(|blocker| !was_ours.contains(blocker)).collect();
             all.extend(blockers);
             keys.push(("blockers", Some(json!(all))));

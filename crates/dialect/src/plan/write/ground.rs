@@ -6,7 +6,7 @@ use piton_model::{Effect, Refusal};
 use serde_json::json;
 
 use super::super::layout::Paths;
-use super::super::{checksum, is_recovery, is_state};
+use super::super::{is_recovery, is_state};
 use super::book::Book;
 use super::draft::line;
 use crate::json::{Json, Kind, Value, parse};
@@ -40,11 +40,6 @@ impl Texts {
     /// Reads the state.
     pub fn read(paths: &Paths, files: &dyn Files) -> Result<Texts, Refusal> {
         Ok(Texts { state: files.read(&paths.state)?, recovery: OnceCell::new() })
-    }
-
-    /// Whether there is a state file, good or bad.
-    pub fn has_state(&self) -> bool {
-        self.state.is_some()
     }
 
     fn recovery(&self, paths: &Paths, files: &dyn Files) -> Result<Option<&[u8]>, Refusal> {
@@ -88,7 +83,7 @@ pub(in crate::plan) fn find<'a>(
         Found::State(json) => {
             let sum = content::text(json.root(), "checksum");
             if let Some(book) = book
-                && sum.as_deref() != Some(checksum(book.main_bytes()).as_str())
+                && sum.as_deref() != Some(book.checksum().as_str())
             {
                 ground.is_current = false;
                 ground.history.push(line(now, "checksum_mismatch", &[("action", json!("reparse"))]));

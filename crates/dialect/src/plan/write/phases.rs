@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value as NewValue};
 
 use super::book::{Book, Boxes, Count};
+use super::matches::{Matches, key_of};
 use super::splice::{Splice, to_new};
 use crate::content;
 use crate::json::{Kind, Value};
@@ -62,13 +63,17 @@ pub(super) fn bring_into_line<'a>(
             last_entry[place] = Some(entry);
         }
     }
+    // Of a phase that stands twice the last one counts.
+    for (entry, place) in place_of_entry.iter_mut().enumerate() {
+        *place = place.filter(|place| last_entry[*place] == Some(entry));
+    }
     let tasks = Matches::find(phases, book, Boxes::Tasks, &place_of_entry);
     let criteria = Matches::find(phases, book, Boxes::Criteria, &place_of_entry);
     sync.note_vanished(&tasks);
     let (mut next_task, mut next_criterion) = (0, 0);
     let mut gone = Vec::new();
     for (entry, (_, old)) in phases.entries().enumerate() {
-        match place_of_entry[entry].filter(|place| last_entry[*place] == Some(entry)) {
+        match place_of_entry[entry] {
             Some(place) => sync.phase(splice, old, place, (&tasks, &mut next_task), (&criteria, &mut next_criterion)),
             None => {
                 gone.push(entry);
@@ -105,92 +110,6 @@ pub(super) fn make(book: &Book, credit: &Credit, now: &str) -> (NewValue, Seen) 
     // What is found ticked at the very beginning was not ticked just now.
     sync.seen.ticked.clear();
     (NewValue::Object(phases), sync.seen)
-}
-
-/// Which entries of the state are about which boxes of the plan.
-struct Matches<'a, 'j> {
-    boxes: Boxes,
-    /// For each entry, over all phases in order: its box, when it is the entry that counts and stands in the right
-    /// phase.
-    box_of_entry: Vec<Option<u32>>,
-    /// Whether a box has such an entry.
-    is_kept: Vec<bool>,
-    /// Entries of boxes that have moved to another phase.
-    moved: HashMap<usize, Value<'a, 'j>>,
-    /// Done entries that no box of the plan has.
-    vanished: Vec<String>,
-    /// For each phase, the boxes in it that have no such entry.
-    missing: HashMap<usize, Vec<usize>>,
-}
-
-impl<'a, 'j> Matches<'a, 'j> {
-    fn none(book: &Book, boxes: Boxes) -> Matches<'a, 'j> {
-        let is_kept = vec![false; book.items(boxes).len()];
-        let (moved, missing) = (HashMap::new(), HashMap::new());
-        let mut none = Matches { boxes, box_of_entry: Vec::new(), is_kept, moved, vanished: Vec::new(), missing };
-        none.find_missing(book);
-        none
-    }
-
-    /// The state mostly lists the boxes in the plan's own order, so the next box is looked at first; a table is made
-    /// only when that fails.
-    fn find(phases: Value<'a, 'j>, book: &Book, boxes: Boxes, place_of_entry: &[Option<usize>]) -> Matches<'a, 'j> {
-        let items = book.items(boxes);
-        let mut table: Option<HashMap<&str, u32>> = None;
-        let mut next = 0;
-        let mut found: Vec<Option<(u32, bool)>> = Vec::with_capacity(items.len());
-        let mut last: Vec<u32> = vec![u32::MAX; items.len()];
-        let mut matches = Matches { missing: HashMap::new(), ..Matches::none(book, boxes) };
-        for ((_, phase), place) in phases.entries().zip(place_of_entry) {
-            for (key, value) in phase.get(key_of(boxes)).into_iter().flat_map(Value::entries) {
-                let is_next = items.get(next).is_some_and(|item| key.is_key(book.id(item)));
-                let item = if is_next {
-                    Some(next as u32)
-                } else {
-                    let table = table.get_or_insert_with(|| {
-                        items.iter().enumerate().map(|(place, item)| (book.id(item), place as u32)).collect()
-                    });
-                    key.as_str().and_then(|id| table.get(&*id).copied())
-                };
-                let entry = found.len() as u32;
-                found.push(item.map(|item| (item, *place == Some(items[item as usize].phase))));
-                let Some(item) = item else {
-                    if value.get("done").and_then(Value::as_bool) == Some(true) {
-                        matches.vanished.push(key.as_str().unwrap_or_default().into_owned());
-                    }
-                    continue;
-                };
-                next = item as usize + 1;
-                last[item as usize] = entry;
-                match *place == Some(items[item as usize].phase) {
-                    true => drop(matches.moved.remove(&(item as usize))),
-                    false => drop(matches.moved.insert(item as usize, value)),
-                }
-            }
-        }
-        for (entry, found) in found.into_iter().enumerate() {
-            let counts = found.filter(|(item, in_place)| *in_place && last[*item as usize] == entry as u32);
-            matches.box_of_entry.push(counts.map(|(item, _)| item));
-            if let Some((item, _)) = counts {
-                matches.is_kept[item as usize] = true;
-            }
-        }
-        matches.find_missing(book);
-        matches
-    }
-
-    fn find_missing(&mut self, book: &Book) {
-        for (place, item) in book.items(self.boxes).iter().enumerate().filter(|(place, _)| !self.is_kept[*place]) {
-            self.missing.entry(item.phase).or_default().push(place);
-        }
-    }
-}
-
-fn key_of(boxes: Boxes) -> &'static str {
-    match boxes {
-        Boxes::Tasks => "tasks",
-        Boxes::Criteria => "acceptance",
-    }
 }
 
 struct Sync<'b> {
@@ -248,7 +167,7 @@ impl Sync<'_> {
 
     /// `status`, `startedAt` and `completedAt` of a phase.
     fn keys(&self, place: usize, old: Option<Value<'_, '_>>) -> Vec<(&'static str, Option<NewValue>)> {
-        let known = |key: &str| old.and_then(|old| old.get(key)).filter(|value| !value.is_null()).map(to_new);
+        let known = |key: &str| old.and_then(|old| old.get(key)).filter(is_text).map(to_new);
         let count = self.counts[place];
         let is_begun = self.credit.begun.contains(&place);
         let started = known("startedAt");
@@ -259,9 +178,9 @@ impl Sync<'_> {
             _ => "in_progress",
         };
         // What was ticked before anybody looked began nobody knows when.
-        let begins_now = is_begun || count.done > self.before[place].done || old.is_some() && count.done > 0;
+        let begins_now = is_begun || count.done > self.before[place].done || !self.is_fresh && count.done > 0;
         let started = started.or_else(|| begins_now.then(|| self.now.into()));
-        let ends_now = count.all > 0 && (old.is_some() || count.done > self.before[place].done);
+        let ends_now = count.all > 0 && (!self.is_fresh || count.done > self.before[place].done);
         let completed = known("completedAt").or_else(|| ends_now.then(|| self.now.into()));
         let completed = completed.filter(|_| count.is_complete());
         vec![("status", Some(status.into())), ("startedAt", started), ("completedAt", completed)]
@@ -342,7 +261,7 @@ impl Sync<'_> {
     ) -> Vec<(&'static str, Option<NewValue>)> {
         let found = &self.book.items(boxes)[item];
         let was = old.and_then(|old| old.get(flag_of(boxes))).and_then(Value::as_bool) == Some(true);
-        let known = |key: &str| old.filter(|_| was).and_then(|old| content::text(old, key)).map(NewValue::from);
+        let known = |key: &str| old.filter(|_| was).and_then(|old| old.get(key)).filter(is_text).map(to_new);
         // A box that this very event unticks is no surprise.
         if was && !found.is_ticked && !found.was_ticked {
             self.seen.regressed.push(self.book.id(found).to_owned());
@@ -377,4 +296,9 @@ fn time_of(boxes: Boxes) -> &'static str {
         Boxes::Tasks => "completedAt",
         Boxes::Criteria => "verifiedAt",
     }
+}
+
+/// Times and names are texts; anything else in their place says nothing.
+fn is_text(value: &Value<'_, '_>) -> bool {
+    value.kind() == Kind::String
 }

@@ -1,8 +1,11 @@
 //! What people and agents say about a plan: decisions, blockers, notes. It all goes to the state, as text in JSON.
 
+use std::collections::HashSet;
+
 use piton_model::{NotePurpose, Refusal, text::fit};
 use serde_json::{Value as NewValue, json};
 
+use super::agents::release_all;
 use super::book::Book;
 use super::draft::{Draft, one_line};
 use super::ground::Ground;
@@ -33,13 +36,15 @@ pub(super) fn decided(draft: &mut Draft<'_>, text: &str, reason: Option<&str>) -
     Ok(())
 }
 
-pub(super) fn blocked(draft: &mut Draft<'_>, message: &str) -> Result<(), Refusal> {
+pub(super) fn blocked(draft: &mut Draft<'_>, message: &str, kind: Option<&str>) -> Result<(), Refusal> {
     let text = one_line(said(message, "a blocker needs a message")?);
     draft.summary = format!("blocked: {}", short(&text));
     if draft.own.blockers.contains(&text) {
         return Ok(());
     }
-    draft.log("blocked", &[("blocker", json!(text)), ("by", json!(draft.moment.by))]);
+    let mut keys = vec![("blocker", json!(text)), ("by", json!(draft.moment.by))];
+    keys.extend(kind.map(|kind| ("type", json!(kind))));
+    draft.log("blocked", &keys);
     draft.own.blockers.push(text);
     Ok(())
 }
@@ -90,9 +95,9 @@ fn pick(blockers: &[String], which: &str) -> Result<Option<String>, Refusal> {
 /// Blockers that the state has from an older text of the plan go with their markers, but not without a word.
 pub(super) fn forget_old_blockers(draft: &mut Draft<'_>, ground: &Ground<'_>, book: &Book) {
     let known = ground.json.as_ref().map(Json::root).map(|root| content::texts(root, "blockers")).unwrap_or_default();
-    let named = book.blockers();
+    let named: HashSet<String> = book.blockers().into_iter().chain(draft.own.blockers.clone()).collect();
     for blocker in known {
-        if !named.contains(&one_line(&blocker)) && !draft.own.blockers.contains(&blocker) {
+        if !named.contains(&one_line(&blocker)) {
             draft.log("unblocked", &[("blocker", json!(blocker)), ("by", json!("plan.md"))]);
         }
     }
@@ -107,6 +112,7 @@ pub(super) fn paused(draft: &mut Draft<'_>, reason: Option<&str>) -> Result<(), 
     let mut keys = vec![("by", json!(draft.moment.by))];
     keys.extend(reason.map(|reason| ("reason", json!(reason))));
     draft.log("session_paused", &keys);
+    release_all(draft);
     draft.own.paused = Some((draft.now.clone(), reason.map(str::to_owned)));
     draft.backup = Some("session_end".to_owned());
     draft.summary = reason.map_or_else(|| "paused".to_owned(), |reason| format!("paused: {}", short(reason)));

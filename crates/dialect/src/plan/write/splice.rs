@@ -204,7 +204,7 @@ impl<'a> Splice<'a> {
 }
 
 /// A value as a new one. Half a surrogate pair becomes U+FFFD, as everywhere.
-pub(super) fn to_new(value: Value<'_, '_>) -> NewValue {
+pub(in crate::plan) fn to_new(value: Value<'_, '_>) -> NewValue {
     match value.kind() {
         Kind::Array => NewValue::Array(value.items().map(to_new).collect()),
         Kind::Object => {

@@ -63,6 +63,7 @@ fn done(scene: &mut Scene<'_, '_>, moved: &StepMove) -> Result<(), Refusal> {
     if !moved.files.is_empty() {
         more.push(("files", json!(moved.files)));
     }
+    more.extend(moved.next.as_ref().map(|next| ("next", json!(next))));
     more.extend(moved.message.as_ref().map(|message| ("message", json!(message))));
     more.extend(moved.evidence.as_ref().map(|evidence| ("evidence", shown(evidence))));
     let is_news = complete_tasks(scene, &moved.steps, &by, &more)?;

@@ -1,0 +1,212 @@
+//! How a plan is continued: what its text says is done, and what its state adds.
+
+use piton_model::text::{counted, fit, printable};
+use piton_model::{Moment, Percent, Refusal, ResumeAction, ResumeMode, ResumePlan};
+use serde_json::Value as NewValue;
+
+use super::layout::{self, Paths};
+use super::own::Own;
+use super::write::{Book, Boxes, Ground, Texts, find_ground, to_new, workers};
+use crate::json::{Json, Value};
+use crate::{Files, Place, content};
+
+/// How many decisions and blockers the resume block repeats, the newest ones.
+const SHOWN: usize = 10;
+
+/// Says how the plan is continued. Reads only.
+pub fn resume(
+    place: &Place,
+    files: &dyn Files,
+    mode: Option<ResumeMode>,
+    moment: &Moment,
+) -> Result<ResumePlan, Refusal> {
+    let paths = layout::paths(place);
+    let book = Book::open(&paths, files)?;
+    let texts = Texts::read(&paths, files)?;
+    let ground = match find_ground(&texts, &paths, files, book.as_ref(), &moment.now.to_string()) {
+        Ok(ground) => ground,
+        Err(refusal) => {
+            let reasons = std::iter::once(refusal.message).chain(refusal.hints).collect();
+            return Ok(ResumePlan { reasons, ..refused() });
+        }
+    };
+    let mut plan = match &book {
+        Some(book) => from_book(book, &paths),
+        None => from_state(&ground, &paths),
+    };
+    let root = ground.json.as_ref().map(Json::root);
+    let own = root.map(Own::read).unwrap_or_default();
+    let mut reasons = doubts(&ground, book.as_ref(), root, &own);
+    if let (Some(ResumeMode::Restart), ResumeAction::Continue) = (mode, plan.action) {
+        reasons.push("a plan has nothing to restart: its boxes say what is done".to_owned());
+    }
+    plan.reasons.splice(0..0, reasons);
+    if plan.action != ResumeAction::Refuse {
+        plan.block = Some(context(&paths, book.as_ref(), root, &own, &plan));
+    }
+    plan.instructions = own.instructions;
+    Ok(plan)
+}
+
+fn refused() -> ResumePlan {
+    ResumePlan {
+        action: ResumeAction::Refuse,
+        position: String::new(),
+        next: String::new(),
+        done: Vec::new(),
+        remaining: Vec::new(),
+        reasons: Vec::new(),
+        block: None,
+        instructions: Vec::new(),
+        outputs: Vec::new(),
+    }
+}
+
+fn from_book(book: &Book, paths: &Paths) -> ResumePlan {
+    let (_, id) = layout::id(&paths.directory);
+    let done = [Boxes::Tasks, Boxes::Criteria].map(|boxes| book.items(boxes).iter().filter(|item| item.is_ticked));
+    let done = done.into_iter().flatten().map(|item| book.id(item).to_owned()).collect();
+    let plan = ResumePlan { done, ..refused() };
+    if !book.is_marked() {
+        let reason = match book.unmarked_boxes() {
+            0 => "the plan has no checkboxes".to_owned(),
+            boxes => {
+                format!("none of the plan's {boxes} checkboxes has an id; give them ids: piton plan mark plan:{id}")
+            }
+        };
+        return ResumePlan { reasons: vec![reason], ..plan };
+    }
+    let (Some(phase), task) = book.position() else {
+        let reason = "every task is done and every criterion is met; nothing is left to do".to_owned();
+        return ResumePlan { reasons: vec![reason], ..plan };
+    };
+    let remaining = remaining(book);
+    let next = match (task, remaining.first()) {
+        (Some(task), _) => format!("do the task {task} of the phase {phase}, then: piton step plan:{id} done {task}"),
+        (None, Some(criterion)) => {
+            format!(
+                "verify the acceptance criterion {criterion} of the phase {phase}, then: piton gate plan:{id} pass {criterion}"
+            )
+        }
+        (None, None) => String::new(),
+    };
+    let position = task.map_or_else(|| phase.to_owned(), |task| format!("{phase} · {task}"));
+    ResumePlan { action: ResumeAction::Continue, position, next, remaining, ..plan }
+}
+
+/// Open tasks and criteria by phase, the current phase first.
+fn remaining(book: &Book) -> Vec<String> {
+    let mut open: Vec<(usize, bool, &str)> = Vec::new();
+    for (boxes, is_criterion) in [(Boxes::Tasks, false), (Boxes::Criteria, true)] {
+        let items = book.items(boxes).iter().filter(|item| !item.is_ticked);
+        open.extend(items.map(|item| (item.phase, is_criterion, book.id(item))));
+    }
+    // Within a phase the order of the plan stays.
+    open.sort_by_key(|(phase, is_criterion, _)| (*phase, *is_criterion));
+    open.into_iter().map(|(_, _, id)| id.to_owned()).collect()
+}
+
+/// Without a readable plan the last known state says where it stood.
+fn from_state(ground: &Ground<'_>, paths: &Paths) -> ResumePlan {
+    let mut plan = ResumePlan { action: ResumeAction::Continue, ..refused() };
+    let Some(root) = ground.json.as_ref().map(Json::root) else { return refused() };
+    for (_, phase) in root.get("phases").into_iter().flat_map(Value::entries) {
+        for (id, task) in phase.get("tasks").into_iter().flat_map(Value::entries) {
+            let id = id.as_str().unwrap_or_default().into_owned();
+            match task.get("done").and_then(Value::as_bool) {
+                Some(true) => plan.done.push(id),
+                Some(false) | None => plan.remaining.push(id),
+            }
+        }
+    }
+    let known = ["currentPhase", "currentTask"].map(|key| content::text(root, key));
+    plan.position = known.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+    plan.next = format!("restore the plan first: git restore {}", paths.plan);
+    plan
+}
+
+/// What whoever resumes has to know before anything is believed.
+fn doubts(ground: &Ground<'_>, book: Option<&Book>, root: Option<Value<'_, '_>>, own: &Own) -> Vec<String> {
+    let mut doubts = ground.warnings.clone();
+    if !ground.is_current && ground.from == "state.json" {
+        doubts.push("plan.md has changed since its state was written; the plan is right".to_owned());
+    }
+    if let (Some(book), Some(root)) = (book, root) {
+        let regressed = regressed(book, root);
+        if !regressed.is_empty() {
+            let some = regressed.iter().take(SHOWN).map(|id| fit(&printable(id), 60).into_owned()).collect::<Vec<_>>();
+            doubts.push(format!("progress went backwards: done before, open in the plan now: {}", some.join(", ")));
+        }
+    }
+    if own.paused.is_some() {
+        doubts.push("it was paused".to_owned());
+    }
+    let blockers = all_blockers(book, own).len();
+    if blockers > 0 {
+        doubts.push(counted(blockers, "blocker is recorded", "blockers are recorded"));
+    }
+    if let Some(NewValue::Object(agents)) = root.and_then(|root| root.get("agents")).map(to_new) {
+        let at_work = workers(&agents);
+        doubts.extend(at_work.iter().take(SHOWN).map(|(name, open)| {
+            format!("the agent {} was at work on {}", printable(name), printable(&open.join(", ")))
+        }));
+    }
+    doubts
+}
+
+fn regressed(book: &Book, root: Value<'_, '_>) -> Vec<String> {
+    let phases = root.get("phases").into_iter().flat_map(Value::entries);
+    let tasks = phases.filter_map(|(_, phase)| phase.get("tasks")).flat_map(Value::entries);
+    let done = tasks.filter(|(_, task)| task.get("done").and_then(Value::as_bool) == Some(true));
+    let open: std::collections::HashSet<&str> =
+        book.tasks.iter().filter(|task| !task.is_ticked).map(|task| book.id(task)).collect();
+    let ids = done.filter_map(|(id, _)| id.as_str());
+    ids.filter(|id| open.contains(&**id)).map(|id| id.into_owned()).collect()
+}
+
+fn all_blockers(book: Option<&Book>, own: &Own) -> Vec<String> {
+    let mut blockers = book.map(Book::blockers).unwrap_or_default();
+    let recorded: Vec<_> = own.blockers.iter().filter(|blocker| !blockers.contains(blocker)).cloned().collect();
+    blockers.extend(recorded);
+    blockers
+}
+
+/// The context that the protocol asks for at the start of a session.
+fn context(paths: &Paths, book: Option<&Book>, root: Option<Value<'_, '_>>, own: &Own, plan: &ResumePlan) -> String {
+    let (_, id) = layout::id(&paths.directory);
+    let (done, all) = match book.map(Book::progress) {
+        Some(count) => (count.done, count.all),
+        None => (plan.done.len(), plan.done.len() + plan.remaining.len()),
+    };
+    let share = Percent::of(done as u64, all as u64);
+    let mut lines = vec![
+        format!("PLAN RESUME: {id}"),
+        format!("plan: {}", paths.plan),
+        format!("progress: {done}/{all} tasks ({share}%)"),
+        format!("position: {}", printable(&plan.position)),
+    ];
+    if let Some(book) = book {
+        let counts = book.counts();
+        lines.extend(
+            book.phases
+                .iter()
+                .zip(&counts)
+                .take(5 * SHOWN)
+                .map(|(phase, count)| format!("phase {phase}: {}/{}", count.done, count.all)),
+        );
+    }
+    // Text of others stays on its own line, in quotes.
+    let quoted = |what: &str, text: &str| format!("{what}: \"{}\"", fit(&printable(text), 200).replace('"', "'"));
+    let decisions: Vec<String> = root
+        .and_then(|root| root.get("decisions"))
+        .into_iter()
+        .flat_map(Value::items)
+        .filter_map(content::as_sentence)
+        .collect();
+    lines.extend(decisions.iter().rev().take(SHOWN).rev().map(|decision| quoted("decision", decision)));
+    lines.extend(all_blockers(book, own).iter().take(SHOWN).map(|blocker| quoted("blocker", blocker)));
+    lines
+        .extend(root.and_then(|root| content::text(root, "sessionNotes")).map(|notes| quoted("session notes", &notes)));
+    lines.push(String::new());
+    lines.join("\n")
+}

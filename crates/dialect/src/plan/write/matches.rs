@@ -1,0 +1,98 @@
+//! Which entries of a state's phases are about which boxes of the plan.
+
+use std::collections::HashMap;
+
+use super::book::{Book, Boxes};
+use crate::json::Value;
+
+/// Which entries of the state are about which boxes of the plan.
+pub(super) struct Matches<'a, 'j> {
+    pub boxes: Boxes,
+    /// For each entry, over all phases in order: its box, when it is the entry that counts and stands in the right
+    /// phase.
+    pub box_of_entry: Vec<Option<u32>>,
+    /// Whether a box has such an entry.
+    is_kept: Vec<bool>,
+    /// Entries of boxes that have moved to another phase.
+    pub moved: HashMap<usize, Value<'a, 'j>>,
+    /// Done entries that no box of the plan has.
+    pub vanished: Vec<String>,
+    /// For each phase, the boxes in it that have no such entry.
+    pub missing: HashMap<usize, Vec<usize>>,
+}
+
+impl<'a, 'j> Matches<'a, 'j> {
+    /// A state that has no entries.
+    pub fn none(book: &Book, boxes: Boxes) -> Matches<'a, 'j> {
+        let mut none = Matches::new(book, boxes);
+        none.find_missing(book);
+        none
+    }
+
+    fn new(book: &Book, boxes: Boxes) -> Matches<'a, 'j> {
+        let is_kept = vec![false; book.items(boxes).len()];
+        let (moved, missing) = (HashMap::new(), HashMap::new());
+        Matches { boxes, box_of_entry: Vec::new(), is_kept, moved, vanished: Vec::new(), missing }
+    }
+
+    /// Finds the entries. The state mostly lists the boxes in the plan's own order, so the next box is looked at first; a table is made
+    /// only when that fails.
+    pub fn find(phases: Value<'a, 'j>, book: &Book, boxes: Boxes, place_of_entry: &[Option<usize>]) -> Matches<'a, 'j> {
+        let items = book.items(boxes);
+        let mut table: Option<HashMap<&str, u32>> = None;
+        let mut next = 0;
+        let mut found: Vec<Option<(u32, bool)>> = Vec::with_capacity(items.len());
+        let mut last: Vec<u32> = vec![u32::MAX; items.len()];
+        let mut matches = Matches::new(book, boxes);
+        for ((_, phase), place) in phases.entries().zip(place_of_entry) {
+            for (key, value) in phase.get(key_of(boxes)).into_iter().flat_map(Value::entries) {
+                let is_next = items.get(next).is_some_and(|item| key.is_key(book.id(item)));
+                let item = if is_next {
+                    Some(next as u32)
+                } else {
+                    let table = table.get_or_insert_with(|| {
+                        items.iter().enumerate().map(|(place, item)| (book.id(item), place as u32)).collect()
+                    });
+                    key.as_str().and_then(|id| table.get(&*id).copied())
+                };
+                let entry = found.len() as u32;
+                found.push(item.map(|item| (item, *place == Some(items[item as usize].phase))));
+                let Some(item) = item else {
+                    if value.get("done").and_then(Value::as_bool) == Some(true) {
+                        matches.vanished.push(key.as_str().unwrap_or_default().into_owned());
+                    }
+                    continue;
+                };
+                next = item as usize + 1;
+                last[item as usize] = entry;
+                match *place == Some(items[item as usize].phase) {
+                    true => drop(matches.moved.remove(&(item as usize))),
+                    false => drop(matches.moved.insert(item as usize, value)),
+                }
+            }
+        }
+        for (entry, found) in found.into_iter().enumerate() {
+            let counts = found.filter(|(item, in_place)| *in_place && last[*item as usize] == entry as u32);
+            matches.box_of_entry.push(counts.map(|(item, _)| item));
+            if let Some((item, _)) = counts {
+                matches.is_kept[item as usize] = true;
+            }
+        }
+        matches.find_missing(book);
+        matches
+    }
+
+    fn find_missing(&mut self, book: &Book) {
+        for (place, item) in book.items(self.boxes).iter().enumerate().filter(|(place, _)| !self.is_kept[*place]) {
+            self.missing.entry(item.phase).or_default().push(place);
+        }
+    }
+}
+
+/// The key of a phase that lists these boxes.
+pub(super) fn key_of(boxes: Boxes) -> &'static str {
+    match boxes {
+        Boxes::Tasks => "tasks",
+        Boxes::Criteria => "acceptance",
+    }
+}
