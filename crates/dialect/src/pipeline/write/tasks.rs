@@ -14,7 +14,12 @@ pub(super) fn moved(draft: &mut Draft, moved: &StepMove, moment: &Moment) -> Res
     if moved.steps.len() > 1 && !(moved.outputs.is_empty() && moved.files.is_empty()) {
         return Err(Refusal::usage("files belong to one task; name it alone"));
     }
-    let tasks = task_ids(&moved.steps)?;
+    let mut tasks = Vec::new();
+    for task in &moved.steps {
+        if !tasks.contains(task) {
+            tasks.push(task.clone());
+        }
+    }
     let (verb, summary) = match moved.to {
         StepTo::Begun => begin(draft, &tasks)?,
         StepTo::Done => done(draft, &tasks)?,
@@ -43,7 +48,8 @@ fn begin(draft: &mut Draft, tasks: &[String]) -> Result<Moved, Refusal> {
     let (completed, remaining) = lists(draft)?;
     match draft.stage {
         Some(0) => {
-            for task in tasks {
+            let new: Vec<_> = tasks.iter().filter(|task| !remaining.contains(task)).cloned().collect();
+            for task in &task_ids(&new)? {
                 draft.editor.push_new(&["tasksRemaining"], task);
             }
             let count = draft.list(&["tasksRemaining"])?.len();
@@ -60,6 +66,9 @@ fn begin(draft: &mut Draft, tasks: &[String]) -> Result<Moved, Refusal> {
                         true => Refusal::rule(format!("{task} is done already")).hint(next_hint(draft, &remaining)),
                         false => unknown(draft, task, &completed, &remaining),
                     });
+                }
+                if !completed.contains(task) {
+                    task_ids(std::slice::from_ref(task))?;
                 }
                 // What failed the quality gate is done again, or gets a task of its own.
                 let kept: Vec<_> = draft.list(&["tasksCompleted"])?.into_iter().filter(|done| done != task).collect();

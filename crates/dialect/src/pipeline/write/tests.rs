@@ -493,6 +493,49 @@ fn a_repair_lists_every_task_once() {
     bench.shows(&json!({ "tasksCompleted": ["T-0"], "tasksRemaining": ["T-1", "T-2"] }));
 }
 
+#[test]
+fn tasks_that_others_named_are_done_under_their_names() {
+    let mut bench = Bench::started("2", &["T-1"]);
+    let text = String::from_utf8(bench.files.files[PATH].clone()).expect("text").replace("T-1", "Task 1: the door");
+    bench.files.files.insert(PATH.into(), text.into_bytes());
+    bench.must(&step(StepTo::Done, &["Task 1: the door"]));
+    bench.shows(&json!({ "tasksCompleted": ["Task 1: the door"] }));
+}
+
+#[test]
+fn the_protocol_s_example_state_takes_a_story_on() {
+    let state = r#"{
+  "complete": false,
+  "active_workers": 3,
+  "stories_remaining": 3,
+  "last_check": "2026-02-13T14:30:00Z",
+  "story_state": { "API-427": "STAGE_2", "API-428": "STAGE_1" },
+  "worker_map": { "API-427": "story-API-427-s2", "API-428": "story-API-428-s1" },
+  "quality_cycles": { "API-427": 0, "API-428": 0 },
+  "priority_queue_ids": ["API-429", "API-430", "API-431"],
+  "depends_on": { "API-429": ["API-427"], "API-430": [] }
+}
+"#;
+    let mut files = MemoryFiles::default();
+    files.files.insert(STATE.into(), state.into());
+    let place = |id: &str| Place { id: vec![Id::parse(id).expect("an id")], ..place() };
+    let mut tell = |id: &str, event: &Event| {
+        let change = record(&place(id), &files, event, &moment(0))?;
+        files.apply(&change);
+        Ok::<_, Refusal>(files.files[STATE].clone())
+    };
+    let untouched = tell("API-427", &start("2", &["API-501"])).expect("it starts");
+    assert_eq!(untouched, state.as_bytes());
+    tell("API-427", &step(StepTo::Done, &["API-501"])).expect("done");
+    assert!(tell("API-429", &start("0", &[])).is_err());
+    tell("API-427", &stage("3")).expect("stage 3");
+    tell("API-427", &verdict("PASS", 92.0, None)).expect("judged");
+    let ended = tell("API-427", &Event::Finished).expect("finished");
+    let want = state.replace("\"STAGE_2\"", "\"DONE\"").replace("2026-02-13T14:30:00Z", "2026-02-14T14:30:00Z");
+    assert_eq!(String::from_utf8(ended).expect("text"), want);
+    tell("API-429", &start("0", &[])).expect("its dependency is DONE");
+}
+
 fn any_event() -> impl Strategy<Value = Event> {
     let tasks = || prop::sample::subsequence(vec!["T-1", "T-2", "T-3"], 1..3);
     let to = prop_oneof![
