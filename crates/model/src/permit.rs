@@ -61,6 +61,10 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         (Dialect::Build, Lifecycle::Blocked) => {
             &[Unblock, Work, Note, Beat, Block, Pause, Fail, Resume, Finish, Replace, Reopen]
         }
+        (Dialect::Pipeline, Lifecycle::Done) => &[Finish, Reopen, Note, Start],
+        // A story that is called DONE and is not finished is opened again.
+        (Dialect::Pipeline, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Pause, Fail, Replace, Reopen],
+        (Dialect::Pipeline, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Replace],
         (_, Lifecycle::Queued) => &[Start, Work, Resume, Note, Beat, Block, Pause, Fail, Replace],
         (_, Lifecycle::Running) => &[Work, Beat, Note, Block, Unblock, Pause, Fail, Finish, Resume, Replace],
         (_, Lifecycle::Waiting) => &[Work, Beat, Note, Block, Unblock, Pause, Finish, Resume, Replace],

@@ -2,7 +2,7 @@
 
 use piton_model::{GateState, Lifecycle, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, Step, StepState, Unit};
 
-use super::write::{Draft, no_checkpoint, path};
+use super::write::{Draft, due, no_checkpoint, path};
 use crate::{Files, Place};
 
 /// How a build is continued: from the first phase in which workstreams are pending or in progress.
@@ -109,6 +109,11 @@ fn next(draft: &Draft, mode: Option<ResumeMode>, phase: usize) -> String {
         unit.steps.iter().filter(|step| step.state == StepState::Running).map(|step| &*step.id).collect();
     if !running.is_empty() && mode == Some(ResumeMode::Continue) {
         return format!("go on with {}; when one is done: piton step {name} done {}", running.join(", "), running[0]);
+    }
+    // A phase ends with its gates, so those of an earlier one come first.
+    let is_earlier = |step: &str| draft.phase_of(step).is_none_or(|found| found < phase);
+    if let Some((gate, step)) = due(draft).filter(|(_, step)| is_earlier(step)) {
+        return format!("run the gate {gate} of {step}: piton gate {name} pass {gate} --step {step}");
     }
     let open = unit.steps.iter().filter(|step| is_open(&step.state)).filter(here);
     let open: Vec<_> = open.filter(|step| draft.can_begin(&step.id)).map(|step| &*step.id).collect();

@@ -18,6 +18,7 @@ mod steps;
 mod tests;
 
 pub(super) use draft::Draft;
+pub(super) use gates::due;
 
 /// The documents whose every version is kept: the checkpoint, where it is or will be.
 pub fn documents(place: &Place, _files: &dyn Files) -> Vec<String> {

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use piton_model::text::counted;
-use piton_model::{Code, Document, Finding, Place, Role, Said, Sign, Time};
+use piton_model::{Code, Decision, Document, Finding, Place, Role, Said, Sign, Time};
 
 use super::{codes, layout, wire};
 use crate::content::Offsets;
@@ -24,6 +24,18 @@ pub struct Checkpoint {
     pub(super) reason: Option<String>,
     pub(super) quality: Option<f64>,
     pub(super) issues: Option<String>,
+    /// Where it was paused, and why, when Piton paused it.
+    pub(super) paused_from: Option<String>,
+    pub(super) pause_reason: Option<String>,
+    /// What somebody said that keeps it from going on.
+    pub(super) blockers: Vec<String>,
+    pub(super) skipped: Vec<String>,
+    /// Files of its tasks.
+    pub(super) files: Vec<String>,
+    /// Keys that its stage gives when it is over; until then they are not missed.
+    pub(super) awaits: Vec<String>,
+    pub(super) notes: Vec<(bool, String)>,
+    pub(super) decisions: Vec<Decision>,
     pub(super) signs: Vec<Sign>,
     pub(super) document: Document,
     pub(super) is_stray: bool,
@@ -94,12 +106,39 @@ fn take(root: Value<'_, '_>, source: &Source<'_>, file: layout::File) -> Checkpo
         reason: content::text(root, "reason"),
         quality: number("qualityScore"),
         issues: content::text(root, "issues").or_else(|| joined(content::texts(root, "issues"))),
+        paused_from: content::text(root, "pausedFrom"),
+        pause_reason: content::text(root, "pauseReason"),
+        blockers: content::texts(root, "blockedBy"),
+        skipped: content::texts(root, "tasksSkipped"),
+        files: root.get("taskFiles").into_iter().flat_map(Value::entries).flat_map(|(_, list)| texts(list)).collect(),
+        awaits: content::texts(root, "awaits"),
+        notes: notes(root),
+        decisions: decisions(root),
         signs: content::sign(root, "timestamp").into_iter().chain(source.file_time()).collect(),
         document: source.document(Role::Main),
         is_stray: file == layout::File::Stray,
         findings: Vec::new(),
         stage_line: None,
     }
+}
+
+fn texts(list: Value<'_, '_>) -> Vec<String> {
+    list.items().filter_map(content::as_text).collect()
+}
+
+/// Each note, and whether it is an instruction for whoever resumes.
+fn notes(root: Value<'_, '_>) -> Vec<(bool, String)> {
+    let is_instruction = |note| content::text(note, "purpose").as_deref() == Some("resume");
+    let note = |note| Some((is_instruction(note), content::as_sentence(note)?));
+    root.get("notes").into_iter().flat_map(Value::items).filter_map(note).collect()
+}
+
+fn decisions(root: Value<'_, '_>) -> Vec<Decision> {
+    let decision = |item: Value<'_, '_>| {
+        let text = content::text(item, "decision").or_else(|| content::as_sentence(item))?;
+        Some(Decision { time: content::text(item, "timestamp"), text, reason: content::text(item, "reason") })
+    };
+    root.get("decisions").into_iter().flat_map(Value::items).filter_map(decision).collect()
 }
 
 fn joined(texts: Vec<String>) -> Option<String> {
@@ -142,7 +181,8 @@ impl Rules<'_, '_, '_, '_> {
             self.at("planScore", &codes::PIPELINE_PLAN_SCORE, format!("`planScore` is {score}, below 2"));
         }
         let tasks = self.checkpoint.remaining.len();
-        if !(1..=8).contains(&tasks) && self.root.get("tasksRemaining").is_some() {
+        let is_planned = self.checkpoint.awaits.is_empty() || tasks > 0;
+        if is_planned && !(1..=8).contains(&tasks) && self.root.get("tasksRemaining").is_some() {
             let tasks = counted(tasks, "task", "tasks");
             let message = format!("`tasksRemaining` has {tasks} after planning, not 1 to 8");
             self.at("tasksRemaining", &codes::PIPELINE_TASK_COUNT, message);
@@ -183,7 +223,8 @@ impl Rules<'_, '_, '_, '_> {
     }
 
     fn requires(&mut self, stage: u8, key: &str) {
-        if self.root.get(key).is_none_or(Value::is_null) {
+        let is_awaited = self.checkpoint.awaits.iter().any(|awaited| awaited == key);
+        if !is_awaited && self.root.get(key).is_none_or(Value::is_null) {
             let message = format!("`{key}` is missing, which stage {stage} requires");
             self.at("stage", &codes::PIPELINE_STAGE_FIELD, message);
         }

@@ -41,6 +41,11 @@ pub fn file_name(story: &str) -> String {
     format!("checkpoint-{story}.json")
 }
 
+/// Where a story's checkpoint is, below a project.
+pub fn path_of(story: &str) -> String {
+    format!("{DIRECTORY}/{}", file_name(story))
+}
+
 /// Splits the path of a worktree: the project's directory, and the path below `.worktrees`.
 fn split_worktree(base: &str) -> Option<(&str, &str)> {
     if let Some(inside) = base.strip_prefix(WORKTREES).and_then(|rest| rest.strip_prefix('/')) {

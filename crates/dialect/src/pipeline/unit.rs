@@ -45,10 +45,12 @@ pub(super) fn unit(
     unit.agent = worker.or_else(|| unit.session.clone());
     unit.steps = checkpoint.map(steps).unwrap_or_default();
     let done = checkpoint.map_or(0, |checkpoint| checkpoint.completed.len() as u64);
-    unit.progress = Progress { done, total: unit.steps.len() as u64 };
+    let remaining = checkpoint.map_or(0, |checkpoint| checkpoint.remaining.len() as u64);
+    unit.progress = Progress { done, total: done + remaining };
     if unit.state != State::Done {
         unit.current = checkpoint.and_then(|checkpoint| checkpoint.remaining.first().cloned());
         unit.blockers = blockers(stories, story);
+        unit.blockers.extend(checkpoint.into_iter().flat_map(|checkpoint| checkpoint.blockers.iter().cloned()));
     }
     if unit.state == State::Blocked {
         let ends = matches!(story.standing, Standing::Done | Standing::Absent);
@@ -57,6 +59,8 @@ pub(super) fn unit(
     unit.gates = gates(story, checkpoint);
     unit.signs = signs(pipeline, story, checkpoint);
     unit.notes = notes(story, checkpoint);
+    unit.decisions = checkpoint.map(|checkpoint| checkpoint.decisions.clone()).unwrap_or_default();
+    unit.files = checkpoint.map(|checkpoint| checkpoint.files.clone()).unwrap_or_default();
     let can_continue = matches!(unit.state, State::Running | State::Paused { .. });
     unit.resumable = can_continue && checkpoint.is_none_or(|checkpoint| fits(story.standing, checkpoint));
     Some(unit)
@@ -84,11 +88,14 @@ fn state(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpo
         checkpoint.stage == Some(3) && matches!(checkpoint.verdict, Some("PASS" | "CONCERNS" | "WAIVED"))
     });
     let is_unfinished = checkpoint.is_some_and(|checkpoint| !unfinished(checkpoint).is_empty());
+    let is_blocked = checkpoint.is_some_and(|checkpoint| !checkpoint.blockers.is_empty());
+    let pause = checkpoint.filter(|checkpoint| checkpoint.paused_from.is_some());
     match (story.standing, misfit) {
         // Nobody may go on from here by guessing which of the two documents is right.
         (Standing::Stage(_) | Standing::Queued | Standing::Paused, Some(reason)) => {
             (State::Paused { reason: Some(reason) }, nobody("its checkpoint does not fit its state"))
         }
+        (Standing::Stage(_), None) if is_blocked => (State::Blocked, nobody("it is blocked")),
         (Standing::Stage(_), None) if pipeline.is_complete => (State::Running, nobody("the pipeline is complete")),
         (Standing::Stage(_), None) => (State::Running, Claim::Worker),
         (Standing::Queued, None) if story.is_blocked => (State::Blocked, nobody("it waits for other stories")),
@@ -96,12 +103,13 @@ fn state(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpo
         (Standing::Done, _) if is_unfinished => (State::Blocked, nobody("it is called DONE, but is not finished")),
         (Standing::Done, _) => (State::Done, nobody("it is done")),
         (Standing::Paused, None) => {
-            let reason = checkpoint.and_then(|checkpoint| match checkpoint.verdict {
+            let own = pause.and_then(|checkpoint| checkpoint.pause_reason.clone());
+            let by_verdict = checkpoint.and_then(|checkpoint| match checkpoint.verdict {
                 Some("NO-GO") => checkpoint.reason.clone(),
                 Some("FAIL") => checkpoint.issues.clone(),
                 _ => None,
             });
-            (State::Paused { reason }, nobody("it is paused"))
+            (State::Paused { reason: own.or(by_verdict) }, nobody("it is paused"))
         }
         (Standing::Unknown, _) => (State::Unknown, nobody("its state is not understood")),
         (Standing::Absent, _) if has_passed && is_unfinished => (State::Blocked, nobody("its gate passed too early")),
@@ -110,6 +118,11 @@ fn state(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpo
             (State::Unknown, nobody("the pipeline's state does not know it"))
         }
         (Standing::Absent, Some(reason)) => (State::Paused { reason: Some(reason) }, nobody("its stage is unknown")),
+        (Standing::Absent, None) if pause.is_some() => {
+            let reason = pause.and_then(|checkpoint| checkpoint.pause_reason.clone());
+            (State::Paused { reason }, nobody("it is paused"))
+        }
+        (Standing::Absent, None) if is_blocked => (State::Blocked, nobody("it is blocked")),
         // The lead's state is lost, and the worker may still be at it.
         (Standing::Absent, None) => (State::Running, Claim::Worker),
     }
@@ -154,7 +167,8 @@ fn steps(checkpoint: &Checkpoint) -> Vec<Step> {
     let step = |id: &String, state| Step { id: id.clone(), title: None, stage: None, state };
     let done = || StepState::Done { by: None, at: None, outputs: Vec::new() };
     let completed = checkpoint.completed.iter().map(|id| step(id, done()));
-    completed.chain(checkpoint.remaining.iter().map(|id| step(id, StepState::Pending))).collect()
+    let remaining = checkpoint.remaining.iter().map(|id| step(id, StepState::Pending));
+    completed.chain(remaining).chain(checkpoint.skipped.iter().map(|id| step(id, StepState::Skipped))).collect()
 }
 
 fn blockers(stories: &Stories<'_, '_>, story: &Story<'_, '_>) -> Vec<String> {
@@ -226,6 +240,9 @@ fn notes(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Note> {
     add("last action", checkpoint.and_then(|checkpoint| checkpoint.last_action.clone()));
     add("reason", checkpoint.and_then(|checkpoint| checkpoint.reason.clone()));
     add("issues", checkpoint.and_then(|checkpoint| checkpoint.issues.clone()));
+    for (is_instruction, text) in checkpoint.into_iter().flat_map(|checkpoint| &checkpoint.notes) {
+        add(if *is_instruction { "resume instructions" } else { "note" }, Some(text.clone()));
+    }
     for (stage, result) in story.fact(Fact::Results).into_iter().flat_map(Value::entries) {
         let stage = stage.as_str().expect("a key is a string");
         add("stage result", content::as_sentence(result).map(|result| format!("{stage}: {result}")));

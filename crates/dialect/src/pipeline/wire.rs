@@ -107,6 +107,13 @@ pub static CHECKPOINT: &[Field] = &[
     optional("reason", Shape::OrNull(&Shape::Text), "stage 1: why it is NO-GO"),
     optional("qualityScore", Shape::Number { min: 0.0, max: 100.0 }, "stage 3: quality of the story"),
     optional("issues", Shape::OrNull(&Shape::Text), "stage 3: what is wrong when it is FAIL"),
+    optional("awaits", Shape::List(&Shape::Text), "keys that the stage gives at its end; written by Piton"),
+    optional("plannedTasks", Shape::List(&Shape::Text), "stage 1: tasks that stage 2 begins with; written by Piton"),
+    optional("tasksSkipped", Shape::List(&Shape::Text), "tasks that are left out; written by Piton"),
+    optional("stageResults", Shape::Any, "what the stages before resulted in; written by Piton"),
+    optional("pausedFrom", Shape::Text, "the state in which it was paused; written by Piton"),
+    optional("pauseReason", Shape::Text, "why it was paused; written by Piton"),
+    optional("finished", Shape::Time, "when it was finished; written by Piton"),
 ];
 
 /// The documents of this dialect.

@@ -160,6 +160,17 @@ fn fail(draft: &mut Draft, found: &Found) -> Result<Vec<String>, Refusal> {
     Ok(entries.iter().map(shown).collect())
 }
 
+/// A gate that is pending for a workstream that is completed, as the specification has it.
+pub(in super::super) fn due(draft: &Draft) -> Option<(String, String)> {
+    let is_due = |name: &str, step: &String| {
+        draft.bucket_of(step) == Some(Bucket::Completed) && !draft.passed.iter().any(|gate| is_for(gate, name, step))
+    };
+    draft.waiting.iter().find_map(|gate| {
+        let step = owners(draft, &gate.name).into_iter().find(|step| is_due(&gate.name, step))?;
+        Some((gate.name.clone(), step))
+    })
+}
+
 /// The phase that is reached: that of the workstream in the specification; without one each gate that passes ends a
 /// phase, as in the protocol's own example.
 fn advance(draft: &mut Draft, step: Option<&str>) {

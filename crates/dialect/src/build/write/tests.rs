@@ -337,6 +337,11 @@ fn a_gate_that_fails_is_continued_after_the_fix() {
     assert_eq!(bench.errors(), [""; 0]);
     let refusal = bench.refused(&gate(true, "schema-validation", None));
     assert!(refusal.hints.iter().any(|hint| hint.contains("piton resume build:PRD-009")));
+    let plan = resume(&place(), &bench.files, None, &at(1)).expect("a plan");
+    assert_eq!(
+        plan.next,
+        "run the gate schema-validation of WS1: piton gate build:PRD-009 pass schema-validation --step WS1"
+    );
     let mut other = bench.clone();
     bench.must(&resumed(None));
     bench.shows(&json!({ "status": "in_progress", "error": null }));
@@ -688,7 +693,46 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
+/// The protocol's own examples as whole documents: the first, the fifth and the seventh.
+fn examples() -> [Value; 3] {
+    let all = ["WS1", "WS2", "WS3", "WS4", "WS5"];
+    let document =
+        |phase: i64, status: &str, lists: [&[&str]; 3], artifacts: Value, passed: &[&str], waiting: &[&str]| {
+            json!({
+                "prd": "PRD-009", "prd_title": "Cashier Workflows", "current_phase": phase, "status": status,
+                "completed_workstreams": lists[0], "in_progress_workstreams": lists[1], "pending_workstreams": lists[2],
+                "artifacts": artifacts, "gates_passed": passed, "gates_pending": waiting,
+                "timestamp": "2025-12-11T10:00:00Z"
+            })
+        };
+    let gates = ["schema-validation", "type-check", "lint", "test-pass"];
+    let passed = ["schema-validation (WS1)", "type-check (WS2)", "lint (WS3)", "type-check (WS4)", "test-pass (WS5)"];
+    let some = json!({ "WS1": ["migration.sql"] });
+    [
+        document(0, "initialized", [&[], &[], &all], json!({}), &[], &gates),
+        document(1, "in_progress", [&all[..1], &all[1..3], &all[3..]], some, &passed[..1], &gates[1..]),
+        document(5, "complete", [&all, &[], &[]], json!({ "WS5": ["*.test.ts"] }), &passed, &[]),
+    ]
+}
+
 proptest! {
+    /// The same for documents that others wrote.
+    #[test]
+    fn no_sequence_of_events_breaks_the_examples(
+        example in prop::sample::select(examples().to_vec()),
+        events in prop::collection::vec(any_event(), 1..30),
+    ) {
+        let mut bench = Bench::holding(&example.to_string());
+        for event in events {
+            bench.minutes += 1;
+            if bench.tell(&event).is_ok() {
+                let mut errors = bench.errors();
+                errors.retain(|name| *name != "build-not-shippable");
+                prop_assert_eq!(errors, vec![""; 0], "after {:?}: {}", event, bench.text());
+            }
+        }
+    }
+
     /// Whatever happens, what is written breaks no rule, and every workstream is in one list.
     #[test]
     fn no_sequence_of_events_breaks_a_rule(

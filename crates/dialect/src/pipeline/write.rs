@@ -1,0 +1,92 @@
+//! What an event changes in a story's checkpoint, and where the story stands in the lead's state.
+
+use piton_model::{Change, Dialect, Event, Moment, Refusal, permit};
+
+use super::layout;
+use crate::{Files, Place};
+
+mod draft;
+mod life;
+mod notes;
+mod stages;
+mod start;
+mod tasks;
+mod verdicts;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use draft::{Draft, clean};
+pub(super) use verdicts::{example as verdicts_example, word as verdict_word};
+
+/// The documents whose every version is kept: the story's checkpoint, where it is or will be. The lead's state is
+/// shared by all stories.
+pub fn documents(place: &Place, _files: &dyn Files) -> Vec<String> {
+    vec![path(place)]
+}
+
+/// Decides what an event changes. The same files, event and moment give the same change; what would break a rule that
+/// is not broken yet is refused.
+pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) -> Result<Change, Refusal> {
+    let mut draft = Draft::open(place, files, moment)?;
+    if let Event::Started(start) = event {
+        let summary = start::started(&mut draft, start, moment)?;
+        return draft.close(summary);
+    }
+    draft.require_checkpoint()?;
+    if let Some(unit) = &draft.unit {
+        permit(Dialect::Pipeline, unit.state.lifecycle(), event).map_err(|refusal| draft.explain(refusal))?;
+    }
+    let summary = apply(&mut draft, event, moment)?;
+    draft.close(summary)
+}
+
+fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Refusal> {
+    match event {
+        Event::Started(_) => Err(Refusal::rule("it has begun already")),
+        Event::StepMoved(moved) => tasks::moved(draft, moved, moment),
+        Event::StageEntered { stage, phase } => stages::entered(draft, stage, phase.as_deref(), moment),
+        Event::GateJudged(_) => Err(Refusal::usage("the gates of a story are judged by a verdict").hint(format!(
+            "piton verdict {} {}",
+            draft.name,
+            verdicts::example(draft.stage)
+        ))),
+        Event::VerdictGiven(verdict) => verdicts::given(draft, verdict),
+        Event::Blocked { message, kind } => life::blocked(draft, message, kind.as_deref(), moment),
+        Event::Unblocked { which } => life::unblocked(draft, which.as_deref()),
+        Event::Paused { reason } => life::paused(draft, reason.as_deref()),
+        Event::Failed { step, message, file, line } => {
+            life::failed(draft, step.as_deref(), message, file.as_deref(), *line)
+        }
+        Event::Noted { text, purpose } => notes::noted(draft, text, *purpose, moment),
+        Event::Decided { text, reason } => notes::decided(draft, text, reason.as_deref(), moment),
+        Event::Beat => Ok("beat".to_owned()),
+        Event::Finished => life::finished(draft, moment),
+        Event::Resumed { mode: _ } => life::resumed(draft, moment),
+        Event::TakenOver { agent } => life::taken_over(draft, agent),
+        Event::Restarted => start::restarted(draft, moment),
+        Event::Reopened => life::reopened(draft),
+        Event::Repaired => tasks::repaired(draft),
+        Event::BackedUp { .. } | Event::HelperStarted { .. } | Event::HelperStopped { .. } | Event::Marked => {
+            Err(Refusal::usage(format!("a story does not record `{}`", event.name())))
+        }
+    }
+}
+
+/// Where the checkpoint is, or will be. One that lies in a worktree is written at home.
+fn path(place: &Place) -> String {
+    let own = place.document.as_deref().filter(|path| {
+        let is_checkpoint = layout::story_of(path.rsplit('/').next().unwrap_or(path)).is_some();
+        match layout::recognise(path) {
+            Some((_, layout::File::Checkpoint)) => true,
+            Some((_, layout::File::State | layout::File::Stray)) => false,
+            None => is_checkpoint,
+        }
+    });
+    own.map_or_else(|| place.path(&layout::path_of(story(place))), str::to_owned)
+}
+
+/// The story's id.
+fn story(place: &Place) -> &str {
+    place.id.last().map_or("", |id| id.as_str())
+}

@@ -1,0 +1,145 @@
+//! What the stages result in: the plan's score, GO or NO-GO, and the quality gate.
+
+use piton_model::{Refusal, Verdict};
+use serde_json::Value as NewValue;
+
+use super::super::wire;
+use super::draft::Draft;
+
+/// Records a verdict or a plan's score, at the stage that gives it.
+pub(super) fn given(draft: &mut Draft, verdict: &Verdict) -> Result<String, Refusal> {
+    if verdict.p0.is_some() || verdict.p1.is_some() || verdict.report.is_some() {
+        return Err(Refusal::usage("a verdict of a story has --score, --reason and --issues"));
+    }
+    let summary = if is_plan(&verdict.word) {
+        at_stage(draft, 0, "a plan's score")?;
+        plan(draft, verdict)?
+    } else {
+        match wire::VERDICT.read(&verdict.word).word() {
+            Some(word @ ("GO" | "NO-GO")) => {
+                at_stage(draft, 1, word)?;
+                validation(draft, word, verdict)?
+            }
+            Some(word) => {
+                at_stage(draft, 3, word)?;
+                quality(draft, word, verdict)?
+            }
+            None => {
+                return Err(Refusal::usage(format!("{:?} is no verdict of a story", verdict.word))
+                    .hint(format!("PLAN, {}", wire::VERDICT.canonical.join(", "))));
+            }
+        }
+    };
+    draft.editor.remove(&["awaits"]);
+    if let Some(reviewer) = &verdict.reviewer {
+        draft.editor.set(&["judgedBy"], reviewer.as_str());
+    }
+    Ok(summary)
+}
+
+/// The word of the verdict that the checkpoint has.
+pub(in super::super) fn word(draft: &Draft) -> Option<&'static str> {
+    wire::VERDICT.read(&draft.editor.string(&["verdict"])?).word()
+}
+
+/// The verdict that a stage waits for, as it is typed.
+pub(in super::super) fn example(stage: Option<u8>) -> &'static str {
+    match stage {
+        Some(0) => "PLAN --score N",
+        Some(1) => "GO --score N",
+        Some(3) => "PASS --score N",
+        _ => "WORD --score N",
+    }
+}
+
+fn is_plan(word: &str) -> bool {
+    ["plan", "planscore", "plan_score", "plan-score"].iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+fn at_stage(draft: &Draft, stage: u8, what: &str) -> Result<(), Refusal> {
+    if draft.stage == Some(stage) {
+        return Ok(());
+    }
+    let here = draft.stage.map_or_else(|| "at no stage".to_owned(), |stage| format!("at stage {stage}"));
+    let refusal = Refusal::rule(format!("{what} is given at stage {stage}; the story is {here}"));
+    Err(match draft.stage {
+        Some(2) => refusal.hint(format!("when all tasks are done: piton stage {} 3", draft.name)),
+        here => refusal.hint(format!("here it is: piton verdict {} {}", draft.name, example(here))),
+    })
+}
+
+fn plan(draft: &mut Draft, verdict: &Verdict) -> Result<String, Refusal> {
+    let score = score(verdict, "the plan's score", 0.0, 4.0)?;
+    if score < 2.0 {
+        draft.warnings.push(format!("a plan's score of {score} is not enough; 2 is needed to go on"));
+    }
+    let tasks = draft.list(&["tasksRemaining"])?.len();
+    if tasks == 0 {
+        draft.warnings.push("no task is planned yet; a story has 1 to 8".to_owned());
+    }
+    draft.editor.set(&["planScore"], number(score));
+    draft.act(&format!("Tasks created, plan score: {score}"));
+    Ok(format!("plan score {score}"))
+}
+
+fn validation(draft: &mut Draft, word: &'static str, verdict: &Verdict) -> Result<String, Refusal> {
+    let readiness = score(verdict, "readiness", 1.0, 10.0)?;
+    let reason = filled(verdict.reason.as_deref());
+    match (word, reason) {
+        ("GO", _) if readiness < 5.0 => {
+            return Err(Refusal::rule(format!("GO needs a readiness of 5, not {readiness}"))
+                .hint(format!("piton verdict {} NO-GO --score {readiness} --reason TEXT", draft.name)));
+        }
+        ("NO-GO", None) => return Err(Refusal::usage("NO-GO needs its reason: --reason TEXT")),
+        ("NO-GO", Some(reason)) => {
+            draft.editor.set(&["reason"], reason);
+            let retries = draft.editor.int(&["noGos"]).unwrap_or(0).max(0) + 1;
+            draft.editor.set(&["noGos"], retries);
+            if retries > 1 || draft.counted("validation_retries") > 0 {
+                let hint = format!("piton pause {} --message TEXT", draft.name);
+                draft.warnings.push(format!("the one retry of a validation is used; pause the story: {hint}"));
+            }
+        }
+        _ => {
+            draft.editor.remove(&["reason"]);
+        }
+    }
+    draft.editor.set(&["readiness"], number(readiness)).set(&["verdict"], word);
+    draft.act(&format!("Validation completed, verdict: {word}"));
+    Ok(format!("{word}, readiness {readiness}"))
+}
+
+fn quality(draft: &mut Draft, word: &'static str, verdict: &Verdict) -> Result<String, Refusal> {
+    let quality = score(verdict, "the quality", 0.0, 100.0)?;
+    match (word, filled(verdict.issues.as_deref())) {
+        ("FAIL", None) => return Err(Refusal::usage("FAIL needs its issues: --issues TEXT")),
+        ("FAIL", Some(issues)) => {
+            draft.editor.set(&["issues"], issues);
+        }
+        _ => {
+            draft.editor.remove(&["issues"]);
+        }
+    }
+    draft.editor.set(&["verdict"], word).set(&["qualityScore"], number(quality));
+    draft.act(&format!("Quality gate completed, verdict: {word}"));
+    Ok(format!("{word}, quality {quality}"))
+}
+
+fn filled(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+fn score(verdict: &Verdict, what: &str, min: f64, max: f64) -> Result<f64, Refusal> {
+    let Some(score) = verdict.score else {
+        return Err(Refusal::usage(format!("say {what}, from {min} to {max}: --score N")));
+    };
+    if !(min..=max).contains(&score) {
+        return Err(Refusal::usage(format!("{what} is {score}, not from {min} to {max}")));
+    }
+    Ok(score)
+}
+
+/// A whole score is written without a point.
+fn number(score: f64) -> NewValue {
+    if score.fract() == 0.0 { NewValue::from(score as i64) } else { NewValue::from(score) }
+}
