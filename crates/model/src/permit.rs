@@ -50,6 +50,8 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         // Approval of a pause is what continues a build.
         (Dialect::Build, Lifecycle::Paused) => &[Resume, Work, Unblock, Note, Finish, Fail],
         (Dialect::Build, Lifecycle::Failed) => &[Resume, Unblock, Note],
+        // An agent that is complete goes on giving signs of life until the others are.
+        (Dialect::Crew, Lifecycle::Done) => &[Reopen, Note, Beat, Start],
         // A claim of completion that is not true counts as blocked, and is opened again.
         (Dialect::Task, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Fail, Replace, Reopen],
         (_, Lifecycle::Queued) => &[Start, Work, Resume, Note, Beat, Block, Pause, Fail, Replace],

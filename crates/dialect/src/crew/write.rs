@@ -14,7 +14,8 @@ use super::{layout, read_checkpoint};
 use crate::json::Editor;
 use crate::{Detail, Files, Place, Source};
 use backup::Found;
-pub(super) use backup::Origin;
+pub(super) use backup::{Origin, find};
+pub(super) use companions::section_with;
 pub(super) use steps::short;
 pub(super) use update::not_resumable;
 
@@ -145,7 +146,7 @@ fn permitted(unit: &Unit, event: &Event) -> Result<(), Refusal> {
 }
 
 /// Makes the change of an update: the backup, the checkpoint with its times, and what stands beside it.
-fn commit(
+pub(super) fn commit(
     spot: &Spot,
     files: &dyn Files,
     found: &Found,

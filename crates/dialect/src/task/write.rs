@@ -56,8 +56,8 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
         | Event::Marked => {
             let mut found = spot.live(files, moment)?;
             update::may(&spot, &found.unit, event)?;
-            let mut change = Change::default();
-            change.summary = update::apply(&mut found.editor, &spot, &found.unit, event, moment)?;
+            let summary = update::apply(&mut found.editor, &spot, &found.unit, event, moment)?;
+            let mut change = Change { summary, ..Change::default() };
             let posts = matches!(event, Event::StepMoved(moved) if moved.to != StepTo::Begun);
             commit(&spot, files, found.editor, event, moment, &mut change)?;
             if posts {
