@@ -69,7 +69,9 @@ pub(super) fn missing(editor: &Editor, unit: &Unit) -> Vec<String> {
             open.push(format!("{unnamed} of {} subtasks {what}", counts.total));
         }
     };
-    let left = counts.total.saturating_sub(counts.done() + counts.broken() + counts.listed_skipped);
+    let left = counts
+        .total
+        .saturating_sub(counts.done().saturating_add(counts.broken()).saturating_add(counts.listed_skipped));
     tell(failed, counts.broken(), "failed");
     tell(unfinished, left, "not done");
     let is_blocking = |error: &Value| error.get("blocking") == Some(&json!(true));

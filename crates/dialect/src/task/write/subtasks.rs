@@ -59,8 +59,8 @@ pub(super) fn recount(editor: &mut Editor, before: &Counts, total: u64) {
     // What is done and not listed is known by the counters only, and stays.
     let hidden = |all: u64, listed: u64| if before.lists_all() { 0 } else { all.saturating_sub(listed) };
     let now = editor.look(Counts::read);
-    let completed = hidden(before.completed, before.listed_complete) + now.listed_complete;
-    let failed = hidden(before.failed, before.listed_failed) + now.listed_failed;
+    let completed = hidden(before.completed, before.listed_complete).saturating_add(now.listed_complete);
+    let failed = hidden(before.failed, before.listed_failed).saturating_add(now.listed_failed);
     editor.set(&["subtasks", "total"], total);
     editor.set(&["subtasks", "completed"], completed);
     editor.set(&["subtasks", "failed"], failed);

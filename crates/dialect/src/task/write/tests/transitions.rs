@@ -225,3 +225,76 @@ proptest! {
         }
     }
 }
+
+/// The schema's own example, with `items` as a sample.
+const EXAMPLE: &str = r#"{
+  "checkpoint_id": "migration-T060-20251208-143025",
+  "agent": "migration",
+  "agent_name": "Riley",
+  "task_id": "T060",
+  "task_title": "Convert Nature Trail PDFs to Markdown",
+
+  "status": "in_progress",
+  "progress_percent": 65,
+
+  "started_at": "2025-12-08T14:30:25Z",
+  "updated_at": "2025-12-08T14:52:10Z",
+  "completed_at": null,
+
+  "subtasks": {
+    "total": 29,
+    "completed": 19,
+    "failed": 0,
+    "items": [
+      {"id": "one", "status": "complete", "output": "pdfs-markdown/post-01.md"},
+      {"id": "two", "status": "in_progress", "output": null},
+      {"id": "three", "status": "pending", "output": null}
+    ]
+  },
+
+  "files_created": ["docs/post-01.md"],
+  "files_modified": [],
+  "acceptance_criteria_met": {"tidy": false, "frontmatter_valid": true},
+  "review_scores": {"agent_4": null},
+  "errors": [],
+  "context": {"last_processed": "Post19English.pdf", "next_to_process": "Post20English.pdf", "notes": "flagged"},
+  "resumable": true,
+  "resume_instructions": "Continue from post-20.md"
+}"#;
+
+fn errors(world: &World) -> Vec<String> {
+    let Some(bytes) = world.files.files.get(PATH) else { return Vec::new() };
+    let findings = read_checkpoint(&Source { path: PATH.into(), bytes, modified: None }, world.now).findings;
+    let errors = findings.into_iter().filter(|finding| finding.code.severity == Severity::Error);
+    errors.map(|finding| finding.message).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// A document that somebody mangled is written or refused, never a panic, and gets no new kind of error.
+    #[test]
+    fn mangled_documents_are_survived(
+        start in 0usize..EXAMPLE.len(),
+        length in 0usize..60,
+        insert in prop_oneof![Just(String::new()), Just("null".into()), Just("[]".into()), Just("{}".into()), Just("9223372036854775807".into()), ".{0,6}"],
+        events in proptest::collection::vec(any_event(), 1..6),
+        is_whole in any::<bool>(),
+    ) {
+        let mut bytes = EXAMPLE.as_bytes().to_vec();
+        let end = (start + length).min(bytes.len());
+        if !is_whole {
+            bytes.splice(start..end, insert.bytes());
+        }
+        let mut world = World::new();
+        world.files.files.insert(PATH.into(), bytes);
+        world.now = at("2025-12-08T15:00:00Z");
+        let before = errors(&world).len();
+        for event in events {
+            if world.try_to(&event).is_ok() {
+                prop_assert!(errors(&world).len() <= before, "{:?}: {:?}", event, errors(&world));
+            }
+        }
+        let _ = resume(&world.place, &world.files, None, &world.moment());
+    }
+}
