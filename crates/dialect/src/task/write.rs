@@ -2,6 +2,7 @@
 
 mod board;
 mod create;
+mod errors;
 mod finish;
 mod subtasks;
 mod update;

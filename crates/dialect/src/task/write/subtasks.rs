@@ -1,13 +1,14 @@
 //! Subtasks: their list, their counters, and what is processed last and next.
 
-use piton_model::{Percent, Refusal, StepMove, StepTo};
+use piton_model::{Moment, Percent, Refusal, StepMove, StepTo};
 use serde_json::{Value, json};
 
-use super::update::{add_error, append_note, push_path};
+use super::errors::add_error;
+use super::update::{append_note, push_path};
 use super::{Spot, short};
 use crate::json::{Editor, Kind};
-use crate::task::read::{Counts, item_id, item_word, items};
-use piton_model::Moment;
+use crate::task::read::{Counts, errors, item_id, item_word, items};
+use crate::{content, json};
 
 /// Moves subtasks.
 pub(super) fn move_steps(
@@ -72,11 +73,9 @@ pub(super) fn recount(editor: &mut Editor, before: &Counts, total: u64) {
 pub(super) fn instructions(editor: &Editor) -> String {
     let next = editor.string(&["context", "next_to_process"]).filter(|next| !next.trim().is_empty());
     let blocked = editor.look(|root| {
-        let errors = crate::task::read::errors(root);
-        let blocking = |error: &crate::json::Value<'_, '_>| {
-            error.get("blocking").and_then(crate::json::Value::as_bool) == Some(true)
-        };
-        errors.filter(blocking).last().and_then(|error| crate::content::text(error, "message"))
+        let is_blocking =
+            |error: &json::Value<'_, '_>| error.get("blocking").and_then(json::Value::as_bool) == Some(true);
+        errors(root).filter(is_blocking).last().and_then(|error| content::text(error, "message"))
     });
     match (blocked, next) {
         (Some(error), Some(next)) => format!("Resolve: {error}. Then continue from {next}"),
