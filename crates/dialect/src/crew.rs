@@ -15,17 +15,20 @@ mod resume;
 mod rules;
 mod standing;
 mod status_file;
+mod watch;
 pub mod wire;
 mod write;
 
 pub use companions::{Mailbox, add_section, add_status};
 pub use epic::{Section, read_epic};
 pub use fields::Field;
+pub use mail::{Letter, Mail, check_inbox, inbox, mark_read, send};
 pub use markdown::read_markdown;
 pub use messages::{Mark, Message, read_messages};
 pub use read::{is_ours, is_whole, read_checkpoint};
 pub use resume::resume;
 pub use status_file::{StatusFile, compare_status, read_status_file, unit_of_status};
+pub use watch::{Notice, Watch, sync_ready, watch};
 pub use write::{documents, record};
 
 #[cfg(test)]

@@ -4,13 +4,17 @@ pub mod codes;
 pub mod conflict;
 pub mod layout;
 mod read;
+mod resume;
 mod rules;
 mod status_file;
 pub mod wire;
+mod write;
 
 pub use conflict::conflicts;
 pub use read::{is_ours, read_checkpoint};
+pub use resume::resume;
 pub use status_file::{check_status_file, managed_block};
+pub use write::{StatusRow, documents, record, status_block};
 
 #[cfg(test)]
 mod tests;

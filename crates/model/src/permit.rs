@@ -65,6 +65,10 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         // A story that is called DONE and is not finished is opened again.
         (Dialect::Pipeline, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Pause, Fail, Replace, Reopen],
         (Dialect::Pipeline, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Replace],
+        // An agent that is complete goes on giving signs of life until the others are.
+        (Dialect::Crew, Lifecycle::Done) => &[Reopen, Note, Beat, Start],
+        // A claim of completion that is not true counts as blocked, and is opened again.
+        (Dialect::Task, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Fail, Replace, Reopen],
         (_, Lifecycle::Queued) => &[Start, Work, Resume, Note, Beat, Block, Pause, Fail, Replace],
         (_, Lifecycle::Running) => &[Work, Beat, Note, Block, Unblock, Pause, Fail, Finish, Resume, Replace],
         (_, Lifecycle::Waiting) => &[Work, Beat, Note, Block, Unblock, Pause, Finish, Resume, Replace],

@@ -14,7 +14,8 @@ use super::{layout, read_checkpoint};
 use crate::json::Editor;
 use crate::{Detail, Files, Place, Source};
 use backup::Found;
-pub(super) use backup::Origin;
+pub(super) use backup::{Origin, find};
+pub(super) use companions::section_with;
 pub(super) use steps::short;
 pub(super) use update::not_resumable;
 
@@ -23,14 +24,17 @@ const INTERVAL: Duration = Duration::from_secs(15 * 60);
 
 /// The documents whose every version is kept: the agent's checkpoint.
 pub fn documents(place: &Place, _files: &dyn Files) -> Vec<String> {
-    Spot::of(place).map(|spot| spot.path).into_iter().collect()
+    Spot::at_start(place).map(|spot| spot.path).into_iter().collect()
 }
 
 /// Decides what an event changes. Pure: the same input gives the same output.
 ///
 /// A checkpoint that cannot be read is restored from its newest whole backup first, with a warning, and kept aside.
 pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) -> Result<Change, Refusal> {
-    let spot = Spot::of(place)?;
+    let spot = match event {
+        Event::Started(_) => Spot::at_start(place)?,
+        _ => Spot::of(place)?,
+    };
     match event {
         Event::Started(start) => create::start(&spot, files, start, event, moment),
         Event::Restarted { force } => create::restart(&spot, files, *force, event, moment),
@@ -80,14 +84,22 @@ pub(super) struct Spot {
 }
 
 impl Spot {
+    /// Where the checkpoint of a unit is. One that is known by prose or by its feature's STATUS file has none.
     pub(super) fn of(place: &Place) -> Result<Spot, Refusal> {
+        let spot = Spot::at_start(place)?;
+        match place.document.as_deref().filter(|document| *document != spot.path) {
+            None => Ok(spot),
+            Some(document) => Err(Refusal::document(format!("only a checkpoint in JSON is written, not {document}"))
+                .hint(format!("begin one with: piton start crew:{} --feature FEATURE --stage S2.P1", spot.agent))),
+        }
+    }
+
+    /// Where the checkpoint of an agent that starts will be.
+    fn at_start(place: &Place) -> Result<Spot, Refusal> {
         let Some(id) = place.id.last() else { return Err(Refusal::usage("no agent is named")) };
         let agent = id.as_str().to_owned();
-        let path = place.document.clone().unwrap_or_else(|| place.path(&layout::path_of(&agent)));
-        if !path.ends_with(".json") {
-            return Err(Refusal::document(format!("only a checkpoint in JSON is written, not {path}"))
-                .hint(format!("begin one with: piton start crew:{agent} --feature FEATURE --stage S2.P1")));
-        }
+        let document = place.document.clone().filter(|document| document.ends_with(".json"));
+        let path = document.unwrap_or_else(|| place.path(&layout::path_of(&agent)));
         Ok(Spot { base: place.base.clone(), path, agent })
     }
 
@@ -145,7 +157,7 @@ fn permitted(unit: &Unit, event: &Event) -> Result<(), Refusal> {
 }
 
 /// Makes the change of an update: the backup, the checkpoint with its times, and what stands beside it.
-fn commit(
+pub(super) fn commit(
     spot: &Spot,
     files: &dyn Files,
     found: &Found,

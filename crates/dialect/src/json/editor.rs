@@ -128,6 +128,17 @@ impl Editor {
         self.push(path, text)
     }
 
+    /// Makes several changes at once, to values found by any rule.
+    pub fn edit(&mut self, change: impl for<'a, 'j> FnOnce(Value<'a, 'j>, &mut Edits<'a, 'j>)) -> &mut Editor {
+        self.text = {
+            let json = self.json();
+            let mut edits = Edits::new(&json);
+            change(json.root(), &mut edits);
+            edits.apply()
+        };
+        self
+    }
+
     /// Removes a key, where it is there.
     pub fn remove(&mut self, path: &[&str]) -> &mut Editor {
         let Some((key, outer)) = path.split_last() else { return self };

@@ -35,6 +35,16 @@ pub fn file_name(agent: &str, task: &str) -> String {
     format!("{agent}-{task}.json")
 }
 
+/// Where a task's current checkpoint is kept, below the directory that holds `progress`.
+pub fn path_of(agent: &str, task: &str) -> String {
+    format!("progress/checkpoints/{}", file_name(agent, task))
+}
+
+/// The name of a task's archive: the plain one is the first.
+pub fn archive_name(stem: &str, number: u64) -> String {
+    if number < 2 { format!("{stem}-complete.json") } else { format!("{stem}-complete-{number}.json") }
+}
+
 /// A file name without `.json` and, for an archive, without what marks it as one.
 pub fn live_stem(name: &str) -> &str {
     let stem = name.strip_suffix(".json").unwrap_or(name);

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use piton_model::{
-    Claim, Dialect, Gate, GateState, Note, Progress, Role, Sign, State, Step, StepState, Time, Trouble, Unit,
+    Claim, Decision, Dialect, Gate, GateState, Note, Progress, Role, Sign, State, Step, StepState, Time, Trouble, Unit,
 };
 
 use super::{layout, rules, wire};
@@ -59,7 +59,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    fn read(root: Value<'_, '_>) -> Counts {
+    pub fn read(root: Value<'_, '_>) -> Counts {
         let subtasks = root.get("subtasks");
         let count = |key| {
             subtasks.and_then(|subtasks| subtasks.get(key)).and_then(Value::as_int).map(|count| count.max(0) as u64)
@@ -121,6 +121,7 @@ fn unit(root: Value<'_, '_>, source: &Source<'_>, counts: &Counts) -> Unit {
         .and_then(|context| content::text(context, "next_to_process"))
         .or_else(|| unit.steps.iter().find(|step| step.state == StepState::Running).map(|step| step.id.clone()));
     unit.notes = notes(root);
+    unit.decisions = decisions(root);
     unit.signs.extend(last_beat(root));
     unit.signs.extend(content::sign(root, "updated_at"));
     unit.signs.extend(source.file_time());
@@ -232,9 +233,14 @@ fn trouble(error: Value<'_, '_>) -> Trouble {
     Trouble { time: content::text(error, "timestamp"), message, place: None }
 }
 
+/// What a subtask is called: its id, or its place in the list.
+pub(super) fn item_id(index: usize, item: Value<'_, '_>) -> String {
+    let id = content::text(item, "id").or_else(|| content::as_text(item));
+    id.unwrap_or_else(|| (index + 1).to_string())
+}
+
 fn step(index: usize, item: Value<'_, '_>) -> Step {
     let title = ["title", "name", "description"].iter().find_map(|key| content::text(item, key));
-    let id = content::text(item, "id").or_else(|| content::as_text(item));
     let done = || StepState::Done {
         by: None,
         at: content::text(item, "completed_at"),
@@ -247,7 +253,7 @@ fn step(index: usize, item: Value<'_, '_>) -> Step {
         Some(SKIPPED) => StepState::Skipped,
         _ => StepState::Pending,
     };
-    Step { id: id.unwrap_or_else(|| (index + 1).to_string()), title, stage: None, state }
+    Step { id: item_id(index, item), title, stage: None, state }
 }
 
 fn gates(root: Value<'_, '_>) -> Vec<Gate> {
@@ -272,6 +278,14 @@ fn files(root: Value<'_, '_>) -> Vec<String> {
     let mut seen = HashSet::new();
     let first: Vec<_> = files.iter().map(|file| seen.insert(file.as_str())).collect();
     files.iter().zip(first).filter(|(_, first)| *first).map(|(file, _)| file.clone()).collect()
+}
+
+fn decisions(root: Value<'_, '_>) -> Vec<Decision> {
+    let decision = |item: Value<'_, '_>| {
+        let text = content::as_sentence(item)?;
+        Some(Decision { time: content::text(item, "at"), text, reason: content::text(item, "reason") })
+    };
+    root.get("decisions").into_iter().flat_map(Value::items).filter_map(decision).collect()
 }
 
 fn notes(root: Value<'_, '_>) -> Vec<Note> {
@@ -316,7 +330,7 @@ fn entries<'a, 'j>(root: Value<'a, 'j>, key: &str) -> impl Iterator<Item = (Stri
 }
 
 /// The protocol's word for a subtask's status, or [`SKIPPED`].
-fn item_word(item: Value<'_, '_>) -> Option<&'static str> {
+pub(super) fn item_word(item: Value<'_, '_>) -> Option<&'static str> {
     let status = item.get("status").filter(|status| status.kind() == Kind::String)?;
     match wire::SUBTASK_STATUS.read(&status.as_str()?) {
         Word::Exact(word) | Word::Folded(word) => Some(word),

@@ -1,15 +1,15 @@
 //! Which dialect's functions decide. This is the only place that asks.
 
-use piton_dialect::{Files, Place, build, crew, plan};
+use piton_dialect::{Files, Place, build, crew, pipeline, plan, task};
 use piton_model::{Change, Dialect, Event, Moment, Refusal, ResumeMode, ResumePlan};
 
 /// The documents of a unit, the main one first.
 pub(super) fn documents(dialect: Dialect, place: &Place, files: &dyn Files) -> Vec<String> {
     match dialect {
-        Dialect::Pipeline => Vec::new(),
+        Dialect::Pipeline => pipeline::documents(place, files),
         Dialect::Plan => plan::documents(place, files),
         Dialect::Build => build::documents(place, files),
-        Dialect::Task => Vec::new(),
+        Dialect::Task => task::documents(place, files),
         Dialect::Crew => crew::documents(place, files),
     }
 }
@@ -23,10 +23,10 @@ pub(super) fn record(
     moment: &Moment,
 ) -> Result<Change, Refusal> {
     match dialect {
-        Dialect::Pipeline => Err(Refusal::rule("not yet")),
+        Dialect::Pipeline => pipeline::record(place, files, event, moment),
         Dialect::Plan => plan::record(place, files, event, moment),
         Dialect::Build => build::record(place, files, event, moment),
-        Dialect::Task => Err(Refusal::rule("not yet")),
+        Dialect::Task => task::record(place, files, event, moment),
         Dialect::Crew => crew::record(place, files, event, moment),
     }
 }
@@ -40,10 +40,10 @@ pub(crate) fn resume_plan(
     moment: &Moment,
 ) -> Result<ResumePlan, Refusal> {
     match dialect {
-        Dialect::Pipeline => Err(Refusal::rule("not yet")),
-        Dialect::Plan => Err(Refusal::rule("not yet")),
+        Dialect::Pipeline => pipeline::resume(place, files, mode, moment),
+        Dialect::Plan => plan::resume(place, files, mode, moment),
         Dialect::Build => build::resume(place, files, mode, moment),
-        Dialect::Task => Err(Refusal::rule("not yet")),
+        Dialect::Task => task::resume(place, files, mode, moment),
         Dialect::Crew => crew::resume(place, files, mode, moment),
     }
 }

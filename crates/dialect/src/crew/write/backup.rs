@@ -38,7 +38,7 @@ impl Found {
 }
 
 /// Finds the checkpoint; nothing when there is no file. A torn one is taken from its newest whole backup.
-pub(super) fn find(spot: &Spot, files: &dyn Files, moment: &Moment) -> Result<Option<Found>, Refusal> {
+pub(in crate::crew) fn find(spot: &Spot, files: &dyn Files, moment: &Moment) -> Result<Option<Found>, Refusal> {
     let Some(bytes) = files.read(&spot.path)? else { return Ok(None) };
     if !is_torn(&bytes) {
         let editor = Editor::open(&spot.path, &bytes)?;

@@ -1,6 +1,6 @@
 //! What the epic's README and the feature's STATUS file say about an agent.
 
-use piton_model::{Effect, Id, Moment, Refusal, Unit, text};
+use piton_model::{Change, Effect, Id, Moment, Refusal, Unit, text};
 
 use super::{Spot, unit_of};
 use crate::crew::{layout, read_epic};
@@ -45,6 +45,26 @@ pub(super) fn update(
         }
     }
     Ok(effects)
+}
+
+/// Sets the line of another agent in `EPIC_README.md`, on top of what the change does to that file already.
+pub(super) fn say(spot: &Spot, files: &dyn Files, agent: &str, says: &str, change: &mut Change) -> Result<(), Refusal> {
+    let epic = spot.below("EPIC_README.md");
+    let shared = change.effects.iter_mut().find_map(|effect| match effect {
+        Effect::Share { path, bytes, .. } if *path == epic => Some(bytes),
+        _ => None,
+    });
+    if let Some(bytes) = shared {
+        if let Ok(Some(new)) = section_with(&epic, bytes, agent, says) {
+            *bytes = new;
+        }
+        return Ok(());
+    }
+    let Some(before) = files.read(&epic)? else { return Ok(()) };
+    if let Ok(Some(bytes)) = section_with(&epic, &before, agent, says) {
+        change.effects.push(Effect::Share { path: epic, bytes, before: Some(before) });
+    }
+    Ok(())
 }
 
 /// The README with another line in an agent's section; nothing when the agent has no section.

@@ -6,7 +6,7 @@ use piton_model::{Change, Effect, Event, Lifecycle, Moment, Refusal, Start, Time
 use serde_json::{Value, json};
 
 use super::backup::{self, Found, Origin};
-use super::{INTERVAL, Spot, checked_id, commit, permitted, write};
+use super::{INTERVAL, Spot, checked_id, commit, companions, permitted, write};
 use crate::crew::{layout, mail, wire};
 use crate::json::Editor;
 use crate::{Files, time};
@@ -153,6 +153,7 @@ pub(super) fn take_over(
     write(&new, files, &mut editor, moment, &mut change)?;
     if new.path != spot.path {
         change.effects.push(Effect::Remove { path: spot.path.clone() });
+        companions::say(spot, files, &found.unit.id, &format!("taken over by {id}"), &mut change)?;
     }
     Ok(change)
 }

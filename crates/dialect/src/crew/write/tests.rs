@@ -282,6 +282,16 @@ fn another_agent_takes_over_and_the_old_checkpoint_is_archived() {
         assert_eq!(new[key], old[key], "{key}");
     }
     assert_eq!((&new["agent_id"], &new["session_id"]), (&json!("Secondary-C"), &json!("fresh-3")));
+    let mut told = World::started();
+    let epic = "<!-- BEGIN SECONDARY-A PROGRESS --><!-- END SECONDARY-A PROGRESS -->\n<!-- BEGIN SECONDARY-C PROGRESS -->\n<!-- END SECONDARY-C PROGRESS -->";
+    told.files.files.insert("EPIC_README.md".into(), epic.into());
+    told.ok(Event::TakenOver { agent: "Secondary-C".into() });
+    let text = told.files.text("EPIC_README.md");
+    assert!(
+        text.starts_with("<!-- BEGIN SECONDARY-A PROGRESS -->\nSecondary-A: taken over by Secondary-C\n<!-- END"),
+        "{text}"
+    );
+    assert!(text.contains("Secondary-C: IN_PROGRESS - S2.P1"), "{text}");
     let mut same = World::started();
     same.ok(Event::TakenOver { agent: "secondary_a".into() });
     same.ok(Event::TakenOver { agent: "secondary_a".into() });
@@ -375,6 +385,16 @@ fn what_others_wrote_stays_as_it_is() {
     ] {
         assert_eq!(World::with(text).refused(Event::Beat).kind, kind, "{text}");
     }
+}
+
+#[test]
+fn a_checkpoint_in_prose_is_left_alone_and_one_in_json_may_start() {
+    let mut world = World::new();
+    world.files.files.insert("agent_checkpoints/secondary_a.md".into(), b"**Agent ID:** Secondary-A".to_vec());
+    world.place.document = Some("agent_checkpoints/secondary_a.md".into());
+    assert_eq!(world.refused(Event::Beat).kind, RefusalKind::Document);
+    world.ok(start("feature_02"));
+    assert_eq!(world.json()["feature"], "feature_02");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn each_status_allows_what_the_protocol_says() {
         ("IN_PROGRESS", false, &[], &[], resume(), Err(Rule)),
         ("IN_PROGRESS", false, &[], &[], over(), Ok("")),
         ("COMPLETE", true, &[], &[], resume(), Err(Rule)),
-        ("COMPLETE", false, &[], &[], Event::Beat, Err(Rule)),
+        ("COMPLETE", false, &[], &[], Event::Beat, Ok("COMPLETE")),
         ("COMPLETE", false, &[], &[], over(), Err(Rule)),
         ("COMPLETE", false, &[], &[], reopen(), Ok("IN_PROGRESS")),
         ("COMPLETE", false, &[], &[], start("f"), Ok("IN_PROGRESS")),
@@ -194,5 +194,87 @@ proptest! {
             prop_assert!(world.files.list("agent_checkpoints/backups").len() <= 10);
             world.now = world.now.after(Duration::from_secs(7));
         }
+    }
+}
+
+/// The format's own example.
+const EXAMPLE: &str = r#"{
+  "agent_id": "Secondary-A",
+  "agent_type": "secondary",
+  "session_id": "abc123def456",
+  "feature": "feature_01_player_json",
+  "stage": "S2.P2",
+  "phase": "Specification",
+  "last_checkpoint": "2026-01-15T14:30:00Z",
+  "next_checkpoint_expected": "2026-01-15T14:45:00Z",
+  "status": "IN_PROGRESS",
+  "can_resume": true,
+  "blockers": [],
+  "files_modified": [
+    "feature_01_player_json/spec.md",
+    "EPIC_README.md"
+  ],
+  "recovery_instructions": "Resume from S2.P2 Specification Phase. spec.md partially complete (70% done).",
+  "current_step": "Writing spec.md Requirements Section 5 (Error Handling)",
+  "completed_steps": [
+    "S2.P1 complete",
+    "S2.P2 Phase 0: Read guide"
+  ],
+  "next_steps": [
+    "Complete Requirements Section 5",
+    "Write Acceptance Criteria"
+  ],
+  "coordination_state": {
+    "last_inbox_check": "2026-01-15T14:28:00Z",
+    "unread_messages": 0,
+    "last_epic_readme_update": "2026-01-15T14:15:00Z",
+    "last_status_update": "2026-01-15T14:15:00Z"
+  }
+}"#;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// The document's example stays valid, and a part that no event names keeps its bytes.
+    #[test]
+    fn the_example_stays_valid(events in proptest::collection::vec(any_event(), 1..12)) {
+        let text = EXAMPLE.replacen('{', "{\n  \"mine\" : [1.50, \"\\u0041\"],", 1);
+        let mut world = World::with(&text);
+        world.now = at("2026-01-15T14:50:00Z");
+        for event in events {
+            let is_new = matches!(event, Event::Restarted { .. } | Event::Started(_));
+            if world.try_to(&event).is_ok() {
+                prop_assert_eq!(errors(&world), Vec::<String>::new(), "{:?}", event);
+            }
+            if is_new {
+                break;
+            }
+            let is_kept = world.files.text(PATH).starts_with("{\n  \"mine\" : [1.50, \"\\u0041\"],\n  \"agent_id\"");
+            prop_assert!(is_kept);
+        }
+    }
+
+    /// A document that somebody mangled is written or refused, never a panic, and gets no new kind of error.
+    #[test]
+    fn mangled_documents_are_survived(
+        start in 0usize..EXAMPLE.len(),
+        length in 0usize..60,
+        insert in prop_oneof![Just(String::new()), Just("null".into()), Just("[]".into()), Just("{}".into()), Just("1e9".into()), ".{0,6}"],
+        events in proptest::collection::vec(any_event(), 1..6),
+    ) {
+        let mut bytes = EXAMPLE.as_bytes().to_vec();
+        let end = (start + length).min(bytes.len());
+        bytes.splice(start..end, insert.bytes());
+        let mut world = World::new();
+        world.files.files.insert(PATH.into(), bytes);
+        world.now = at("2026-01-15T14:50:00Z");
+        let before = errors(&world).len();
+        for event in events {
+            if world.try_to(&event).is_ok() && world.files.files.contains_key(PATH) {
+                prop_assert!(errors(&world).len() <= before, "{:?}: {:?}", event, errors(&world));
+            }
+        }
+        let moment = world.moment();
+        let _ = resume(&world.place, &world.files, None, &moment);
     }
 }

@@ -1,0 +1,105 @@
+//! The end of a task: what is still in the way, and its archive.
+
+use piton_model::{Change, Effect, Event, Moment, Refusal, State, Unit};
+use serde_json::{Value, json};
+
+use super::{Spot, board, permitted, short, update};
+use crate::json::Editor;
+use crate::task::layout;
+use crate::task::read::{Counts, item_id, item_word, items};
+use crate::{Files, time};
+
+/// The task is complete: its last state goes to the archive, and the current checkpoint goes.
+///
+/// The archive is written before the other is removed, so that a crash between the two leaves both.
+pub(super) fn finish(spot: &Spot, files: &dyn Files, event: &Event, moment: &Moment) -> Result<Change, Refusal> {
+    let found = spot.live(files, moment)?;
+    let is_blocked = found.unit.state == State::Blocked;
+    let open = missing(&found.editor, &found.unit);
+    if !is_blocked || open.is_empty() {
+        permitted(&found.unit, event)?;
+    }
+    if !open.is_empty() {
+        let name = spot.unit();
+        let mut refusal = Refusal::rule(format!("{name} is not complete: {}", open.join("; ")));
+        if is_blocked {
+            refusal = refusal.hint(format!("when it is mended: piton unblock {name}"));
+        }
+        return Err(refusal
+            .hint(format!("piton step {name} done SUBTASK"))
+            .hint(format!("piton gate {name} pass CRITERION")));
+    }
+    let mut editor = found.editor;
+    let now = moment.now.to_string();
+    editor.set(&["status"], "complete").set(&["progress_percent"], 100);
+    editor.set(&["completed_at"], now).set(&["resumable"], false);
+    editor.set(&["context", "next_to_process"], Value::Null);
+    update::stamp(&mut editor, event, moment);
+    let archive = free_archive(spot, files);
+    let mut change = Change { summary: summary(&editor, moment), ..Change::default() };
+    change.effects.push(Effect::Write { path: archive.clone(), bytes: editor.clone().into_bytes() });
+    change.effects.push(Effect::Remove { path: spot.path.clone() });
+    change.effects.extend(board::update(spot, files, &editor, &archive, moment, &mut change.warnings)?);
+    change.effects.push(board::post(spot, 100));
+    Ok(change)
+}
+
+/// What keeps a task from being complete, each by name.
+pub(super) fn missing(editor: &Editor, unit: &Unit) -> Vec<String> {
+    let mut open = Vec::new();
+    if let Some(Value::Object(criteria)) = editor.get(&["acceptance_criteria_met"]) {
+        let unmet = criteria.iter().filter(|(_, met)| **met != json!(true));
+        open.extend(unmet.map(|(name, _)| format!("criterion {:?} is not met", short(name))));
+    }
+    let with = |wanted: fn(Option<&str>) -> bool| -> Vec<String> {
+        editor.look(|root| {
+            let all = items(root).enumerate().filter(|(_, item)| wanted(item_word(*item)));
+            all.map(|(place, item)| short(&item_id(place, item))).collect()
+        })
+    };
+    let failed = with(|word| word == Some("failed"));
+    let unfinished = with(|word| matches!(word, None | Some("pending" | "in_progress")));
+    let counts = editor.look(Counts::read);
+    let mut tell = |names: Vec<String>, all: u64, what: &str| {
+        let unnamed = all.saturating_sub(names.len() as u64);
+        if !names.is_empty() {
+            open.push(format!("{what}: {}", names.join(", ")));
+        }
+        if unnamed > 0 {
+            open.push(format!("{unnamed} of {} subtasks {what}", counts.total));
+        }
+    };
+    let left = counts
+        .total
+        .saturating_sub(counts.done().saturating_add(counts.broken()).saturating_add(counts.listed_skipped));
+    tell(failed, counts.broken(), "failed");
+    tell(unfinished, left, "not done");
+    let is_blocking = |error: &Value| error.get("blocking") == Some(&json!(true));
+    let errors = editor.get(&["errors"]);
+    let blocking = errors.iter().filter_map(Value::as_array).flatten().any(is_blocking);
+    if blocking || (unit.state == State::Blocked && open.is_empty()) {
+        let errors = unit.troubles.iter().map(|trouble| short(&trouble.message)).collect::<Vec<_>>().join(", ");
+        open.push(format!("blocked: {errors}"));
+    }
+    open
+}
+
+/// The first archive name that nobody has.
+pub(super) fn free_archive(spot: &Spot, files: &dyn Files) -> String {
+    let stem = spot.stem();
+    let names = files.list(spot.directory());
+    let number = |name: &String| (layout::live_stem(name) == stem).then(|| layout::archive_number(name)).flatten();
+    let last = names.iter().filter_map(number).max().unwrap_or(0);
+    spot.beside(&layout::archive_name(stem, last.saturating_add(1)))
+}
+
+/// How long it took, against what was thought.
+fn summary(editor: &Editor, moment: &Moment) -> String {
+    let started = editor.string(&["started_at"]).and_then(|text| time::read(&text).time());
+    let took = started.map(|at| format!(" in {}", at.age(moment.now))).unwrap_or_default();
+    let estimate = match editor.get(&["estimated_minutes"]) {
+        Some(Value::Number(minutes)) => format!(" (estimated {minutes}m)"),
+        _ => String::new(),
+    };
+    format!("complete{took}{estimate}")
+}
