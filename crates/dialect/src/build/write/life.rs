@@ -265,7 +265,7 @@ pub(super) fn repaired(draft: &mut Draft) -> Result<String, Refusal> {
         draft.tidy(id, bucket);
     }
     let artifacts = draft.editor.get(&["artifacts"]).and_then(|files| files.as_object().cloned()).unwrap_or_default();
-    let failed = draft.editor.string(&["error", "workstream"]);
+    let failed = draft.editor.string(&["error", "workstream"]).filter(|_| draft.status == Some("failed"));
     for id in artifacts.keys().filter(|id| failed.as_ref() != Some(*id)) {
         if draft.bucket_of(id).is_some_and(|bucket| bucket != Bucket::Completed) {
             draft.set_artifacts_aside(id)?;
