@@ -64,7 +64,7 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
         Event::Finished => life::finished(draft, moment),
         Event::Resumed { mode: _ } => life::resumed(draft, moment),
         Event::TakenOver { agent } => life::taken_over(draft, agent),
-        Event::Restarted => start::restarted(draft, moment),
+        Event::Restarted { .. } => start::restarted(draft, moment),
         Event::Reopened => life::reopened(draft),
         Event::Repaired => tasks::repaired(draft),
         Event::BackedUp { .. } | Event::HelperStarted { .. } | Event::HelperStopped { .. } | Event::Marked => {

@@ -19,7 +19,7 @@ const STRAY: &str = ".worktrees/story-PROJ-42/.pipeline/checkpoint-PROJ-42.json"
 const NOW: i64 = 1_771_079_400;
 
 fn place() -> Place {
-    Place { base: String::new(), id: vec![Id::parse("PROJ-42").expect("an id")], document: None }
+    Place { base: String::new(), id: vec![Id::parse("PROJ-42").expect("an id")], document: None, root: String::new() }
 }
 
 fn moment(minutes: i64) -> Moment {
@@ -460,10 +460,10 @@ fn a_resume_compares_the_checkpoint_with_the_state() {
 fn a_restart_keeps_the_old_checkpoint() {
     let mut bench = Bench::started("2", &["T-1"]);
     let old = bench.files.files[PATH].clone();
-    bench.must(&Event::Restarted);
+    bench.must(&Event::Restarted { force: false });
     assert_eq!(bench.files.files[&format!(".pipeline/archive/checkpoint-PROJ-42-{NOW}.json")], old);
     bench.shows(&json!({ "stage": 0, "tasksRemaining": [], "agentId": "fresh-1" }));
-    bench.must(&Event::Restarted);
+    bench.must(&Event::Restarted { force: false });
     bench.must(&Event::TakenOver { agent: "worker-2".into() });
     assert_eq!(bench.json()["agentId"], "worker-2");
 }
@@ -555,7 +555,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         1 => Just(Event::Beat),
         2 => Just(Event::Finished),
         3 => Just(resumed()),
-        1 => Just(Event::Restarted),
+        1 => Just(Event::Restarted { force: false }),
         1 => Just(Event::Reopened),
         1 => Just(Event::Repaired),
         1 => Just(start("0", &["T-1"])),

@@ -26,7 +26,7 @@ struct World {
 impl World {
     fn new() -> World {
         let id = ["migration", "T060"].map(|part| Id::parse(part).expect("an id")).to_vec();
-        let place = Place { base: "docs".into(), id, document: None };
+        let place = Place { base: "docs".into(), id, document: None, root: String::new() };
         World { files: MemoryFiles::default(), now: at("2025-12-08T14:30:25Z"), place }
     }
 

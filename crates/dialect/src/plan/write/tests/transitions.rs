@@ -19,7 +19,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         (step(StepTo::Begun, &["db-schema"]), RefusalKind::Rule, "untick"),
         (step(StepTo::Failed, &["db-schema"]), RefusalKind::Rule, "untick"),
         (Event::Finished, RefusalKind::Rule, "open tasks: auth-middleware, deploy"),
-        (Event::Restarted, RefusalKind::Rule, "resume"),
+        (Event::Restarted { force: false }, RefusalKind::Rule, "resume"),
         (Event::TakenOver { agent: "x".to_owned() }, RefusalKind::Rule, "resume"),
         (Event::Reopened, RefusalKind::Rule, "step"),
         (verdict, RefusalKind::Rule, "piton gate"),
