@@ -125,7 +125,6 @@ fn the_protocols_own_example_ends_in_its_own_states() {
     go(&mut files, &stopped, &at("12:16", "main"));
     go(&mut files, &gate(true, "migrations"), &at("12:30", "main"));
 
-    let keys = |line: &NewValue, names: &[&str]| names.iter().map(|name| line[*name].clone()).collect::<Vec<_>>();
     let lines = history(&files);
     assert_eq!(lines[0], json!({"ts":"2026-02-20T11:49:00Z","event":"checkpoint_created","planId":ID}));
     assert_eq!(
@@ -147,9 +146,15 @@ fn the_protocols_own_example_ends_in_its_own_states() {
     let last = lines.last().expect("a line");
     assert_eq!(*last, json!({"ts":"2026-02-20T12:30:00Z","event":"phase_completed","phaseId":"phase-1-setup"}));
 
+    check_example_state(&files);
+}
+
+/// What the example leaves in the plan, its state and its backup.
+fn check_example_state(files: &MemoryFiles) {
+    let keys = |line: &NewValue, names: &[&str]| names.iter().map(|name| line[*name].clone()).collect::<Vec<_>>();
     let plan = files.text(&path("plan.md"));
     assert_eq!(plan, PLAN.replacen("[ ]", "[x]", 3));
-    let state = state(&files);
+    let state = state(files);
     assert_eq!(
         keys(&state, &["version", "planId", "planPath", "lastCheckpoint", "checksum", "currentPhase", "currentTask"]),
         [
@@ -185,7 +190,7 @@ fn the_protocols_own_example_ends_in_its_own_states() {
         serde_json::from_str(files.text(&path(".checkpoint/recovery.json"))).expect("recovery is JSON");
     assert_eq!(keys(&recovery, &["savedAt", "reason"]), [json!("2026-02-20T12:30:00Z"), json!("phase_completed")]);
     assert_eq!(recovery["state"], state);
-    let found = reading(&files, at("12:31", "main").now);
+    let found = reading(files, at("12:31", "main").now);
     assert_eq!(found.findings, []);
 }
 
@@ -243,6 +248,15 @@ fn a_tick_changes_one_byte_whatever_the_file_is_like() {
     let later = &state(&files)["phases"]["later"];
     assert_eq!((&later["status"], later.get("completedAt")), (&json!("in_progress"), None));
     assert_eq!(later["acceptance"]["last"], json!({"met": false}));
+}
+
+#[test]
+fn a_box_that_is_ticked_keeps_its_letter() {
+    let plan = "- [X] Big <!-- ACCEPT: big -->\n- [X] Large <!-- TASK: large -->\n";
+    let mut files = with(&[("plan.md", plan)]);
+    go(&mut files, &gate(true, "big"), &at("11:50", "main"));
+    go(&mut files, &done(&["large"]), &at("11:51", "main"));
+    assert_eq!(files.text(&path("plan.md")), plan);
 }
 
 #[test]
