@@ -1,6 +1,6 @@
 //! What the epic's README and the feature's STATUS file say about an agent.
 
-use piton_model::{Change, Effect, Id, Moment, Refusal, Unit, text};
+use piton_model::{Change, Effect, Id, Moment, Refusal, State, Unit, text};
 
 use super::{Spot, unit_of};
 use crate::crew::{layout, read_epic};
@@ -144,7 +144,6 @@ fn status_text(old: &str, unit: &Unit, editor: &Editor, moment: &Moment) -> Stri
 
 /// What a key of the STATUS file says now; nothing for one that is not kept up to date.
 fn value_of(key: &str, unit: &Unit, editor: &Editor, moment: &Moment) -> Option<String> {
-    let is_complete = unit.status_text == "COMPLETE";
     let value = match key.to_ascii_uppercase().as_str() {
         "STAGE" => unit.stage.clone()?,
         "PHASE" => editor.string(&["phase"])?,
@@ -154,7 +153,14 @@ fn value_of(key: &str, unit: &Unit, editor: &Editor, moment: &Moment) -> Option<
         "BLOCKERS" | "BLOCKER" if unit.blockers.is_empty() => "none".to_owned(),
         "BLOCKERS" | "BLOCKER" => unit.blockers.join("; "),
         "NEXT_ACTION" => unit.current.clone()?,
-        "READY_FOR_SYNC" => is_complete.to_string(),
+        // An agent that waits may be ready by its own word.
+        "READY_FOR_SYNC" => match unit.state {
+            State::Done => "true".to_owned(),
+            State::Running | State::Blocked => "false".to_owned(),
+            State::Queued | State::Waiting | State::Paused { .. } | State::Failed { .. } | State::Unknown => {
+                return None;
+            }
+        },
         _ => return None,
     };
     Some(one_line(&value))

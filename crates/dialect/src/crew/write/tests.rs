@@ -365,6 +365,12 @@ fn the_epic_and_the_feature_are_kept_up_to_date() {
     world.wait(5).ok(Event::Unblocked { which: None });
     let text = world.files.text("EPIC_README.md");
     assert_eq!((text.matches("Secondary-A: ").count(), text.matches("mine").count()), (1, 1));
+    let status = "feature_02_team_penalty/STATUS";
+    world.ok(Event::Paused { reason: None });
+    let ready = world.files.text(status).replace("READY_FOR_SYNC: false", "READY_FOR_SYNC: true");
+    world.files.files.insert(status.into(), ready.into());
+    world.ok(Event::Beat);
+    assert!(world.files.text(status).ends_with("READY_FOR_SYNC: true"), "an agent that waits may be ready");
 }
 
 #[test]

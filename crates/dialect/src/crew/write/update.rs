@@ -82,15 +82,7 @@ fn change(
             Ok(reason.map_or_else(|| "waiting".into(), |reason| format!("waiting: {}", short(reason))))
         }
         Event::Noted { text, purpose } => note(editor, text, *purpose, moment),
-        Event::Decided { text, reason } => {
-            let text = given(text, "decision")?;
-            let mut decision = json!({"at": moment.now.to_string(), "decision": text});
-            if let Some(reason) = reason {
-                decision["reason"] = Value::from(reason.trim());
-            }
-            push(editor, "decisions", decision);
-            Ok(format!("decided: {}", short(text)))
-        }
+        Event::Decided { text, reason } => decide(editor, text, reason.as_deref(), moment),
         Event::Beat => Ok("beat".into()),
         Event::HelperStarted { kind, .. } => Ok(format!("helper started: {}", short(kind))),
         Event::HelperStopped { kind, .. } => Ok(format!("helper stopped: {}", short(kind))),
@@ -177,6 +169,16 @@ fn note(editor: &mut Editor, text: &str, purpose: NotePurpose, moment: &Moment) 
             Ok(format!("to resume: {}", short(text)))
         }
     }
+}
+
+fn decide(editor: &mut Editor, text: &str, reason: Option<&str>, moment: &Moment) -> Result<String, Refusal> {
+    let text = given(text, "decision")?;
+    let mut decision = json!({"at": moment.now.to_string(), "decision": text});
+    if let Some(reason) = reason {
+        decision["reason"] = Value::from(reason.trim());
+    }
+    push(editor, "decisions", decision);
+    Ok(format!("decided: {}", short(text)))
 }
 
 fn finish(editor: &mut Editor, spot: &Spot, unit: &Unit, warnings: &mut Vec<String>) -> Result<String, Refusal> {

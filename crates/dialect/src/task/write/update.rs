@@ -70,7 +70,7 @@ pub(super) fn apply(
 ) -> Result<String, Refusal> {
     match event {
         Event::StepMoved(moved) => {
-            go_on(editor, unit);
+            go_on(editor, unit, moment);
             move_steps(editor, spot, moved, moment)
         }
         Event::GateJudged(judged) => judge(editor, judged),
@@ -196,9 +196,12 @@ pub(super) fn given<'a>(text: &'a str, what: &str) -> Result<&'a str, Refusal> {
 }
 
 /// The task is worked on.
-fn go_on(editor: &mut Editor, unit: &Unit) {
+fn go_on(editor: &mut Editor, unit: &Unit, moment: &Moment) {
     if unit.state == State::Queued {
         editor.set(&["status"], "in_progress");
+        if editor.string(&["started_at"]).is_none() {
+            editor.set(&["started_at"], moment.now.to_string());
+        }
     }
 }
 
