@@ -7,6 +7,7 @@ mod check;
 mod evidence;
 mod find;
 mod history;
+mod journals;
 mod parallel;
 mod record;
 mod repair;

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Stamp, make_directories};
 use crate::journal::{Entry, Hash, Head, Line, parse_line, rebuild};
-use crate::seal::HOME;
 
 /// Which unit a journal belongs to, and so where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +24,9 @@ pub struct Key {
 }
 
 impl Key {
+    /// The directory that holds one for each dialect.
+    pub const DIRECTORY: &str = ".piton/units";
+
     /// The directory of everything that is kept about the unit.
     pub fn directory(&self) -> String {
         let place = if self.base.is_empty() {
@@ -37,7 +39,7 @@ impl Key {
 
     /// The directory that holds one directory for each unit of that id.
     pub fn directory_of_namesakes(dialect: &str, folded_id: &str) -> String {
-        format!("{HOME}/units/{dialect}/{}", folded_id.replace('/', "+"))
+        format!("{}/{dialect}/{}", Key::DIRECTORY, folded_id.replace('/', "+"))
     }
 
     /// Its journal.
