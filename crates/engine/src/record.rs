@@ -185,7 +185,9 @@ impl<'w> Session<'w> {
             return Err(RecordError::Refused(refusal));
         }
         let summary = format!("refused `{what}` of attempt {claimed}: the unit is at attempt {current}");
-        let entry = self.entry(recorder, "refused", summary, current);
+        let mut entry = self.entry(recorder, "refused", summary, current);
+        // A ghost is no sign that the unit's own worker lives.
+        entry.carried.clear();
         self.commit(entry, &[])?;
         let refusal = Refusal::rule(format!("attempt {claimed} of {name} is over: attempt {current} has begun"))
             .hint(format!("somebody else continues this unit; see: piton log {name}"))
