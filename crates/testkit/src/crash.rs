@@ -265,6 +265,10 @@ impl Disk for CrashDisk {
                 (Rename::Exchange, None) => return Err(missing()),
                 _ => {}
             }
+            if other == Some(moved) {
+                // Two names of one file: the system does nothing, and both stay.
+                return Ok(());
+            }
             let (from, to) = (name_of(from).to_owned(), name_of(to).to_owned());
             let back = other.filter(|_| how == Rename::Exchange);
             if old == new {

@@ -1,15 +1,11 @@
 //! A unit's life as a list of steps, run on a crash disk, with a dumb model of what has to be there after each.
 
-mod check;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use piton_model::{Effect, Time};
 use piton_store::{CommitError, Contact, Key, LockedUnit, NewEntry, seal};
 use piton_testkit::CrashDisk;
-
-pub use check::check;
 
 /// The unit's documents.
 pub const PLAN: &str = "docs/plan.md";
@@ -56,11 +52,11 @@ pub struct World {
 }
 
 impl World {
-    fn read(&self, path: &str) -> Option<Vec<u8>> {
+    pub fn read(&self, path: &str) -> Option<Vec<u8>> {
         self.files.get(path).cloned()
     }
 
-    fn apply(&mut self, doing: &[Do]) {
+    pub fn apply(&mut self, doing: &[Do]) {
         let before = self.files.clone();
         for each in doing {
             match each {

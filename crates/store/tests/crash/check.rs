@@ -3,7 +3,7 @@
 use piton_store::History;
 use piton_testkit::{CrashDisk, PowerLoss};
 
-use super::{Do, LOG, PLAN, Run, STATE, World, commit, documents, key, open};
+use crate::script::{Do, LOG, PLAN, Run, STATE, World, commit, documents, key, open};
 
 /// Opens what is left as the next process does, and compares it with what was acknowledged.
 pub fn check(disk: &CrashDisk, run: &Run) -> Result<(), String> {
@@ -20,7 +20,7 @@ pub fn check(disk: &CrashDisk, run: &Run) -> Result<(), String> {
     longer.is_loose = false;
     longer.acknowledged.push((seq, after));
     longer.journal = disk.bytes(&key().journal()).unwrap_or_default();
-    for loss in [PowerLoss::NamesLost, PowerLoss::ContentsLost, PowerLoss::Mixed(seq)] {
+    for loss in [PowerLoss::NamesLost, PowerLoss::Mixed(disk.effects())] {
         let left = disk.after_power_loss(loss);
         settled(&left, &longer).map_err(|error| format!("then {loss:?}: {error}"))?;
     }
@@ -28,7 +28,7 @@ pub fn check(disk: &CrashDisk, run: &Run) -> Result<(), String> {
 }
 
 /// Brings the unit to rest, and returns which of the two worlds it is in.
-fn settled(disk: &CrashDisk, run: &Run) -> Result<World, String> {
+pub fn settled(disk: &CrashDisk, run: &Run) -> Result<World, String> {
     let (unit, _) = open(disk).map_err(|error| format!("it does not open: {error}"))?;
     let last = unit.seq();
     let journaled: Vec<_> = documents().iter().map(|path| unit.current(path).unwrap_or_default()).collect();
@@ -95,6 +95,7 @@ fn same(what: &str, found: Option<Vec<u8>>, expected: Option<Vec<u8>>) -> Result
     if found == expected {
         return Ok(());
     }
-    let show = |bytes: Option<Vec<u8>>| bytes.map(|bytes| String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned());
+    let show =
+        |bytes: Option<Vec<u8>>| bytes.map(|bytes| String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned());
     Err(format!("{what}: found {:?}, expected {:?}", show(found), show(expected)))
 }

@@ -1,0 +1,6 @@
+//! The store on a disk that stops, loses power, fails, and has other users.
+
+mod check;
+mod faults;
+mod points;
+mod script;
