@@ -11,7 +11,7 @@ use crate::ReadError;
 use crate::commit::{SeenContent, SeenDocument};
 use crate::disk::{DiskError, Open, directory_of};
 use crate::finish::Rest;
-use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, seal_line, text_to_json};
+use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, seal_line, text_to_json};
 use crate::unit::{LockedUnit, keep_aside, sync_names_to};
 
 /// How long a document must have been left alone before an outside edit of it is taken for finished.
@@ -55,7 +55,7 @@ impl LockedUnit<'_> {
                 paths.push(path);
             }
         }
-        if rest == Rest::AfterRestart {
+        if matches!(rest, Rest::AfterRestart | Rest::Unknown) {
             self.sweep(&paths)?;
         }
         let mut contact = Contact::default();
@@ -109,7 +109,7 @@ impl LockedUnit<'_> {
     /// Documents that were replaced and then written by somebody who still had them open.
     fn late_writes(&mut self, rest: Rest) -> Result<Vec<(String, Vec<u8>)>, DiskError> {
         let mut paths: Vec<String> = self.note.replaced.keys().cloned().collect();
-        if rest == Rest::AfterKill {
+        if matches!(rest, Rest::AfterKill | Rest::Unknown) {
             // Whoever died may have replaced one and not have come to note it.
             let documents = self.last().map(|entry| entry.documents.clone()).unwrap_or_default();
             paths.extend(documents.into_iter().map(|state| state.path));
@@ -124,14 +124,31 @@ impl LockedUnit<'_> {
                 continue;
             }
             if let Ok(content) = self.disk.read(&kept) {
-                let was = self.last().and_then(|entry| entry.document(&path)).and_then(|state| state.was.clone());
-                if Some(Hash::of(&content.bytes)) != was {
+                if !self.is_version(&path, &Hash::of(&content.bytes))? {
                     late.push((path.clone(), content.bytes));
                 }
                 self.note.replaced.insert(path, content.stamp);
             }
         }
         Ok(late)
+    }
+
+    /// Whether the journal knows this as a version of a document. Mostly it is the one before the last.
+    fn is_version(&self, path: &str, hash: &Hash) -> Result<bool, DiskError> {
+        let state = self.last().and_then(|entry| entry.document(path));
+        if state.is_some_and(|state| state.was.as_ref() == Some(hash) || state.hash.as_ref() == Some(hash)) {
+            return Ok(true);
+        }
+        let Some(journal) = &self.journal else { return Ok(false) };
+        let mut reader = Reader::new(&**journal, 0);
+        while let Some((_, parsed)) = reader.next_whole()? {
+            if let Line::Event(entry) = parsed.line
+                && entry.document(path).is_some_and(|state| state.hash.as_ref() == Some(hash))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Makes durable what others left, before an event says that it was seen: the next event builds on it.

@@ -15,6 +15,8 @@ pub(crate) enum Rest {
     AfterKill,
     /// The machine was started since.
     AfterRestart,
+    /// Nobody noted how: either of the two.
+    Unknown,
 }
 
 /// A file that was to change places with its new content.
@@ -76,6 +78,7 @@ impl LockedUnit<'_> {
     pub(crate) fn bring_up(&mut self) -> Result<Rest, ContactError> {
         self.refresh()?;
         let is_same_boot = self.note.boot == self.boot;
+        let is_noted = !self.note.boot.is_empty();
         let is_settled = self.note.settled == self.seq();
         if is_same_boot && is_settled {
             return Ok(Rest::Settled);
@@ -96,7 +99,11 @@ impl LockedUnit<'_> {
             }
             self.settle()?;
         }
-        Ok(if is_same_boot { Rest::AfterKill } else { Rest::AfterRestart })
+        Ok(match () {
+            () if is_same_boot => Rest::AfterKill,
+            () if is_noted => Rest::AfterRestart,
+            () => Rest::Unknown,
+        })
     }
 
     /// Removes what lies beside documents and belongs to no event: its line was lost with the power.

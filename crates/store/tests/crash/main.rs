@@ -2,5 +2,6 @@
 
 mod check;
 mod faults;
+mod outside;
 mod points;
 mod script;
