@@ -2,6 +2,7 @@
 
 mod check;
 mod faults;
+mod journal;
 mod outside;
 mod points;
 mod script;
