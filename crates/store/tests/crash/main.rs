@@ -5,4 +5,5 @@ mod faults;
 mod journal;
 mod outside;
 mod points;
+mod restart;
 mod script;

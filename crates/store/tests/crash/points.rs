@@ -1,9 +1,10 @@
 //! A crash at every effect of a unit's life: what was acknowledged is there, and whole, and the next command works.
 
+use piton_store::History;
 use piton_testkit::{CrashDisk, Kind, PowerLoss, Stop};
 
 use crate::check::check;
-use crate::script::{Do, Edit, LOG, Manners, PLAN, STATE, Step, TABLE, run};
+use crate::script::{Do, Edit, LOG, Manners, PLAN, STATE, Step, TABLE, key, run};
 
 fn text(number: usize) -> String {
     format!("# Plan\n\n- [x] step {number}\n- [ ] another\n{}", "- [ ] rest\n".repeat(number % 3))
@@ -79,4 +80,35 @@ fn a_crash_anywhere_loses_nothing_that_was_acknowledged() {
 fn a_crash_loses_nothing_even_when_others_do_not_sync() {
     let states = crash_everywhere(&CrashDisk::default(), &life(), Manners::Careless);
     assert!(states > 1000, "{states}");
+}
+
+fn snapshots_in(disk: &CrashDisk) -> usize {
+    let journal = disk.bytes(&key().journal()).unwrap_or_default();
+    String::from_utf8_lossy(&journal).matches("{\"snapshot\":").count()
+}
+
+#[test]
+fn a_crash_around_a_snapshot_loses_nothing() {
+    let write = |letter: &str| Do::Write(STATE, letter.repeat(9_000));
+    let steps = [
+        Step::Commit(vec![write("x")]),
+        Step::Commit(vec![write("y"), Do::Write(PLAN, text(1))]),
+        Step::Commit(vec![write("z"), Do::Write(PLAN, text(2))]),
+    ];
+    let disk = CrashDisk::default();
+    run(&disk, &steps, Manners::Syncing);
+    assert_eq!(snapshots_in(&disk), 3, "two first ones, and one for what weighs too much");
+    crash_everywhere(&CrashDisk::default(), &steps, Manners::Syncing);
+}
+
+#[test]
+fn every_version_of_a_long_history_can_be_had() {
+    let steps: Vec<_> = (0..=502).map(|number| Step::Commit(vec![Do::Write(PLAN, text(number))])).collect();
+    let disk = CrashDisk::default();
+    let run = run(&disk, &steps, Manners::Syncing);
+    assert_eq!(snapshots_in(&disk), 3, "the first one, one for many splices and one for heavy ones");
+    let history = History::open(&disk, &key()).expect("it opens").expect("it is there");
+    for (seq, world) in run.acknowledged.iter().filter(|(seq, _)| seq % 50 < 3) {
+        assert_eq!(history.version(PLAN, *seq).expect("it can be read"), world.read(PLAN), "@{seq}");
+    }
 }
