@@ -239,6 +239,35 @@ fn modes_are_kept_and_ours_are_private() {
     assert_eq!(place.read(".piton/.gitignore"), "*\n");
 }
 
+/// Run by the next test in a process that may not write large files.
+#[test]
+#[ignore = "it is a part of another test"]
+fn limited() {
+    let root = std::env::var_os("PITON_TEST_LIMITED").expect("the other test says where");
+    let refused = commit(Path::new(&root), "plan.md", &"x".repeat(400_000)).expect_err("it is too large");
+    println!("\nrefused {refused}");
+}
+
+#[test]
+fn a_disk_without_room_changes_nothing() {
+    let place = Place::new();
+    place.commit("plan.md", "one\n").expect("it is written");
+    let journal = fs::read(place.0.join(key().journal())).expect("it is there");
+    // A limit on the size of files fails a write as a full disk does: after a part of it.
+    let output = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 256; exec \"$0\" --exact limited --ignored --nocapture"])
+        .arg(std::env::current_exe().expect("it is known"))
+        .env("PITON_TEST_LIMITED", &place.0)
+        .output()
+        .expect("there is a shell");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let refused = said.lines().find_map(|line| line.strip_prefix("refused ")).unwrap_or_else(|| panic!("{said}"));
+    assert!(refused.contains(&key().journal()) || refused.contains("plan.md"), "{refused}");
+    assert_eq!((place.read("plan.md").as_str(), place.files()), ("one\n", vec!["plan.md".to_owned()]));
+    assert_eq!(fs::read(place.0.join(key().journal())).expect("it is there"), journal);
+    assert_eq!(place.commit("plan.md", "two\n"), Ok(2));
+}
+
 fn copy(from: &Path, to: &Path) {
     let copied = Command::new("cp").arg("-a").args([from, to]).status().expect("there is cp");
     assert!(copied.success());
