@@ -8,10 +8,10 @@ use piton_model::Time;
 use serde_json::{Map, json};
 
 use crate::ReadError;
-use crate::commit::{SeenContent, SeenDocument};
+use crate::commit::{Lines, SeenContent, SeenDocument};
 use crate::disk::{DiskError, Open, directory_of};
 use crate::finish::Rest;
-use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, seal_line, text_to_json};
+use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, text_to_json};
 use crate::unit::{LockedUnit, keep_aside, sync_names_to};
 
 /// How long a document must have been left alone before an outside edit of it is taken for finished.
@@ -175,82 +175,65 @@ impl LockedUnit<'_> {
         contact: &mut Contact,
     ) -> Result<(), ContactError> {
         let seq = self.seq() + 1;
-        let mut bytes = Vec::new();
-        let mut last = self.last_sum.clone();
-        let mut add = |line: &Line, bytes: &mut Vec<u8>| {
-            let (text, sum) = seal_line(line, last.as_ref());
-            bytes.extend_from_slice(&text);
-            last = Some(sum.clone());
-            sum
-        };
-        if self.end == 0 {
-            add(&self.head(), &mut bytes);
-        }
+        let is_first = self.tail.is_none();
+        let mut lines = self.new_lines();
         let mut documents = self.last().map(|entry| entry.documents.clone()).unwrap_or_default();
         let mut files = Vec::new();
-        let mut words = Vec::new();
         for (path, recorded) in changes {
             let content = contact.documents[path].content.as_ref();
-            let before = recorded.as_ref().and_then(|state| state.hash.clone());
-            let old = match &before {
-                Some(_) => self.current(path)?,
-                None => None,
-            };
+            let old = self.current(path)?;
             let what = describe(recorded.is_some(), old.as_deref(), content.map(|content| content.bytes.as_slice()));
-            words.push(format!("{path} {what}"));
-            contact.observed.push(Observation { path: path.clone(), seq, what });
+            let before = recorded.as_ref().and_then(|state| state.hash.clone());
             let after = content.map(|content| content.hash.clone());
-            files.push(FileChange::Write {
-                path: path.clone(),
-                aside: None,
-                before: before.clone(),
-                inode: None,
-                after: after.clone(),
-                splice: None,
-            });
-            documents.retain(|state| state.path != *path);
-            let base = self.end + bytes.len() as u64;
-            documents.push(DocumentState { path: path.clone(), hash: after, was: before, base, weight: 0, splices: 0 });
+            let base = self.end + lines.bytes.len() as u64;
             if let Some(content) = content {
-                add(&Line::Snapshot { path: path.clone(), bytes: content.bytes.clone() }, &mut bytes);
+                lines.add(&Line::Snapshot { path: path.clone(), bytes: content.bytes.clone() });
             }
+            contact.observed.push(Observation { path: path.clone(), seq, what });
+            documents.retain(|state| state.path != *path);
+            let (hash, was) = (after.clone(), before.clone());
+            documents.push(DocumentState { path: path.clone(), hash, was, base, weight: 0, splices: 0 });
+            let path = path.clone();
+            files.push(FileChange::Write { path, aside: None, before, inode: None, after, splice: None });
         }
         let mut kept = Vec::new();
         for (path, text) in late {
-            words.push(format!("{path} was written by somebody who had an older version open"));
-            let what = "was written by somebody who had an older version open; what they wrote is kept in the journal";
-            contact.observed.push(Observation { path: path.clone(), seq, what: what.to_owned() });
             kept.push(json!({"path": path, "text": text_to_json(&text)}));
+            let what = "was written by somebody who had an older version open; what they wrote is kept in the journal";
+            contact.observed.push(Observation { path, seq, what: what.to_owned() });
         }
-        let data = if kept.is_empty() { Map::new() } else { Map::from_iter([("late".to_owned(), json!(kept))]) };
-        let is_first = self.tail.is_none();
-        let event = if is_first { "adopted" } else { "observed" };
+        let words: Vec<_> = contact.observed.iter().map(|each| format!("{} {}", each.path, each.what)).collect();
         let entry = Entry {
             seq,
             at: now.to_string(),
             attempt: self.attempt(),
             by: "outside".to_owned(),
-            event: event.to_owned(),
+            event: if is_first { "adopted" } else { "observed" }.to_owned(),
             summary: words.join("; "),
-            data,
+            data: if kept.is_empty() { Map::new() } else { Map::from_iter([("late".to_owned(), json!(kept))]) },
             files,
             documents,
         };
-        let sum = add(&Line::Event(Box::new(entry.clone())), &mut bytes);
-        self.sync_outside(changes)?;
-        let end = self.end;
-        let journal = self.journal()?;
-        if let Err(error) = journal.write_at(end, &bytes).and_then(|()| journal.sync()) {
-            self.is_stale = self.cut_journal().is_err();
-            return Err(error.into());
-        }
-        self.end += bytes.len() as u64;
-        self.last_sum = Some(sum);
-        self.tail = Some(entry);
+        lines.add(&Line::Event(Box::new(entry.clone())));
         if is_first {
             // A document that was there before us is no news.
             contact.observed.clear();
         }
+        self.sync_outside(changes)?;
+        self.record(entry, lines)
+    }
+
+    /// Writes an event down that is done already.
+    fn record(&mut self, entry: Entry, lines: Lines) -> Result<(), ContactError> {
+        let end = self.end;
+        let journal = self.journal()?;
+        if let Err(error) = journal.write_at(end, &lines.bytes).and_then(|()| journal.sync()) {
+            self.is_stale = self.cut_journal().is_err();
+            return Err(error.into());
+        }
+        self.end += lines.bytes.len() as u64;
+        self.last_sum = lines.last;
+        self.tail = Some(entry);
         Ok(self.settle()?)
     }
 

@@ -1,6 +1,6 @@
 //! What the last event began and did not finish: the process died, or the power failed.
 
-use crate::commit::SeenContent;
+use crate::commit::{SeenContent, hold_log};
 use crate::contact::ContactError;
 use crate::disk::{Access, DiskError, Open, Rename, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash, Splice, last_event, rebuild};
@@ -285,6 +285,7 @@ impl LockedUnit<'_> {
     fn finish_append(&self, path: &str, size: u64, text: &str) -> Result<(), ContactError> {
         make_directories(self.disk, directory_of(path), Access::Shared)?;
         let log = self.disk.open(path, Open::Create(Access::Shared))?;
+        let _held = hold_log(self.disk, path)?;
         let now = log.size()?;
         let found = log.read_at(size, text.len())?;
         if found != text.as_bytes() {

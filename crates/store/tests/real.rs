@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use piton_model::{Effect, Time};
 use piton_store::disk::LockError;
-use piton_store::{History, Key, LockedUnit, NewEntry, Tree, holder_of, seal};
+use piton_store::{CommitError, History, Key, LockedUnit, NewEntry, Tree, holder_of, seal};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -105,6 +105,43 @@ fn writers_at_once_get_numbers_without_gaps() {
     let log = History::open(&tree, &key()).expect("it opens").expect("it is there").log().expect("it can be read");
     assert_eq!((log.events.len(), log.broken_at), (24, None));
     assert_eq!(place.files(), ["plan.md"]);
+}
+
+/// Adds a line to a log as one command of a unit does, again when others come in between.
+fn append(root: &Path, unit: usize, line: &str) {
+    let tree = Tree::open(root).expect("it opens");
+    let key = Key { id: format!("unit{unit}"), ..key() };
+    seal::prepare(&tree).expect("it is ours");
+    let mut unit = LockedUnit::lock(&tree, key, LONG, "test").expect("nobody else wants it");
+    let contact = unit.contact(&[], Time::from_unix_seconds(1_771_588_140)).expect("there is nothing to see");
+    let effects = [Effect::Append { path: "log".to_owned(), line: line.to_owned() }];
+    loop {
+        match unit.commit(new_entry(line), &effects, &contact.documents) {
+            Ok(_) => return,
+            Err(CommitError::Raced { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn units_that_share_a_log_do_not_write_over_each_other() {
+    let place = Place::new();
+    let root = &place.0;
+    std::thread::scope(|scope| {
+        for unit in 0..4 {
+            scope.spawn(move || (0..8).for_each(|turn| append(root, unit, &format!("{unit} {turn}\n"))));
+        }
+    });
+    let log = place.read("log");
+    let mut lines: Vec<_> = log.lines().map(str::to_owned).collect();
+    lines.sort();
+    let expected: Vec<_> = (0..4).flat_map(|unit| (0..8).map(move |turn| format!("{unit} {turn}"))).collect();
+    assert_eq!(lines, expected);
+    assert_eq!(place.mode("log"), {
+        place.write("usual", "");
+        place.mode("usual")
+    });
 }
 
 /// Run by the next test in a process of its own: holds the lock until it is killed.

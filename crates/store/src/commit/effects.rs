@@ -1,12 +1,18 @@
 //! What a commit does to files, each with what takes it back.
 
+use std::io;
+use std::time::Duration;
+
 use super::{CommitError, Replacement, SeenContent};
-use crate::disk::{Access, Disk, DiskError, Handle, Open, Rename, directory_of, make_directories};
+use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Rename, directory_of, make_directories};
 use crate::journal::Hash;
 use crate::unit::keep_aside;
 
 /// A document is compared byte by byte up to this size; beyond it the stamp of its file has to do.
 const COMPARED: u64 = 256 * 1024;
+
+/// How long is waited for a log. Whoever holds it does so for one sync.
+const LOG_WAIT: Duration = Duration::from_secs(5);
 
 pub(super) fn write_aside(
     disk: &dyn Disk,
@@ -72,6 +78,7 @@ pub(super) fn append(
     make_directories(disk, directory_of(path), Access::Shared)?;
     let is_new = disk.stamp(path)?.is_none();
     let log = disk.open(path, Open::Create(Access::Shared))?;
+    let _held = hold_log(disk, path)?;
     if log.size()? != size {
         return Err(CommitError::Raced { path: path.to_owned() });
     }
@@ -82,6 +89,17 @@ pub(super) fn append(
         disk.sync_directory(directory_of(path))?;
     }
     Ok(())
+}
+
+/// Keeps other units from a log that several of them may write: two that find the same end would write over each other.
+pub(crate) fn hold_log(disk: &dyn Disk, path: &str) -> Result<Box<dyn Handle>, DiskError> {
+    disk.lock(path, LOG_WAIT).map_err(|error| match error {
+        LockError::Busy { .. } => {
+            let error = io::Error::new(io::ErrorKind::ResourceBusy, "somebody else keeps it locked");
+            DiskError { doing: "write", path: path.to_owned(), error }
+        }
+        LockError::Disk(error) => error,
+    })
 }
 
 /// Puts a file in its place, and looks at what came out.
@@ -238,6 +256,7 @@ impl<'d> Undo<'d> {
     /// Takes our line from the end of a log; not when others have written behind it.
     fn shorten(&self, log: &Appended) -> Result<bool, DiskError> {
         let handle = self.disk.open(&log.path, Open::Existing)?;
+        let _held = hold_log(self.disk, &log.path)?;
         if handle.size()? > log.size + log.added {
             return Ok(false);
         }
