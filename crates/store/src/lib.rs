@@ -6,6 +6,7 @@
 mod commit;
 mod contact;
 pub mod disk;
+mod finish;
 mod history;
 pub mod journal;
 mod locate;
