@@ -17,6 +17,7 @@ mod survey;
 mod target;
 mod why;
 mod workspace;
+mod writer;
 
 pub use check::{CheckError, Checked, Target, check};
 pub use evidence::{Trust, approve, gate_command, is_approved, run_evidence};
@@ -28,3 +29,4 @@ pub use resume::{ResumeRequest, Resumption, resumable, resume};
 pub use status::{stale, status};
 pub use why::{Reason, why};
 pub use workspace::{OpenError, Workspace, read_named_text};
+pub use writer::Writer;

@@ -22,8 +22,8 @@ use crate::ContactError;
 use crate::disk::{Access, DiskError, Handle, Rename, Stamp, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash};
 use crate::unit::{LockedUnit, keep_aside};
-use effects::{Undo, append, exchange, keep, sync_all, take_away, write_aside};
-pub(crate) use effects::{hold_log, sync_if_there};
+use effects::{Undo, append, exchange, keep, take_away, write_aside};
+pub(crate) use effects::{hold_log, sync_all, sync_if_there};
 pub(crate) use entry::Lines;
 
 /// What is known about an event before it has a number.
@@ -120,10 +120,10 @@ impl From<DiskError> for CommitError {
 }
 
 /// A file that gets new content: aside first, then in its place.
-struct Replacement<'a> {
-    path: String,
+pub(crate) struct Replacement<'a> {
+    pub path: String,
     aside: String,
-    bytes: &'a [u8],
+    pub bytes: &'a [u8],
     /// What it replaces; nothing when there was no file.
     old: Option<SeenContent>,
     /// Whether it is a document of the unit, whose replaced version is kept for whoever has it open.

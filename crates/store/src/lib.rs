@@ -5,6 +5,7 @@
 
 mod commit;
 mod contact;
+mod deferred;
 pub mod disk;
 mod finish;
 mod history;

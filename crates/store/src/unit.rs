@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::commit::sync_if_there;
+use crate::commit::{SeenContent, sync_if_there};
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Stamp, directory_of, make_directories, name_of};
 use crate::journal::{Entry, Hash, Head, Line, last_event, rebuild, seal_line};
 
@@ -72,6 +72,8 @@ pub struct LockedUnit<'d> {
     pub(crate) boot: String,
     /// Whether the journal may end elsewhere than is thought: something failed and could not be taken back.
     pub(crate) is_stale: bool,
+    /// Documents that are behind the journal, as they are on the disk.
+    pub(crate) on_disk: BTreeMap<String, SeenContent>,
     /// What was cut from the journal's end, when something was.
     pub(crate) cut: Option<String>,
 }
@@ -119,6 +121,7 @@ impl<'d> LockedUnit<'d> {
             note,
             boot,
             is_stale: false,
+            on_disk: BTreeMap::new(),
             cut: None,
         };
         unit.find_tail()?;

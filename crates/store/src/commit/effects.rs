@@ -35,7 +35,7 @@ pub(super) fn write_aside(
 
 /// Syncs the journal, everything written aside, and the names that the event before left to this one. Each wait may
 /// cost milliseconds, so all of them wait at once.
-pub(super) fn sync_all(
+pub(crate) fn sync_all(
     disk: &dyn Disk,
     journal: &dyn Handle,
     handles: &[Box<dyn Handle>],

@@ -13,7 +13,7 @@ use crate::unit::LockedUnit;
 const MOST_SPLICES: u64 = 500;
 
 impl LockedUnit<'_> {
-    pub(super) fn replacements<'a>(
+    pub(crate) fn replacements<'a>(
         &self,
         seq: u64,
         effects: &'a [Effect],
@@ -52,7 +52,7 @@ impl LockedUnit<'_> {
         }
     }
 
-    pub(super) fn entry(
+    pub(crate) fn entry(
         &self,
         seq: u64,
         new: NewEntry,
@@ -117,7 +117,7 @@ impl LockedUnit<'_> {
     }
 
     /// The lines of an event: snapshots of documents first, where one is due, then the event itself.
-    pub(super) fn lines(&self, entry: &mut Entry, replacements: &[Replacement<'_>]) -> Lines {
+    pub(crate) fn lines(&self, entry: &mut Entry, replacements: &[Replacement<'_>]) -> Lines {
         let mut lines = self.new_lines();
         for each in replacements.iter().filter(|each| each.is_document) {
             let place = self.end + lines.bytes.len() as u64;
