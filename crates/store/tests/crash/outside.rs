@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use piton_model::Effect;
 use piton_store::{CommitError, History};
-use piton_testkit::{CrashDisk, File, Stop};
+use piton_testkit::{CrashDisk, File, Kind, Stop};
 use proptest::prelude::*;
 
 use crate::script::{PLAN, key, new_entry, open};
@@ -220,6 +220,30 @@ fn verify(disk: &CrashDisk, others: &Others, ours: &[(u64, usize)]) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Somebody edits at each moment up to the one in which the document changes places: ours comes after theirs.
+#[test]
+fn an_edit_before_the_exchange_is_in_what_we_write() {
+    let (disk, _, _) = play(&[Act::Commit]);
+    let whole = disk.after_kill();
+    commit(&whole, &Mutex::default(), 7).expect("nothing is in the way");
+    let is_exchange = |(kind, path): &(Kind, String)| *kind == Kind::Rename && path == PLAN;
+    let exchange = whole.trace().iter().position(is_exchange).expect("there is one") as u64 + 1;
+    for edit in [Edit::AddInPlace, Edit::AddByRename, Edit::Truncate] {
+        for at in 1..=exchange {
+            let disk = disk.after_kill();
+            let others = Arc::new(Mutex::new(Others { lines: 100, ..Others::default() }));
+            let them = Arc::clone(&others);
+            disk.before(at, move |disk| them.lock().expect("nobody panicked").edit(disk, edit));
+            let seq = commit(&disk, &others, 7).expect("they come only once");
+            let history = History::open(&disk, &key()).expect("it opens").expect("it is there");
+            let version = history.version(PLAN, seq).expect("it can be read").expect("it is there");
+            assert!(String::from_utf8_lossy(&version).contains("theirs 101\n"), "{edit:?} before effect {at}");
+            let log = history.log().expect("it can be read");
+            assert_eq!(log.events[log.events.len() - 2].by, "outside", "{edit:?} before effect {at}");
+        }
+    }
 }
 
 /// How many scripts are played; the environment may ask for more.
