@@ -246,6 +246,42 @@ fn an_edit_before_the_exchange_is_in_what_we_write() {
     }
 }
 
+/// Somebody edits at each moment while we finish what another process of ours began: theirs stays in the document.
+#[test]
+fn an_edit_while_a_dead_commit_is_finished_stays() {
+    let (disk, _, _) = play(&[Act::Commit]);
+    let effects = {
+        let whole = disk.after_kill();
+        commit(&whole, &Mutex::default(), 7).expect("nothing is in the way");
+        whole.effects()
+    };
+    for point in 1..=effects {
+        let dying = disk.after_kill();
+        dying.stop_at(point, Stop::Before);
+        // It may have been acknowledged: tidying up comes after that.
+        let _ = commit(&dying, &Mutex::default(), 7);
+        let left = dying.after_kill();
+        let whole = left.after_kill();
+        open(&whole).expect("it opens");
+        for (edit, at) in [Edit::AddInPlace, Edit::AddByRename]
+            .into_iter()
+            .flat_map(|edit| (1..=whole.effects()).map(move |at| (edit, at)))
+        {
+            let disk = left.after_kill();
+            let mut others = Others { lines: 100, ..Others::default() };
+            disk.before(at, move |disk| others.edit(disk, edit));
+            open(&disk).expect("it opens");
+            open(&disk).expect("it opens again, and sees what came after the first look");
+            let now = disk.bytes(PLAN).expect("it is there");
+            let what = format!("{edit:?} before effect {at} after a death at {point}");
+            assert!(String::from_utf8_lossy(&now).contains("theirs 101\n"), "{what}");
+            let history = History::open(&disk, &key()).expect("it opens").expect("it is there");
+            let last = history.last().expect("it can be read").expect("there is one");
+            assert_eq!(history.version(PLAN, last.seq).expect("it can be read"), Some(now), "{what}");
+        }
+    }
+}
+
 /// How many scripts are played; the environment may ask for more.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(400)
