@@ -20,10 +20,9 @@ pub fn check(disk: &CrashDisk, run: &Run) -> Result<(), String> {
     longer.is_loose = false;
     longer.acknowledged.push((seq, after));
     longer.journal = disk.bytes(&key().journal()).unwrap_or_default();
-    for loss in [PowerLoss::NamesLost, PowerLoss::Mixed(disk.effects())] {
-        let left = disk.after_power_loss(loss);
-        settled(&left, &longer).map_err(|error| format!("then {loss:?}: {error}"))?;
-    }
+    let loss = if seq % 2 == 0 { PowerLoss::NamesLost } else { PowerLoss::Mixed(disk.effects()) };
+    let left = disk.after_power_loss(loss);
+    settled(&left, &longer).map_err(|error| format!("then {loss:?}: {error}"))?;
     Ok(())
 }
 
@@ -62,7 +61,7 @@ fn check_journal(disk: &CrashDisk, run: &Run, last: u64) -> Result<bool, String>
     if numbers != (1..=last).collect::<Vec<_>>() {
         return Err(format!("numbers up to {last}: {numbers:?}"));
     }
-    for (seq, world) in run.acknowledged.iter().rev().take(2) {
+    if let Some((seq, world)) = run.acknowledged.last() {
         for path in [PLAN, STATE] {
             let version = history.version(path, *seq).map_err(|error| error.to_string())?;
             same(&format!("{path}@{seq}"), version, world.read(path))?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use piton_model::Effect;
 use piton_store::{CommitError, History};
-use piton_testkit::{CrashDisk, File, Stop};
+use piton_testkit::{CrashDisk, File, Kind, Stop};
 use proptest::prelude::*;
 
 use crate::script::{PLAN, key, new_entry, open};
@@ -220,6 +220,66 @@ fn verify(disk: &CrashDisk, others: &Others, ours: &[(u64, usize)]) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Somebody edits at each moment up to the one in which the document changes places: ours comes after theirs.
+#[test]
+fn an_edit_before_the_exchange_is_in_what_we_write() {
+    let (disk, _, _) = play(&[Act::Commit]);
+    let whole = disk.after_kill();
+    commit(&whole, &Mutex::default(), 7).expect("nothing is in the way");
+    let is_exchange = |(kind, path): &(Kind, String)| *kind == Kind::Rename && path == PLAN;
+    let exchange = whole.trace().iter().position(is_exchange).expect("there is one") as u64 + 1;
+    for edit in [Edit::AddInPlace, Edit::AddByRename, Edit::Truncate] {
+        for at in 1..=exchange {
+            let disk = disk.after_kill();
+            let others = Arc::new(Mutex::new(Others { lines: 100, ..Others::default() }));
+            let them = Arc::clone(&others);
+            disk.before(at, move |disk| them.lock().expect("nobody panicked").edit(disk, edit));
+            let seq = commit(&disk, &others, 7).expect("they come only once");
+            let history = History::open(&disk, &key()).expect("it opens").expect("it is there");
+            let version = history.version(PLAN, seq).expect("it can be read").expect("it is there");
+            assert!(String::from_utf8_lossy(&version).contains("theirs 101\n"), "{edit:?} before effect {at}");
+            let log = history.log().expect("it can be read");
+            assert_eq!(log.events[log.events.len() - 2].by, "outside", "{edit:?} before effect {at}");
+        }
+    }
+}
+
+/// Somebody edits at each moment while we finish what another process of ours began: theirs stays in the document.
+#[test]
+fn an_edit_while_a_dead_commit_is_finished_stays() {
+    let (disk, _, _) = play(&[Act::Commit]);
+    let effects = {
+        let whole = disk.after_kill();
+        commit(&whole, &Mutex::default(), 7).expect("nothing is in the way");
+        whole.effects()
+    };
+    for point in 1..=effects {
+        let dying = disk.after_kill();
+        dying.stop_at(point, Stop::Before);
+        // It may have been acknowledged: tidying up comes after that.
+        let _ = commit(&dying, &Mutex::default(), 7);
+        let left = dying.after_kill();
+        let whole = left.after_kill();
+        open(&whole).expect("it opens");
+        for (edit, at) in [Edit::AddInPlace, Edit::AddByRename]
+            .into_iter()
+            .flat_map(|edit| (1..=whole.effects()).map(move |at| (edit, at)))
+        {
+            let disk = left.after_kill();
+            let mut others = Others { lines: 100, ..Others::default() };
+            disk.before(at, move |disk| others.edit(disk, edit));
+            open(&disk).expect("it opens");
+            open(&disk).expect("it opens again, and sees what came after the first look");
+            let now = disk.bytes(PLAN).expect("it is there");
+            let what = format!("{edit:?} before effect {at} after a death at {point}");
+            assert!(String::from_utf8_lossy(&now).contains("theirs 101\n"), "{what}");
+            let history = History::open(&disk, &key()).expect("it opens").expect("it is there");
+            let last = history.last().expect("it can be read").expect("there is one");
+            assert_eq!(history.version(PLAN, last.seq).expect("it can be read"), Some(now), "{what}");
+        }
+    }
 }
 
 /// How many scripts are played; the environment may ask for more.
