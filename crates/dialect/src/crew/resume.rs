@@ -3,11 +3,12 @@
 use piton_model::{Age, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, Said, StepState, Unit, text};
 
 use super::write::{Origin, Spot, not_resumable, short};
+use crate::brief::in_an_order;
 use crate::{Files, Place};
 
 /// How the agent's work is continued. Nothing changes; that it was resumed is recorded separately.
 ///
-/// `next` quotes the current step, which is an agent's own words: a crew's steps have no ids.
+/// A crew's steps are an agent's own words, so `next` points to the current one where it is a sentence.
 pub fn resume(
     place: &Place,
     files: &dyn Files,
@@ -50,12 +51,14 @@ fn plan(unit: &Unit) -> ResumePlan {
     let named = |wanted: fn(&StepState) -> bool| {
         unit.steps.iter().filter(move |step| wanted(&step.state)).map(|step| step.id.clone()).collect::<Vec<_>>()
     };
-    let current = unit.current.as_deref().map(short);
     let phase = note(unit, "phase").map(|phase| format!(" ({})", short(phase))).unwrap_or_default();
     ResumePlan {
         action: ResumeAction::Continue,
         position: format!("{}{phase}", unit.stage.as_deref().unwrap_or("no stage")),
-        next: format!("go on with the current step: {}", current.as_deref().unwrap_or("none is recorded")),
+        next: match &unit.current {
+            Some(current) => format!("go on with {}", in_an_order(current)),
+            None => "go on from the beginning of the stage: no current step is recorded".to_owned(),
+        },
         done: named(|state| matches!(state, StepState::Done { .. })),
         remaining: named(|state| *state == StepState::Pending),
         reasons: Vec::new(),

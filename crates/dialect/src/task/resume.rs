@@ -3,6 +3,7 @@
 use piton_model::{Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, StepState, Unit};
 
 use super::write::{Found, Spot, not_resumable};
+use crate::brief::in_an_order;
 use crate::{Files, Place};
 
 /// How the task is continued. Nothing changes; that it was resumed is recorded separately.
@@ -57,7 +58,7 @@ fn plan(found: &Found, spot: &Spot, files: &dyn Files) -> ResumePlan {
         (None, None) => "the beginning".to_owned(),
     };
     let order = match next.as_ref().or(remaining.first()) {
-        Some(step) => format!("continue from {}; skip what is complete", super::write::short(step)),
+        Some(step) => format!("continue from {}; skip what is complete", in_an_order(step)),
         None if unit.steps.iter().any(|step| is_open(&step.state)) => "continue with what is open".to_owned(),
         None => "check the acceptance criteria, then finish".to_owned(),
     };

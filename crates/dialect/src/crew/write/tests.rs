@@ -414,7 +414,7 @@ fn a_resume_message_is_the_one_of_the_document() {
     let moment = world.moment();
     let plan = resume(&world.place, &world.files, None, &moment).expect("a plan");
     assert_eq!(plan.action, piton_model::ResumeAction::Continue);
-    assert_eq!(plan.next, "go on with the current step: Writing Acceptance Criteria in spec.md");
+    assert_eq!(plan.next, "go on with the step that is quoted below as \"current step\"");
     assert_eq!(
         (plan.position.as_str(), plan.outputs),
         ("S2.P1 (Research Phase - In Progress)", vec!["spec.md".into()])
