@@ -45,9 +45,9 @@ codes! { ANY:
     /// A byte order mark stands before the text. It is skipped and kept; many readers of JSON refuse it.
     BYTE_ORDER_MARK = Note "byte-order-mark", "save the file as UTF-8 without a byte order mark";
     /// The text is not JSON. The usual cause is a torn write: the file ends in the middle of a value.
-    NOT_JSON = Error "not-json", "restore it from a backup or from git";
+    NOT_JSON = Error "not-json", "restore it with: piton repair UNIT; or from a backup or git";
     /// The document is JSON, but not an object.
-    NOT_AN_OBJECT = Error "not-an-object", "restore it from a backup or from git";
+    NOT_AN_OBJECT = Error "not-an-object", "restore it with: piton repair UNIT; or from a backup or git";
     /// An object has the same key twice. The last one counts, as in JavaScript; other readers may take the first.
     REPEATED_KEY = Error "repeated-key", "remove one of the two";
     /// A string holds half of a surrogate pair, which no text can hold. It is shown as U+FFFD.
