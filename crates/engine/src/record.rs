@@ -218,6 +218,12 @@ impl<'w> Session<'w> {
         DiskFiles::new(&*self.workspace.disk, Some(&self.contact.documents))
     }
 
+    /// Says that what is recorded now is not done by the unit's worker, so that it does not count as a sign of life.
+    pub(crate) fn is_no_sign_of_life(&mut self) {
+        let before = self.unit.last().and_then(|entry| entry.carried.get(ALIVE_AT)).cloned().unwrap_or_default();
+        self.carried.insert(ALIVE_AT.to_owned(), before);
+    }
+
     /// Makes a change that a pure function decides.
     pub(crate) fn change(
         &mut self,
