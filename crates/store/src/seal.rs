@@ -1,13 +1,21 @@
 //! Whether `.piton` is ours. A journal decides what documents are made of, so one that came with a clone, a copy or
 //! an archive is not believed: it is put aside, and a new one begins.
 
-use crate::disk::{Access, Disk, DiskError, Identity, Open, Rename, make_directories};
+use std::time::Duration;
+
+use crate::disk::{Access, Disk, DiskError, Identity, LockError, Open, Rename, make_directories};
 
 /// The directory that holds everything Piton keeps for itself.
 pub const HOME: &str = ".piton";
 
 const SEAL: &str = ".piton/seal";
 const IGNORE: &str = ".piton/.gitignore";
+
+/// Locked while the directory is made. It cannot be inside: what stands there may be anything.
+const MAKING: &str = ".piton-lock";
+
+/// How long another first writer is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What stands where our directory should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +43,26 @@ pub fn inspect(disk: &dyn Disk) -> Result<Home, DiskError> {
 
 /// Makes sure that `.piton` is there and ours. Returns where a foreign one was put, when there was one.
 ///
-/// Two processes may do this at once: each step may be done already.
+/// Of several first writers one does this, and the others wait for it: a directory that is just being made has no seal
+/// yet, and would be taken for a foreign one together with all that was recorded in it.
 pub fn prepare(disk: &dyn Disk) -> Result<Option<String>, DiskError> {
+    if inspect(disk)? == Home::Ours {
+        return Ok(None);
+    }
+    let lock = disk.lock(MAKING, PATIENCE).map_err(|error| match error {
+        LockError::Busy { .. } => {
+            DiskError { doing: "lock", path: MAKING.to_owned(), error: std::io::ErrorKind::TimedOut.into() }
+        }
+        LockError::Disk(error) => error,
+    })?;
+    let made = make(disk);
+    // Whoever waits for this file notices that it is gone, and makes its own.
+    disk.remove(MAKING)?;
+    drop(lock);
+    made
+}
+
+fn make(disk: &dyn Disk) -> Result<Option<String>, DiskError> {
     let aside = match inspect(disk)? {
         Home::Ours => return Ok(None),
         Home::Missing => None,
