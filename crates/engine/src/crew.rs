@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use piton_dialect::crew::layout::{self, File};
 use piton_dialect::crew::read_checkpoint;
 use piton_dialect::{Detail, Source};
-use piton_model::{Dialect, Id, Refusal, Time, UnitRef};
+use piton_model::{Dialect, Id, Refusal, Time};
 
 use crate::find::{found, merge_superseded};
 use crate::survey::{Scope, Seen, Surveyed, survey};
@@ -39,49 +39,86 @@ pub(crate) fn crews(workspace: &Workspace, now: Time) -> Vec<Crew> {
     crews.into_iter().map(|(base, agents)| Crew { base, agents }).collect()
 }
 
-/// The directory of the crew that is meant: the one that was typed, the only one, or the only one that has the agent.
-pub(crate) fn base_of(workspace: &Workspace, typed: &[Id], agent: &str) -> Result<String, Refusal> {
-    let all = bases(workspace);
-    let ending = typed.iter().map(Id::as_str).collect::<Vec<_>>().join("/");
-    let mut meant: Vec<&String> = all.iter().filter(|base| ends_with(base, &ending)).collect();
-    if meant.len() > 1 && meant.iter().any(|base| ***base == ending && !ending.is_empty()) {
-        meant.retain(|base| **base == ending);
+/// An agent as somebody typed it.
+#[derive(Debug)]
+pub(crate) struct Named {
+    /// The directory of its crew, or the end of it; nothing when none was typed.
+    pub crew: Option<String>,
+    pub agent: Id,
+}
+
+impl Named {
+    /// Reads `Secondary-A`, `crew:epics/e7/Secondary-A`, or `./Secondary-A` for the crew of the workspace itself.
+    pub(crate) fn parse(typed: &str) -> Result<Named, Refusal> {
+        let path = match typed.split_once(':') {
+            None => typed,
+            Some((word, path)) if word == Dialect::Crew.word() => path,
+            Some((word, _)) => {
+                let what =
+                    if word.parse::<Dialect>().is_ok() { "only agents of a crew have an inbox" } else { "no crew" };
+                return Err(Refusal::usage(format!("{what}: {typed}"))
+                    .hint("name an agent of a crew, such as crew:Secondary-A"));
+            }
+        };
+        let (crew, agent) = match path.rsplit_once('/') {
+            None => (None, path),
+            Some((crew, agent)) => (Some(directory(crew).to_owned()), agent),
+        };
+        let agent = Id::parse(agent).map_err(|why| Refusal::usage(format!("{agent:?} is not an agent: {why}")))?;
+        Ok(Named { crew, agent })
     }
-    if meant.len() > 1 {
-        let with_agent = meant.iter().filter(|base| document_of(workspace, base, agent).is_some());
-        if let [only] = with_agent.collect::<Vec<_>>().as_slice() {
-            return Ok((**only).clone());
+
+    /// The directory of the crew that is meant: the one that was typed, the only one, or the only one that has the
+    /// agent.
+    pub(crate) fn base(&self, workspace: &Workspace) -> Result<String, Refusal> {
+        let all = bases(workspace);
+        let mut meant: Vec<&String> = all.iter().filter(|base| is_meant(base, self.crew.as_deref())).collect();
+        if meant.len() > 1 && meant.iter().any(|base| Some(*base) == self.crew.as_ref()) {
+            meant.retain(|base| Some(*base) == self.crew.as_ref());
         }
-    }
-    match meant.as_slice() {
-        [only] => Ok((*only).clone()),
-        [] if all.is_empty() => {
-            Err(Refusal::missing("there is no crew in this workspace, and only crews have messages")
-                .hint("begin one with: piton start crew:Agent-Primary --feature FEATURE --stage S2.P1"))
+        if meant.len() > 1 {
+            let has_agent = |base: &&&String| document_of(workspace, base, self.agent.as_str()).is_some();
+            if let [only] = meant.iter().filter(has_agent).collect::<Vec<_>>().as_slice() {
+                return Ok((**only).clone());
+            }
         }
-        [] => Err(all.iter().fold(Refusal::missing(format!("there is no crew in {ending}")), |refusal, base| {
-            refusal.hint(format!("there is one in {}", shown(base)))
-        })),
-        several => {
-            let refusal = Refusal::usage(format!("{} crews could be meant", several.len()));
-            Err(several.iter().fold(refusal, |refusal, base| match base.as_str() {
-                "" => refusal.hint("the crew of the workspace itself is meant where no other has the agent"),
-                base => refusal.hint(format!("name one of them: crew:{base}/{agent}")),
-            }))
+        match meant.as_slice() {
+            [only] => Ok((*only).clone()),
+            [] => Err(no_crew(self.crew.as_deref(), all.iter().map(String::as_str))),
+            several => {
+                let refusal = Refusal::usage(format!("{} crews could be meant by {}", several.len(), self.agent));
+                Err(several.iter().fold(refusal, |refusal, base| {
+                    refusal.hint(format!("name one of them: crew:{}/{}", shown(base), self.agent))
+                }))
+            }
         }
     }
 }
 
-/// An agent that messages are from or to, as somebody typed it: with or without its crew's directory.
-pub(crate) fn agent_named(typed: &str) -> Result<(Vec<Id>, Id), Refusal> {
-    let wanted = UnitRef::parse(typed).map_err(|why| Refusal::usage(format!("{typed:?} is not an agent: {why}")))?;
-    if let Some(dialect) = wanted.dialect.filter(|dialect| *dialect != Dialect::Crew) {
-        return Err(Refusal::usage(format!("only agents of a crew have an inbox, and {typed} is of `{dialect}`"))
-            .hint("name an agent of a crew, such as crew:Secondary-A"));
+/// There is no crew, or not the one that was typed.
+pub(crate) fn no_crew<'b>(typed: Option<&str>, bases: impl Iterator<Item = &'b str>) -> Refusal {
+    let mut bases = bases.peekable();
+    if bases.peek().is_none() {
+        return Refusal::missing("there is no crew in this workspace")
+            .hint("begin one with: piton start crew:Agent-Primary --feature FEATURE --stage S2.P1");
     }
-    let mut parts = wanted.parts;
-    let agent = parts.pop().ok_or_else(|| Refusal::usage("no agent is named"))?;
-    Ok((parts, agent))
+    let refusal = Refusal::missing(format!("there is no crew in {}", shown(typed.unwrap_or_default())));
+    bases.fold(refusal, |refusal, base| refusal.hint(format!("there is one in {}", shown(base))))
+}
+
+/// A crew's directory as it was typed, the workspace's own as nothing.
+pub(crate) fn directory(typed: &str) -> &str {
+    let typed = typed.trim_end_matches('/');
+    if typed == "." { "" } else { typed.strip_prefix("./").unwrap_or(typed) }
+}
+
+/// Whether a crew's directory is the one that was typed, or ends in it.
+pub(crate) fn is_meant(base: &str, typed: Option<&str>) -> bool {
+    match typed {
+        None => true,
+        Some("") => base.is_empty(),
+        Some(typed) => base.strip_suffix(typed).is_some_and(|above| above.is_empty() || above.ends_with('/')),
+    }
 }
 
 /// An agent of a crew as a target. It need not have a checkpoint: its journal is under the same key before and after.
@@ -100,13 +137,8 @@ pub(crate) fn agent_target(workspace: &Workspace, base: &str, agent: &Id, now: T
 }
 
 /// A crew's directory for people.
-pub(crate) fn shown(base: &str) -> &str {
+fn shown(base: &str) -> &str {
     if base.is_empty() { "." } else { base }
-}
-
-/// Whether a directory is the one that was typed, or ends in it.
-pub(crate) fn ends_with(base: &str, typed: &str) -> bool {
-    typed.is_empty() || base.strip_suffix(typed).is_some_and(|above| above.is_empty() || above.ends_with('/'))
 }
 
 /// The directories that hold a crew's files. A lone STATUS file is anybody's.
@@ -128,4 +160,41 @@ fn document_of(workspace: &Workspace, base: &str, agent: &str) -> Option<String>
     let path = layout::path_of(agent);
     let places = [below(path.clone()), below(format!("agent_comms/{path}"))];
     places.into_iter().find(|path| matches!(workspace.disk.stamp(path), Ok(Some(_))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_is_typed_with_or_without_its_crew() {
+        for (typed, crew) in [
+            ("Secondary-A", None),
+            ("crew:Secondary-A", None),
+            ("crew:epics/e7/Secondary-A", Some("epics/e7")),
+            ("./Secondary-A", Some("")),
+            ("crew:./e7/Secondary-A", Some("e7")),
+        ] {
+            let named = Named::parse(typed).expect("an agent");
+            assert_eq!((named.crew.as_deref(), named.agent.as_str()), (crew, "Secondary-A"), "{typed}");
+        }
+        for typed in ["task:migration/T060", "boat:x", "", "e7/", "..", "crew:"] {
+            assert!(Named::parse(typed).is_err(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_crew_is_meant_by_the_end_of_its_directory() {
+        for (base, typed, want) in [
+            ("epics/e7", None, true),
+            ("epics/e7", Some("e7"), true),
+            ("epics/e7", Some("epics/e7"), true),
+            ("epics/e7", Some("7"), false),
+            ("epics/e7", Some(""), false),
+            ("", Some(""), true),
+            ("", Some("e7"), false),
+        ] {
+            assert_eq!(is_meant(base, typed), want, "{base:?} by {typed:?}");
+        }
+    }
 }

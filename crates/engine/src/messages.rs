@@ -9,7 +9,7 @@ use piton_model::{Id, Moment, Refusal, Time};
 use serde_json::{Map, Value};
 
 use crate::Workspace;
-use crate::crew::{agent_named, agent_target, base_of};
+use crate::crew::{Named, agent_target};
 use crate::record::{DiskFiles, RecordError, Recorded, Recorder, Session, fresh_id};
 
 /// A message that is to be sent.
@@ -70,17 +70,23 @@ pub const PRIMARY: &str = "Agent-Primary";
 
 /// Sends a message. When this returns, it is in the receiver's mailbox, and durable.
 pub fn send(workspace: &Workspace, message: &NewMessage, recorder: &Recorder) -> Result<Recorded, RecordError> {
-    let (typed, to) = agent_named(&message.to).map_err(RecordError::Refused)?;
-    let (typed_from, from) = agent_named(message.from.as_deref().unwrap_or(PRIMARY)).map_err(RecordError::Refused)?;
-    let base = base_of(workspace, &typed, to.as_str()).map_err(RecordError::Refused)?;
-    if !typed_from.is_empty() && base_of(workspace, &typed_from, from.as_str()).map_err(RecordError::Refused)? != base {
-        let refusal = Refusal::usage(format!("{from} and {to} are of different crews"));
+    let to = Named::parse(&message.to).map_err(RecordError::Refused)?;
+    let from = Named::parse(message.from.as_deref().unwrap_or(PRIMARY)).map_err(RecordError::Refused)?;
+    let base = to.base(workspace).map_err(RecordError::Refused)?;
+    if from.crew.is_some() && from.base(workspace).map_err(RecordError::Refused)? != base {
+        let refusal = Refusal::usage(format!("{} and {} are of different crews", from.agent, to.agent));
         return Err(RecordError::Refused(refusal));
     }
+    let (from, to) = (from.agent, to.agent);
     let target = agent_target(workspace, &base, &from, recorder.now);
     let mut session = Session::open(workspace, target, recorder)?;
     session.fence_writer(recorder, "send")?;
     let sender = session.target.key.id.clone();
+    // An agent that sends a message is the one who records it, unless somebody does that for it.
+    let recorder = match recorder.by.as_str() {
+        "main" => &Recorder { by: sender.clone(), ..recorder.clone() },
+        _ => recorder,
+    };
     let letter = Letter {
         from: &sender,
         to: to.as_str(),
@@ -156,9 +162,9 @@ fn look(
 
 /// The crew and the agent that an inbox belongs to.
 fn receiver(workspace: &Workspace, typed: &str) -> Result<(String, Id), RecordError> {
-    let (above, agent) = agent_named(typed).map_err(RecordError::Refused)?;
-    let base = base_of(workspace, &above, agent.as_str()).map_err(RecordError::Refused)?;
-    Ok((base, agent))
+    let named = Named::parse(typed).map_err(RecordError::Refused)?;
+    let base = named.base(workspace).map_err(RecordError::Refused)?;
+    Ok((base, named.agent))
 }
 
 fn named<const N: usize>(data: [(&str, Value); N]) -> Map<String, Value> {
