@@ -8,7 +8,7 @@ use piton_model::Time;
 use serde_json::{Map, json};
 
 use crate::ReadError;
-use crate::commit::{SeenContent, SeenDocument};
+use crate::commit::{SeenContent, SeenDocument, aside_of};
 use crate::disk::{Access, DiskError, Open, Rename, directory_of, make_directories};
 use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Splice, rebuild, seal_line};
 use crate::unit::{LockedUnit, Tail, keep_aside};
@@ -205,6 +205,10 @@ impl LockedUnit<'_> {
         self.end += bytes.len() as u64;
         self.last_sum = Some(sum.clone());
         self.tail = Some(Tail { entry, sum });
+        // A writer that died before its event had this number. What it left is not looked for under a later one.
+        for (path, _) in changes {
+            self.remove_if_there(&aside_of(path, seq))?;
+        }
         if is_first {
             // A document that was there before us is no news.
             contact.observed.clear();
