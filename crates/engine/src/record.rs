@@ -21,6 +21,8 @@ pub(crate) use self::dialects::resume_plan;
 pub(crate) use self::files::DiskFiles;
 use crate::Workspace;
 use crate::find::NotFound;
+use crate::life::Claim;
+use crate::takeover::{Force, take_over};
 use crate::target::{NoTarget, Target};
 
 /// How often a race with somebody else's editor is run again.
@@ -118,6 +120,9 @@ pub fn record(
     event: &Event,
     recorder: &Recorder,
 ) -> Result<Recorded, RecordError> {
+    if let Event::TakenOver { agent } = event {
+        return take_over(workspace, wanted, agent, Force::No, recorder);
+    }
     let target = match (Target::find(workspace, wanted, recorder.now), event, wanted.dialect) {
         (Err(NoTarget::NotFound(NotFound::Nothing { .. })), Event::Started(_), Some(dialect)) => {
             Target::make(workspace, wanted, dialect)
@@ -126,6 +131,10 @@ pub fn record(
     };
     let mut session = Session::open(workspace, target, recorder)?;
     session.fence_writer(recorder, event.name())?;
+    if let Event::Restarted { force } = event {
+        let command = format!("piton restart {}", session.target.name);
+        session.spare_the_living(&Claim { force: *force, command: &command }, recorder)?;
+    }
     session.record(event, recorder)
 }
 
@@ -211,6 +220,11 @@ impl<'w> Session<'w> {
             session: recorder.session.clone(),
             fresh_id: fresh_id(),
         }
+    }
+
+    /// Where the unit is.
+    pub(crate) fn workspace(&self) -> &'w Workspace {
+        self.workspace
     }
 
     /// The unit's files, its documents as they were read under the lock.

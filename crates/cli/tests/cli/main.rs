@@ -12,5 +12,6 @@ mod schema;
 mod stale;
 mod status;
 mod sync;
+mod takeover;
 mod usage;
 mod why;

@@ -106,6 +106,38 @@ fn step_survives_a_kill_at_every_effect() {
 fn recovery_verbs_survive_a_kill_at_every_effect() {
     let case = |verb| Case { unit: "crew:Secondary-A", documents: CREW, before: &[START_CREW], verb, files: &[] };
     kill_everywhere(&case(&["resume", "crew:Secondary-A", "--force"]));
-    kill_everywhere(&case(&["restart", "crew:Secondary-A"]));
+    kill_everywhere(&case(&["restart", "crew:Secondary-A", "--force"]));
     kill_everywhere(&case(&["rollback", "crew:Secondary-A@1"]));
+}
+
+/// Wherever a takeover is cut off, the work is in one place when the next commands have run.
+#[test]
+fn takeover_survives_a_kill_at_every_effect() {
+    let verb = ["takeover", "crew:Secondary-A", "--as", "Secondary-C", "--force"];
+    for effect in 1..=MOST_EFFECTS {
+        let workspace = Workspace::new();
+        acknowledged(&workspace, START_CREW);
+        let mut call = command(&workspace, &verb);
+        let ended = Ended::of(call.env("PITON_STOP_AT", effect.to_string()).spawn().expect("the binary starts"));
+        let what = format!("killed before effect {effect}");
+        if ended.code != Some(0) {
+            assert_eq!(ended.code, None, "{what}: {}", ended.stderr);
+            let again = run(&workspace, &verb);
+            // It is refused when the work has been moved already.
+            assert!(matches!(again.code, Some(0 | 4 | 5)), "{what}: {}", again.stderr);
+        }
+        acknowledged(&workspace, &["beat", "crew:Secondary-C"]);
+        let is_there = |agent: &str| workspace.path(&format!("agent_checkpoints/secondary_{agent}.json")).exists();
+        assert_eq!((is_there("a"), is_there("c")), (false, true), "{what}");
+        let names = fs::read_dir(workspace.path("agent_checkpoints")).expect("the crew is there").flatten();
+        let names: Vec<_> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        assert!(!names.iter().any(|name| name.contains(".piton-")), "{what}: {names:?}");
+        let first = &events(&workspace, "crew:Secondary-C")[0]["event"];
+        assert!(first == "taken_over" || first == "adopted", "{what}: {first}");
+        if ended.code == Some(0) {
+            assert_eq!(first, "taken_over");
+            return;
+        }
+    }
+    panic!("it never ends");
 }
