@@ -3,6 +3,7 @@
 pub mod beat;
 pub mod block;
 pub mod check;
+pub mod compact;
 pub mod completions;
 pub mod decide;
 pub mod diff;
@@ -71,6 +72,7 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "send" => send::run(matches, args(inner)?),
         "inbox" => inbox::run(matches, &args(inner)?),
         "sync" => sync::run(matches, &args(inner)?),
+        "compact" => compact::run(matches, &args(inner)?),
         "schema" => schema::run(&args(inner)?),
         "completions" => completions::run(&args(inner)?),
         verb => unreachable!("{verb} is not in the grammar"),

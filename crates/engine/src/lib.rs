@@ -4,6 +4,7 @@
 //! prints or parses arguments.
 
 mod check;
+mod compact;
 mod crew;
 mod evidence;
 mod find;
@@ -24,11 +25,13 @@ mod why;
 mod workspace;
 
 pub use check::{CheckError, Checked, Target, check};
+pub use compact::{CompactRequest, compact};
 pub use evidence::{Trust, approve, gate_command, is_approved, run_evidence};
 pub use find::{Found, NotFound, find};
 pub use history::{UnitLog, Version, log, rollback, show, touched};
 pub use messages::{Inbox, NewMessage, PRIMARY, ReadMessage, check_inbox, inbox, mark_read, send};
 pub use notify::{Notified, notify};
+pub use piton_store::Log;
 pub use record::{RecordError, Recorded, Recorder, record};
 pub use repair::{repair, repairable};
 pub use resume::{ResumeRequest, Resumption, resumable, resume};

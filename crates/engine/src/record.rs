@@ -288,7 +288,8 @@ impl<'w> Session<'w> {
         }
     }
 
-    fn entry(&self, recorder: &Recorder, event: &str, summary: String, attempt: u64) -> NewEntry {
+    /// An event that has no number yet.
+    pub(crate) fn entry(&self, recorder: &Recorder, event: &str, summary: String, attempt: u64) -> NewEntry {
         NewEntry {
             at: recorder.now,
             attempt,

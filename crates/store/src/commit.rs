@@ -12,7 +12,7 @@ use piton_model::{Effect, Time};
 use serde_json::{Map, Value};
 
 use crate::disk::{Access, Disk, DiskError, Handle, Open, Rename, Stamp, directory_of, make_directories, name_of};
-use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Splice, seal_line};
+use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Splice, seal_line, splice_weight};
 use crate::unit::{LockedUnit, Tail, keep_aside};
 
 /// A document is compared byte by byte up to this size; beyond it the stamp of its file has to do.
@@ -357,12 +357,12 @@ fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -
         .filter(|old| state.hash.as_ref() == Some(&old.hash))
         .map(|old| Splice::between(&old.bytes, each.bytes));
     let splice = splice.filter(|splice| {
-        let weight = state.weight + splice.inserted.len() as u64 + 64;
+        let weight = state.weight + splice_weight(splice);
         state.splices < MOST_SPLICES && weight < (2 * each.bytes.len() as u64).max(16 * 1024)
     });
     match &splice {
         Some(splice) => {
-            state.weight += splice.inserted.len() as u64 + 64;
+            state.weight += splice_weight(splice);
             state.splices += 1;
         }
         None => (state.weight, state.splices) = (0, 0),

@@ -10,7 +10,7 @@ use serde_json::{Map, json};
 use crate::ReadError;
 use crate::commit::{SeenContent, SeenDocument, aside_of};
 use crate::disk::{Access, DiskError, Open, Rename, directory_of, make_directories};
-use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Splice, rebuild, seal_line};
+use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Splice, rebuild_at, seal_line};
 use crate::unit::{LockedUnit, Tail, keep_aside};
 
 /// How long a document must have been left alone before an outside edit of it is taken for finished.
@@ -293,7 +293,7 @@ impl LockedUnit<'_> {
             return Ok(());
         }
         let bytes = match (&self.journal, entry.document(from)) {
-            (Some(journal), Some(_)) => rebuild(&**journal, 0, from, entry.seq - 1)?,
+            (Some(journal), Some(_)) => rebuild_at(&**journal, from, entry.seq - 1)?,
             _ => None,
         };
         let Some(bytes) = bytes else { return Ok(()) };

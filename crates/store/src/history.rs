@@ -1,7 +1,7 @@
 //! What a journal tells: its events, and every version of every document. Nothing here changes anything.
 
 use crate::disk::{Disk, DiskError, Handle, Open};
-use crate::journal::{Entry, Hash, Head, Line, Reader, rebuild};
+use crate::journal::{Entry, Hash, Head, Line, Reader, rebuild_at};
 use crate::unit::{Key, last_event};
 
 /// A journal that is read.
@@ -18,6 +18,18 @@ pub struct Log {
     pub events: Vec<Entry>,
     /// Where the chain of checksums breaks, when it does: behind this many bytes.
     pub broken_at: Option<u64>,
+}
+
+impl Log {
+    /// The number up to which events were left out when the journal was compacted; zero when none was.
+    pub fn compacted_up_to(&self) -> u64 {
+        self.head.as_ref().map_or(0, |head| head.after)
+    }
+
+    /// The events that stayed all the same.
+    pub fn older(&self) -> impl Iterator<Item = &Entry> {
+        self.events.iter().take_while(|entry| entry.seq <= self.compacted_up_to())
+    }
 }
 
 impl History {
@@ -78,7 +90,7 @@ impl History {
 
     /// A document as it was after an event; nothing when it was not there, or is not kept any more.
     pub fn version(&self, path: &str, seq: u64) -> Result<Option<Vec<u8>>, DiskError> {
-        rebuild(&*self.journal, 0, path, seq)
+        rebuild_at(&*self.journal, path, seq)
     }
 }
 

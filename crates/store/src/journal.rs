@@ -15,4 +15,5 @@ pub use line::{Hash, Line};
 pub use splice::Splice;
 
 pub(crate) use line::{Parsed, parse_line, seal_line};
-pub(crate) use versions::{Reader, rebuild};
+pub(crate) use splice::splice_weight;
+pub(crate) use versions::{Reader, Versions, rebuild_at, rebuild_newest};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Stamp, make_directories};
-use crate::journal::{Entry, Hash, Head, Line, parse_line, rebuild};
+use crate::journal::{Entry, Hash, Head, Line, parse_line, rebuild_newest};
 use crate::seal::HOME;
 
 /// Which unit a journal belongs to, and so where it is.
@@ -140,7 +140,7 @@ impl<'d> LockedUnit<'d> {
     pub fn current(&self, path: &str) -> Result<Option<Vec<u8>>, DiskError> {
         let Some(state) = self.last().and_then(|entry| entry.document(path)) else { return Ok(None) };
         match (&self.journal, &state.hash) {
-            (Some(journal), Some(_)) => rebuild(&**journal, state.base, path, u64::MAX),
+            (Some(journal), Some(_)) => rebuild_newest(&**journal, state.base, path),
             _ => Ok(None),
         }
     }

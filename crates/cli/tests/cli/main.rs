@@ -4,6 +4,7 @@
 mod support;
 
 mod check;
+mod compact;
 mod hostile;
 mod json_contract;
 mod messages;

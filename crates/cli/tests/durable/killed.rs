@@ -141,3 +141,45 @@ fn takeover_survives_a_kill_at_every_effect() {
     }
     panic!("it never ends");
 }
+
+/// Whatever journal a cut-off compaction leaves, each version that it lists is as it was, and those that stay are there.
+#[test]
+fn compact_survives_a_kill_at_every_effect() {
+    let verb = ["compact", "crew:Secondary-A", "--keep", "3", "--keep-version", "2"];
+    for effect in 1..=MOST_EFFECTS {
+        let workspace = Workspace::new();
+        acknowledged(&workspace, START_CREW);
+        let last = (0..7).map(|_| acknowledged(&workspace, &["beat", "crew:Secondary-A"])).max().expect("seven");
+        let show = |seq: u64| run(&workspace, &["show", &format!("crew:Secondary-A@{seq}")]).stdout;
+        let versions: Vec<String> = (1..=last).map(show).collect();
+        let mut call = command(&workspace, &verb);
+        let ended = Ended::of(call.env("PITON_STOP_AT", effect.to_string()).spawn().expect("the binary starts"));
+        let what = format!("killed before effect {effect}");
+        let is_as_it_was = |seq: u64| assert_eq!(show(seq), versions[seq as usize - 1], "{what}: @{seq}");
+        let numbers = numbers(&workspace, "crew:Secondary-A");
+        for seq in [2, last - 2, last - 1, last] {
+            assert!(numbers.contains(&seq), "{what}: @{seq} is not in {numbers:?}");
+        }
+        numbers.iter().copied().filter(|seq| *seq <= last).for_each(is_as_it_was);
+        if ended.code == Some(0) {
+            assert_eq!(numbers, [2, last - 2, last - 1, last, last + 1]);
+            return;
+        }
+        assert_eq!(ended.code, None, "{what}: {}", ended.stderr);
+        let next = acknowledged(&workspace, &["beat", "crew:Secondary-A"]);
+        assert!(next > last, "{what}: @{next}");
+        acknowledged(&workspace, &["compact", "crew:Secondary-A", "--keep", "9", "--keep-version", "2"]);
+        acknowledged(&workspace, &verb);
+        is_as_it_was(2);
+        let names = fs::read_dir(workspace.path(".piton/units/crew/secondary_a/root")).expect("the unit").flatten();
+        let names: Vec<_> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        assert!(!names.iter().any(|name| name == "journal-new"), "{what}: {names:?}");
+    }
+    panic!("it never ends");
+}
+
+fn numbers(workspace: &Workspace, unit: &str) -> Vec<u64> {
+    let log: Value = serde_json::from_str(&run(workspace, &["log", unit, "--json"]).stdout).expect("one JSON document");
+    let events = log["events"].as_array().expect("a list").iter();
+    events.map(|event| event["seq"].as_u64().expect("a number")).collect()
+}

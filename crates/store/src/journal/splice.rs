@@ -40,6 +40,11 @@ impl Splice {
     }
 }
 
+/// How much a splice adds to a journal, and to the work of a rebuild.
+pub(crate) fn splice_weight(splice: &Splice) -> u64 {
+    splice.inserted.len() as u64 + 64
+}
+
 /// Bytes as JSON: a text where they are one, else their hexadecimal digits in a list.
 pub(crate) fn text_to_json(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {

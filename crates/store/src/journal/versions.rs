@@ -51,33 +51,49 @@ impl<'h> Reader<'h> {
     }
 }
 
-/// Builds a document as it was after the event `seq`, from its last snapshot before that.
+/// Builds a document as it is after the last event, from a place at or before its last snapshot.
 ///
-/// Nothing when it was not there then, or when the journal does not hold it any more.
-pub(crate) fn rebuild(handle: &dyn Handle, from: u64, path: &str, seq: u64) -> Result<Option<Vec<u8>>, DiskError> {
+/// Nothing when it is not there.
+pub(crate) fn rebuild_newest(handle: &dyn Handle, from: u64, path: &str) -> Result<Option<Vec<u8>>, DiskError> {
+    Ok(rebuild(handle, from, path, u64::MAX)?.0)
+}
+
+/// Builds a document as it was after the event `seq`.
+///
+/// Nothing when it was not there then, or when the journal does not hold that event any more.
+pub(crate) fn rebuild_at(handle: &dyn Handle, path: &str, seq: u64) -> Result<Option<Vec<u8>>, DiskError> {
+    let (document, last) = rebuild(handle, 0, path, seq)?;
+    Ok(document.filter(|_| last == Some(seq)))
+}
+
+/// A document after the last event up to `seq`, and the number of that event.
+fn rebuild(handle: &dyn Handle, from: u64, path: &str, seq: u64) -> Result<(Option<Vec<u8>>, Option<u64>), DiskError> {
     let mut reader = Reader::new(handle, from);
     let mut versions = Versions::default();
+    let mut last = None;
     while let Some((_, parsed)) = reader.next()? {
-        if let Line::Event(entry) = &parsed.line
-            && entry.seq > seq
-        {
-            break;
+        if let Line::Event(entry) = &parsed.line {
+            if entry.seq > seq {
+                break;
+            }
+            last = Some(entry.seq);
         }
         versions.see(&parsed.line, Some(path));
     }
-    Ok(versions.documents.remove(path))
+    Ok((versions.documents.remove(path), last))
 }
 
 /// The documents of a unit, as a journal is read.
 #[derive(Debug, Default)]
-struct Versions {
-    documents: BTreeMap<String, Vec<u8>>,
+pub(crate) struct Versions {
+    pub documents: BTreeMap<String, Vec<u8>>,
     /// Snapshots whose event has not come yet.
     snapshots: BTreeMap<String, Vec<u8>>,
 }
 
 impl Versions {
-    fn see(&mut self, line: &Line, only: Option<&str>) {
+    /// Takes the next line; of all documents, or of one.
+    pub fn see(&mut self, line: &Line, only: Option<&str>) {
         match line {
             Line::Head(_) => {}
             Line::Snapshot { path, bytes } => {
