@@ -4,8 +4,9 @@
 use clap::{Args, Command, CommandFactory as _, Parser};
 
 use crate::commands::{
-    beat, block, check, completions, decide, diff, fail, finish, gate, log, note, pause, plan, reopen, repair, restart,
-    resume, rollback, schema, show, stage, stale, start, status, step, takeover, unblock, verdict, why,
+    beat, block, check, compact, completions, decide, diff, fail, finish, gate, inbox, log, note, pause, plan, reopen,
+    repair, restart, resume, rollback, schema, send, show, stage, stale, start, status, step, sync, takeover, unblock,
+    verdict, why,
 };
 
 /// Options that every verb takes.
@@ -78,6 +79,10 @@ pub fn command() -> Command {
         .subcommand(verb::<rollback::RollbackArgs>("rollback", "Make an old version the newest; nothing is lost"))
         .subcommand(verb::<repair::RepairArgs>("repair", "Bring a unit's documents back into order"))
         .subcommand(verb::<plan::PlanArgs>("plan", "Give ids to the steps of a plan that has none"))
+        .subcommand(verb::<send::SendArgs>("send", "Send a message to an agent of a crew"))
+        .subcommand(verb::<inbox::InboxArgs>("inbox", "List the messages to an agent of a crew, or mark one as read"))
+        .subcommand(verb::<sync::SyncArgs>("sync", "Tell who is missing at a crew's sync point"))
+        .subcommand(verb::<compact::CompactArgs>("compact", "Leave the oldest events out of a unit's journal"))
         .subcommand(verb::<schema::SchemaArgs>("schema", "Print the JSON Schema of a dialect's documents"))
         .subcommand(verb::<completions::CompletionsArgs>("completions", "Print a completion script for a shell"))
 }

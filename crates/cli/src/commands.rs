@@ -3,12 +3,14 @@
 pub mod beat;
 pub mod block;
 pub mod check;
+pub mod compact;
 pub mod completions;
 pub mod decide;
 pub mod diff;
 pub mod fail;
 pub mod finish;
 pub mod gate;
+pub mod inbox;
 pub mod log;
 pub mod note;
 pub mod pause;
@@ -19,12 +21,14 @@ pub mod restart;
 pub mod resume;
 pub mod rollback;
 pub mod schema;
+pub mod send;
 pub mod show;
 pub mod stage;
 pub mod stale;
 pub mod start;
 pub mod status;
 pub mod step;
+pub mod sync;
 pub mod takeover;
 pub mod unblock;
 pub mod verdict;
@@ -65,6 +69,10 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "rollback" => rollback::run(matches, &args(inner)?),
         "repair" => repair::run(matches, &args(inner)?),
         "plan" => plan::run(matches, &args(inner)?),
+        "send" => send::run(matches, args(inner)?),
+        "inbox" => inbox::run(matches, &args(inner)?),
+        "sync" => sync::run(matches, &args(inner)?),
+        "compact" => compact::run(matches, &args(inner)?),
         "schema" => schema::run(&args(inner)?),
         "completions" => completions::run(&args(inner)?),
         verb => unreachable!("{verb} is not in the grammar"),

@@ -54,7 +54,7 @@ impl Failure {
     }
 
     /// A unit that is not there.
-    pub fn not_found(wanted: &UnitRef, error: &NotFound) -> Failure {
+    pub fn not_found(wanted: impl fmt::Display, error: &NotFound) -> Failure {
         match error {
             NotFound::Nothing { similar } if similar.is_empty() => {
                 Failure::new(NOTHING, format!("{error}: {wanted}")).hint("list all units with: piton status --all")
@@ -69,7 +69,7 @@ impl Failure {
     }
 
     /// Something that was not recorded.
-    pub fn record(wanted: &UnitRef, error: &RecordError) -> Failure {
+    pub fn record(wanted: impl fmt::Display, error: &RecordError) -> Failure {
         match error {
             RecordError::NotFound(error) => Failure::not_found(wanted, error),
             RecordError::Refused(refusal) => Failure::refused(refusal),

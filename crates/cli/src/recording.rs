@@ -90,6 +90,11 @@ pub fn warn(warnings: &[String]) {
     }
 }
 
+/// The agent that the environment names.
+pub fn agent_of_environment() -> Option<String> {
+    std::env::var("PITON_AGENT").ok().filter(|agent| !agent.is_empty())
+}
+
 fn attempt_of_environment() -> Result<Option<u64>, Failure> {
     match std::env::var("PITON_ATTEMPT") {
         Ok(text) if !text.is_empty() => {

@@ -1,8 +1,10 @@
 //! The same facts as text for people and as JSON for programs.
 
+pub mod crew;
 pub mod findings;
 pub mod history;
 pub mod json;
+pub mod messages;
 pub mod report;
 mod style;
 pub mod unit;

@@ -41,7 +41,7 @@ pub fn show(workspace: &Workspace, wanted: &UnitRef, seq: Option<u64>, now: Time
     let seq = seq.unwrap_or(last);
     let log = history.log()?;
     let Some(entry) = log.events.iter().find(|entry| entry.seq == seq) else {
-        return Err(RecordError::Refused(no_such_version(&target.name, seq, &log.events)));
+        return Err(RecordError::Refused(no_such_version(&target.name, seq, &log)));
     };
     let mut documents = Vec::new();
     for state in entry.documents.iter().filter(|state| state.hash.is_some()) {
@@ -107,8 +107,11 @@ fn open(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<(Target, H
     }
 }
 
-fn no_such_version(unit: &str, seq: u64, events: &[Entry]) -> Refusal {
-    let (first, last) = (events.first().map_or(0, |entry| entry.seq), events.last().map_or(0, |entry| entry.seq));
-    Refusal::missing(format!("{unit} has no version @{seq}; there are @{first} to @{last}"))
+fn no_such_version(unit: &str, seq: u64, log: &Log) -> Refusal {
+    let last = log.events.last().map_or(0, |entry| entry.seq);
+    let after = log.compacted_up_to();
+    let older: String = log.older().map(|entry| format!("@{}, ", entry.seq)).collect();
+    let why = if seq > 0 && seq <= after { " any more, because its journal was compacted" } else { "" };
+    Refusal::missing(format!("{unit} has no version @{seq}{why}; there are {older}@{} to @{last}", after + 1))
         .hint(format!("see them with: piton log {unit}"))
 }

@@ -4,29 +4,42 @@
 //! prints or parses arguments.
 
 mod check;
+mod compact;
+mod crew;
 mod evidence;
 mod find;
 mod history;
 mod journals;
+mod life;
+mod messages;
+mod notify;
 mod parallel;
 mod record;
 mod repair;
 mod resume;
 mod status;
 mod survey;
+mod sync;
+mod takeover;
 mod target;
 mod why;
 mod workspace;
 mod writer;
 
 pub use check::{CheckError, Checked, Target, check};
+pub use compact::{CompactRequest, compact};
 pub use evidence::{Trust, approve, gate_command, is_approved, run_evidence};
 pub use find::{Found, NotFound, find};
 pub use history::{UnitLog, Version, log, rollback, show, touched};
+pub use messages::{Inbox, NewMessage, PRIMARY, ReadMessage, check_inbox, inbox, mark_read, send};
+pub use notify::{Notified, notify};
+pub use piton_store::Log;
 pub use record::{RecordError, Recorded, Recorder, record};
 pub use repair::{repair, repairable};
 pub use resume::{ResumeRequest, Resumption, resumable, resume};
 pub use status::{stale, status};
+pub use sync::{SyncPoint, sync};
+pub use takeover::{Force, take_over};
 pub use why::{Reason, why};
 pub use workspace::{OpenError, Workspace, read_named_text};
 pub use writer::Writer;

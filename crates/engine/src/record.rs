@@ -21,6 +21,8 @@ pub(crate) use self::dialects::resume_plan;
 pub(crate) use self::files::DiskFiles;
 use crate::Workspace;
 use crate::find::NotFound;
+use crate::life::Claim;
+use crate::takeover::{Force, take_over};
 use crate::target::{NoTarget, Target};
 
 /// How often a race with somebody else's editor is run again.
@@ -118,6 +120,9 @@ pub fn record(
     event: &Event,
     recorder: &Recorder,
 ) -> Result<Recorded, RecordError> {
+    if let Event::TakenOver { agent } = event {
+        return take_over(workspace, wanted, agent, Force::No, recorder);
+    }
     let target = match (Target::find(workspace, wanted, recorder.now), event, wanted.dialect) {
         (Err(NoTarget::NotFound(NotFound::Nothing { .. })), Event::Started(_), Some(dialect)) => {
             Target::make(workspace, wanted, dialect)
@@ -126,6 +131,10 @@ pub fn record(
     };
     let mut session = Session::open(workspace, target, recorder)?;
     session.fence_writer(recorder, event.name())?;
+    if let Event::Restarted { force } = event {
+        let command = format!("piton restart {}", session.target.name);
+        session.spare_the_living(&Claim { force: *force, command: &command }, recorder)?;
+    }
     session.record(event, recorder)
 }
 
@@ -225,9 +234,20 @@ impl<'w> Session<'w> {
         }
     }
 
+    /// Where the unit is.
+    pub(crate) fn workspace(&self) -> &'w Workspace {
+        self.workspace
+    }
+
     /// The unit's files, its documents as they were read under the lock.
     pub(crate) fn files(&self) -> DiskFiles<'_> {
         DiskFiles::new(&*self.workspace.disk, Some(&self.contact.documents))
+    }
+
+    /// Says that what is recorded now is not done by the unit's worker, so that it does not count as a sign of life.
+    pub(crate) fn is_no_sign_of_life(&mut self) {
+        let before = self.unit.last().and_then(|entry| entry.carried.get(ALIVE_AT)).cloned().unwrap_or_default();
+        self.carried.insert(ALIVE_AT.to_owned(), before);
     }
 
     /// Makes a change that a pure function decides.
@@ -284,7 +304,8 @@ impl<'w> Session<'w> {
         }
     }
 
-    fn entry(&self, recorder: &Recorder, event: &str, summary: String, attempt: u64) -> NewEntry {
+    /// An event that has no number yet.
+    pub(crate) fn entry(&self, recorder: &Recorder, event: &str, summary: String, attempt: u64) -> NewEntry {
         NewEntry {
             at: recorder.now,
             attempt,

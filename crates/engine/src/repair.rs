@@ -6,6 +6,9 @@ use crate::record::{RecordError, Recorded, Recorder, Session};
 use crate::target::Target;
 use crate::{Workspace, status};
 
+/// The event after which a unit's work is another's.
+const TAKEN_OVER: &str = "taken_over";
+
 /// Repairs a unit. A document that is gone comes back from the journal; one that cannot be read was restored when
 /// the unit was opened; the rest is the dialect's own affair.
 pub fn repair(workspace: &Workspace, wanted: &UnitRef, recorder: &Recorder) -> Result<Recorded, RecordError> {
@@ -16,6 +19,11 @@ pub fn repair(workspace: &Workspace, wanted: &UnitRef, recorder: &Recorder) -> R
     let is_there = session.contact.documents.get(&path).is_some_and(|seen| seen.content.is_some());
     if is_there || session.target.dialect == Dialect::Plan {
         return session.record(&Event::Repaired, recorder);
+    }
+    if let Some(last) = session.unit.last().filter(|last| last.event == TAKEN_OVER) {
+        let refusal = Refusal::rule(format!("its document went away on purpose: {}", last.summary))
+            .hint(format!("see where its work went: piton log {}", session.target.name));
+        return Err(RecordError::Refused(refusal));
     }
     let Some((seq, bytes)) = session.newest_readable(&path)? else {
         let refusal = Refusal::missing(format!("no version of {path} is known"));

@@ -1,14 +1,13 @@
 //! Continues a unit: checks before it trusts, begins a new attempt, and writes the brief.
 
 use piton_dialect::brief::{BriefFacts, brief};
-use piton_model::{
-    Event, Lifecycle, Liveness, Refusal, ResumeAction, ResumeMode, ResumePlan, Row, Time, Unit, UnitRef,
-};
+use piton_model::{Event, Lifecycle, Liveness, ResumeAction, ResumeMode, ResumePlan, Row, Time, Unit, UnitRef};
 use serde_json::{Map, Value};
 
+use crate::Workspace;
+use crate::life::{Claim, HOLDER, HOLDER_SESSION};
 use crate::record::{RecordError, Recorder, Session, fresh_id, resume_plan};
 use crate::target::Target;
-use crate::{Found, Workspace, find};
 
 /// How often the same position may be resumed without progress before it is said loudly.
 const LOOP: u64 = 3;
@@ -53,11 +52,8 @@ pub fn resume(
     let target = Target::find(workspace, wanted, recorder.now)?;
     let mut session = Session::open(workspace, target, recorder)?;
     session.fence_writer(recorder, "resume")?;
-    // The documents were brought up to date just now, so this is what they say.
-    let found = find(workspace, &exact(&session.target)?, recorder.now).map_err(RecordError::NotFound)?;
-    if let Some(refusal) = refused_for_life(&session, &found, request, recorder) {
-        return Err(RecordError::Refused(refusal));
-    }
+    let command = format!("piton resume {}", session.target.name);
+    let found = session.take(&Claim { force: request.force, command: &command }, recorder)?;
     let event = Event::Resumed { mode: request.mode };
     let moment = session.moment(&event, recorder);
     let plan = resume_plan(session.target.dialect, &session.target.place, &session.files(), request.mode, &moment)
@@ -100,44 +96,6 @@ pub fn resume(
     })
 }
 
-/// The target as a name that means it alone.
-fn exact(target: &Target) -> Result<UnitRef, RecordError> {
-    let full = match target.place.base.as_str() {
-        "" => target.name.clone(),
-        base => format!("{}:{base}/{}", target.dialect, target.key.id),
-    };
-    // A directory may have a name that is no id; then the unit's own name has to do.
-    UnitRef::parse(&full)
-        .or_else(|_| UnitRef::parse(&target.name))
-        .map_err(|error| RecordError::Failed { message: error.to_string() })
-}
-
-/// Refuses to take a unit away from an agent that gives signs of life.
-fn refused_for_life(
-    session: &Session<'_>,
-    found: &Found,
-    request: &ResumeRequest,
-    recorder: &Recorder,
-) -> Option<Refusal> {
-    let is_alive = matches!(found.judgement.liveness, Liveness::Alive);
-    let carried = session.unit.last().map(|entry| &entry.carried);
-    let text = |key: &str| carried.and_then(|carried| carried.get(key)).and_then(Value::as_str);
-    // A session that lost its context asks for its own unit again.
-    let is_own = recorder.session.is_some() && text(HOLDER_SESSION) == recorder.session.as_deref();
-    if !is_alive || request.force || is_own {
-        return None;
-    }
-    let name = &session.target.name;
-    let seen = found.judgement.believed.as_ref();
-    let seen = seen.map_or_else(String::new, |believed| format!(", last seen {} ago", believed.age));
-    let who = text(HOLDER).or(found.unit.agent.as_deref()).unwrap_or("an agent");
-    Some(
-        Refusal::rule(format!("{name} has a live agent: {who} (attempt {}{seen})", session.unit.attempt()))
-            .hint(format!("see why it counts as alive: piton why {name}"))
-            .hint(format!("if it is gone for certain: piton resume {name} --force")),
-    )
-}
-
 /// Files that were named as made and are not there.
 fn lost_outputs(workspace: &Workspace, plan: &ResumePlan) -> Vec<String> {
     let is_lost = |path: &&String| {
@@ -148,9 +106,6 @@ fn lost_outputs(workspace: &Workspace, plan: &ResumePlan) -> Vec<String> {
     let lost: Vec<&String> = plan.outputs.iter().filter(is_lost).collect();
     lost.iter().map(|path| format!("a file that is recorded as made is not there: {path}")).collect()
 }
-
-const HOLDER: &str = "holder";
-const HOLDER_SESSION: &str = "holder_session";
 
 impl Session<'_> {
     fn remember_holder(&mut self, recorder: &Recorder) {

@@ -57,7 +57,14 @@ impl Target {
         Target::new(workspace, dialect, base, id.to_vec(), None)
     }
 
-    fn new(workspace: &Workspace, dialect: Dialect, base: String, id: Vec<Id>, document: Option<String>) -> Target {
+    /// A unit of that id in that place.
+    pub(crate) fn new(
+        workspace: &Workspace,
+        dialect: Dialect,
+        base: String,
+        id: Vec<Id>,
+        document: Option<String>,
+    ) -> Target {
         let joined = id.iter().map(Id::as_str).collect::<Vec<_>>().join("/");
         let root = workspace.root().display().to_string();
         let place = Place { base: base.clone(), id, document, root };

@@ -20,6 +20,18 @@ pub struct Log {
     pub broken_at: Option<u64>,
 }
 
+impl Log {
+    /// The number up to which events were left out when the journal was compacted; zero when none was.
+    pub fn compacted_up_to(&self) -> u64 {
+        self.head.as_ref().map_or(0, |head| head.after)
+    }
+
+    /// The events that stayed all the same.
+    pub fn older(&self) -> impl Iterator<Item = &Entry> {
+        self.events.iter().take_while(|entry| entry.seq <= self.compacted_up_to())
+    }
+}
+
 impl History {
     /// Opens the journal of a unit; nothing when it has none.
     pub fn open(disk: &dyn Disk, key: &Key) -> Result<Option<History>, DiskError> {

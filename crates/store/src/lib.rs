@@ -4,6 +4,7 @@
 //! here, once.
 
 mod commit;
+mod compact;
 mod contact;
 mod deferred;
 pub mod disk;
@@ -25,6 +26,7 @@ pub use reader::Reader;
 pub use walk::{SKIPPED, walk};
 
 pub use commit::{CommitError, NewEntry, SeenContent, SeenDocument};
+pub use compact::{CompactError, Compacted, Keep};
 pub use contact::{Contact, ContactError, Observation};
 pub use history::{History, Log};
 pub use unit::{Key, LockedUnit, holder_of};

@@ -1,7 +1,9 @@
 //! Whether `.piton` is ours. A journal decides what documents are made of, so one that came with a clone, a copy or
 //! an archive is not believed: it is put aside, and a new one begins.
 
-use crate::disk::{Access, Disk, DiskError, Identity, Open, Rename, make_directories};
+use std::time::Duration;
+
+use crate::disk::{Access, Disk, DiskError, Identity, LockError, Open, Rename, make_directories};
 
 /// The directory that holds everything Piton keeps for itself.
 pub const HOME: &str = ".piton";
@@ -13,6 +15,12 @@ const QUARANTINE: &str = ".piton/quarantine";
 
 /// How a foreign directory is called until it is in quarantine.
 const ASIDE: &str = ".piton-foreign-";
+
+/// Locked while a foreign directory is put aside. It cannot be inside of it: what stands there may be anything.
+const MAKING: &str = ".piton-lock";
+
+/// How long another process is waited for that does the same.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What stands where our directory should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +57,28 @@ pub fn prepare(disk: &dyn Disk) -> Result<Option<String>, DiskError> {
     match inspect(disk)? {
         Home::Ours => return Ok(None),
         Home::Missing => {}
-        Home::Foreign => put_aside(disk)?,
+        Home::Foreign => {
+            // Of several that see it one puts it aside; the others would take the new one for it.
+            let lock = disk.lock(MAKING, PATIENCE).map_err(|error| match error {
+                LockError::Busy { .. } => {
+                    DiskError { doing: "lock", path: MAKING.to_owned(), error: std::io::ErrorKind::TimedOut.into() }
+                }
+                LockError::Disk(error) => error,
+            })?;
+            if inspect(disk)? == Home::Foreign {
+                put_aside(disk)?;
+            }
+            let made = make(disk);
+            // Whoever waits for this file notices that it is gone, and makes its own.
+            disk.remove(MAKING)?;
+            drop(lock);
+            return made;
+        }
     }
+    make(disk)
+}
+
+fn make(disk: &dyn Disk) -> Result<Option<String>, DiskError> {
     make_directories(disk, HOME, Access::Private)?;
     let identity = disk.identity(HOME)?.ok_or_else(|| missing(HOME))?;
     write_small(disk, IGNORE, "*\n")?;

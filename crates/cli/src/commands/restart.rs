@@ -10,7 +10,7 @@ pub struct RestartArgs {
     #[command(flatten)]
     writing: Writing,
 
-    /// Even if much work is recorded
+    /// Even if much work is recorded, or an agent seems to be alive
     #[arg(long)]
     force: bool,
 }

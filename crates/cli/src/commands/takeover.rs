@@ -1,11 +1,14 @@
 use clap::{ArgMatches, Args};
-use piton_model::Event;
+use piton_engine::{Force, take_over};
 
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::recording::{self, Writing};
+use crate::recording::{Writing, acknowledge, unit};
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  piton takeover crew:Secondary-A --as Secondary-C")]
+#[command(
+    after_help = "Example:\n  piton takeover crew:Secondary-A --as Secondary-C\n\nIn a crew the new agent gets a checkpoint and a journal of its own; the old checkpoint is archived."
+)]
 pub struct TakeoverArgs {
     #[command(flatten)]
     writing: Writing,
@@ -13,9 +16,18 @@ pub struct TakeoverArgs {
     /// The agent that takes it over
     #[arg(long = "as", value_name = "AGENT")]
     agent: String,
+
+    /// Even if the old agent seems to be alive
+    #[arg(long)]
+    force: bool,
 }
 
 pub fn run(matches: &ArgMatches, args: TakeoverArgs) -> Result<u8, Failure> {
-    let event = Event::TakenOver { agent: args.agent };
-    recording::run(matches, &args.writing, "takeover", &event)
+    let wanted = unit(&args.writing.unit)?;
+    let context = Context::new(matches)?;
+    let recorder = args.writing.writer.recorder(&context, "takeover")?;
+    let force = if args.force { Force::Yes } else { Force::No };
+    let recorded = take_over(&context.workspace, &wanted, &args.agent, force, &recorder)
+        .map_err(|error| Failure::record(&wanted, &error))?;
+    acknowledge(&recorded)
 }

@@ -1,6 +1,6 @@
 //! A unit's journal: its events, its versions, and what is different between two of them.
 
-use piton_engine::{UnitLog, Version, touched};
+use piton_engine::{Log, UnitLog, Version, touched};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
@@ -9,7 +9,7 @@ use super::{Style, clean};
 /// The events, one a line, oldest first.
 pub fn text(found: &UnitLog) -> String {
     let width = found.log.events.last().map_or(1, |entry| entry.seq.to_string().len());
-    let mut text = String::new();
+    let mut text = compacted(&found.log);
     for entry in &found.log.events {
         text.push_str(&format!(
             "@{:<width$}  {}  attempt {}  {:<10}  {}\n",
@@ -21,6 +21,17 @@ pub fn text(found: &UnitLog) -> String {
         ));
     }
     text
+}
+
+/// What is not there any more.
+fn compacted(log: &Log) -> String {
+    let up_to = log.compacted_up_to();
+    if up_to == 0 {
+        return String::new();
+    }
+    let kept: Vec<_> = log.older().map(|entry| format!("@{}", entry.seq)).collect();
+    let except = if kept.is_empty() { String::new() } else { format!(", except {}", kept.join(", ")) };
+    format!("(compacted: events up to @{up_to} were left out{except})\n")
 }
 
 /// The events for programs.
@@ -40,7 +51,7 @@ pub fn json(found: &UnitLog) -> Value {
         }
         event
     });
-    json!({"unit": found.unit, "events": events.collect::<Vec<_>>()})
+    json!({"unit": found.unit, "compacted_up_to": found.log.compacted_up_to(), "events": events.collect::<Vec<_>>()})
 }
 
 /// All documents of a version for programs.

@@ -4,11 +4,15 @@
 mod support;
 
 mod check;
+mod compact;
 mod hostile;
 mod json_contract;
+mod messages;
 mod places;
 mod schema;
 mod stale;
 mod status;
+mod sync;
+mod takeover;
 mod usage;
 mod why;

@@ -64,7 +64,7 @@ fn write(workspace: &Workspace, units: &[&str], writer: u64, seed: u64, known: &
         let mut child = command(workspace, &["beat", units[place], "--by", &by, "--wait", "120"])
             .spawn()
             .expect("the binary starts");
-        if writer % 3 == 0 {
+        if writer.is_multiple_of(3) {
             // The moment is the test: anywhere between the start of the process and its end.
             std::thread::sleep(Duration::from_micros(dice.roll(20_000)));
             child.kill().expect("a child can be killed");

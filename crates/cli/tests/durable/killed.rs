@@ -106,6 +106,80 @@ fn step_survives_a_kill_at_every_effect() {
 fn recovery_verbs_survive_a_kill_at_every_effect() {
     let case = |verb| Case { unit: "crew:Secondary-A", documents: CREW, before: &[START_CREW], verb, files: &[] };
     kill_everywhere(&case(&["resume", "crew:Secondary-A", "--force"]));
-    kill_everywhere(&case(&["restart", "crew:Secondary-A"]));
+    kill_everywhere(&case(&["restart", "crew:Secondary-A", "--force"]));
     kill_everywhere(&case(&["rollback", "crew:Secondary-A@1"]));
+}
+
+/// Wherever a takeover is cut off, the work is in one place when the next commands have run.
+#[test]
+fn takeover_survives_a_kill_at_every_effect() {
+    let verb = ["takeover", "crew:Secondary-A", "--as", "Secondary-C", "--force"];
+    for effect in 1..=MOST_EFFECTS {
+        let workspace = Workspace::new();
+        acknowledged(&workspace, START_CREW);
+        let mut call = command(&workspace, &verb);
+        let ended = Ended::of(call.env("PITON_STOP_AT", effect.to_string()).spawn().expect("the binary starts"));
+        let what = format!("killed before effect {effect}");
+        if ended.code != Some(0) {
+            assert_eq!(ended.code, None, "{what}: {}", ended.stderr);
+            let again = run(&workspace, &verb);
+            // It is refused when the work has been moved already.
+            assert!(matches!(again.code, Some(0 | 4 | 5)), "{what}: {}", again.stderr);
+        }
+        acknowledged(&workspace, &["beat", "crew:Secondary-C"]);
+        let is_there = |agent: &str| workspace.path(&format!("agent_checkpoints/secondary_{agent}.json")).exists();
+        assert_eq!((is_there("a"), is_there("c")), (false, true), "{what}");
+        let names = fs::read_dir(workspace.path("agent_checkpoints")).expect("the crew is there").flatten();
+        let names: Vec<_> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        assert!(!names.iter().any(|name| name.contains(".piton-")), "{what}: {names:?}");
+        let first = &events(&workspace, "crew:Secondary-C")[0]["event"];
+        assert!(first == "taken_over" || first == "adopted", "{what}: {first}");
+        if ended.code == Some(0) {
+            assert_eq!(first, "taken_over");
+            return;
+        }
+    }
+    panic!("it never ends");
+}
+
+/// Whatever journal a cut-off compaction leaves, each version that it lists is as it was, and those that stay are there.
+#[test]
+fn compact_survives_a_kill_at_every_effect() {
+    let verb = ["compact", "crew:Secondary-A", "--keep", "3", "--keep-version", "2"];
+    for effect in 1..=MOST_EFFECTS {
+        let workspace = Workspace::new();
+        acknowledged(&workspace, START_CREW);
+        let last = (0..7).map(|_| acknowledged(&workspace, &["beat", "crew:Secondary-A"])).max().expect("seven");
+        let show = |seq: u64| run(&workspace, &["show", &format!("crew:Secondary-A@{seq}")]).stdout;
+        let versions: Vec<String> = (1..=last).map(show).collect();
+        let mut call = command(&workspace, &verb);
+        let ended = Ended::of(call.env("PITON_STOP_AT", effect.to_string()).spawn().expect("the binary starts"));
+        let what = format!("killed before effect {effect}");
+        let is_as_it_was = |seq: u64| assert_eq!(show(seq), versions[seq as usize - 1], "{what}: @{seq}");
+        let numbers = numbers(&workspace, "crew:Secondary-A");
+        for seq in [2, last - 2, last - 1, last] {
+            assert!(numbers.contains(&seq), "{what}: @{seq} is not in {numbers:?}");
+        }
+        numbers.iter().copied().filter(|seq| *seq <= last).for_each(is_as_it_was);
+        if ended.code == Some(0) {
+            assert_eq!(numbers, [2, last - 2, last - 1, last, last + 1]);
+            return;
+        }
+        assert_eq!(ended.code, None, "{what}: {}", ended.stderr);
+        let next = acknowledged(&workspace, &["beat", "crew:Secondary-A"]);
+        assert!(next > last, "{what}: @{next}");
+        acknowledged(&workspace, &["compact", "crew:Secondary-A", "--keep", "9", "--keep-version", "2"]);
+        acknowledged(&workspace, &verb);
+        is_as_it_was(2);
+        let names = fs::read_dir(workspace.path(".piton/units/crew/secondary_a/root")).expect("the unit").flatten();
+        let names: Vec<_> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        assert!(!names.iter().any(|name| name == "journal-new"), "{what}: {names:?}");
+    }
+    panic!("it never ends");
+}
+
+fn numbers(workspace: &Workspace, unit: &str) -> Vec<u64> {
+    let log: Value = serde_json::from_str(&run(workspace, &["log", unit, "--json"]).stdout).expect("one JSON document");
+    let events = log["events"].as_array().expect("a list").iter();
+    events.map(|event| event["seq"].as_u64().expect("a number")).collect()
 }

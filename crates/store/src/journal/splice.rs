@@ -29,6 +29,11 @@ impl Splice {
         Some(after)
     }
 
+    /// About how many bytes it takes to write it down.
+    pub fn weight(&self) -> u64 {
+        self.inserted.len() as u64 + 64
+    }
+
     pub(crate) fn to_json(&self) -> Value {
         json!([self.at, self.removed, text_to_json(&self.inserted)])
     }

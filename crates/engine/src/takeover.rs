@@ -1,0 +1,122 @@
+//! Gives a unit to another agent.
+//!
+//! In a crew the new agent has a checkpoint and a journal of its own. Both units are locked, always in the order of
+//! their journals, so that two takeovers that cross cannot wait for each other for ever. All files change with the
+//! event of the old agent; then the new agent's journal begins with where its document came from. Should that be cut
+//! off, the next record of the new agent finds its document, and adopts it.
+
+use piton_dialect::crew::layout::agent_key;
+use piton_model::{Change, Dialect, Effect, Event, Id, Refusal, UnitRef};
+use piton_store::journal::Hash;
+use piton_store::{SeenContent, SeenDocument};
+use serde_json::Map;
+
+use crate::Workspace;
+use crate::crew::agent_target;
+use crate::life::Claim;
+use crate::record::{RecordError, Recorded, Recorder, Session};
+use crate::target::Target;
+
+/// Whether a live agent keeps its unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    /// It does.
+    No,
+    /// It is known to be gone, whatever its signs say.
+    Yes,
+}
+
+/// Gives a unit to another agent.
+pub fn take_over(
+    workspace: &Workspace,
+    wanted: &UnitRef,
+    agent: &str,
+    force: Force,
+    recorder: &Recorder,
+) -> Result<Recorded, RecordError> {
+    let target = Target::find(workspace, wanted, recorder.now)?;
+    let event = Event::TakenOver { agent: agent.to_owned() };
+    let command = format!("piton takeover {} --as {agent}", target.name);
+    let claim = Claim { force: force == Force::Yes, command: &command };
+    if target.dialect != Dialect::Crew || agent_key(agent) == agent_key(&target.key.id) {
+        let mut session = Session::open(workspace, target, recorder)?;
+        session.fence_writer(recorder, event.name())?;
+        session.spare_the_living(&claim, recorder)?;
+        return session.record(&event, recorder);
+    }
+    let heir = Id::parse(agent)
+        .map_err(|why| RecordError::Refused(Refusal::usage(format!("the agent {agent:?} is not an id: {why}"))))?;
+    let heir = agent_target(workspace, &target.place.base, &heir, recorder.now);
+    let (mut old, mut new) = open_both(workspace, target, heir, recorder)?;
+    old.fence_writer(recorder, event.name())?;
+    old.spare_the_living(&claim, recorder)?;
+    let mut recorded = old.record_for(&new, &event, recorder)?;
+    match new.begin(&old, recorded.seq, recorder) {
+        Ok(warnings) => recorded.warnings.extend(warnings),
+        // The work is in its new place, and its journal begins with the next record.
+        Err(error) => recorded.warnings.push(format!("the journal of {agent} could not be begun yet: {error}")),
+    }
+    Ok(recorded)
+}
+
+/// Opens two units in the order of their journals.
+fn open_both<'w>(
+    workspace: &'w Workspace,
+    old: Target,
+    new: Target,
+    recorder: &Recorder,
+) -> Result<(Session<'w>, Session<'w>), RecordError> {
+    if old.key.directory() < new.key.directory() {
+        let old = Session::open(workspace, old, recorder)?;
+        Ok((old, Session::open(workspace, new, recorder)?))
+    } else {
+        let new = Session::open(workspace, new, recorder)?;
+        Ok((Session::open(workspace, old, recorder)?, new))
+    }
+}
+
+impl Session<'_> {
+    /// Records that another unit goes on with this one's work. Its document is not one of this unit's.
+    fn record_for(&mut self, heir: &Session<'_>, event: &Event, recorder: &Recorder) -> Result<Recorded, RecordError> {
+        let moment = self.moment(event, recorder);
+        let own = self.target.key.document.clone();
+        let document = heir.target.key.document.clone();
+        let data = Map::from_iter([("agent".to_owned(), heir.target.key.id.as_str().into())]);
+        self.change(recorder, event.name(), data, moment.attempt, &|_, place, files| {
+            let Change { summary, warnings, effects } = piton_dialect::crew::record(place, files, event, &moment)?;
+            let handed = |effect| match effect {
+                Effect::Write { path, bytes } if path != own => Effect::Share { path, bytes, before: None },
+                other => other,
+            };
+            let effects: Vec<Effect> = effects.into_iter().map(handed).collect();
+            let is_locked = |effect: &Effect| match effect {
+                Effect::Share { path, before: None, .. } => *path == document,
+                _ => false,
+            };
+            if !effects.iter().any(is_locked) {
+                return Err(Refusal::document(format!("the new checkpoint would not be {document}")));
+            }
+            Ok(Change { summary, warnings, effects })
+        })
+    }
+
+    /// Begins an attempt with the document that another unit's event has put there.
+    fn begin(&mut self, from: &Session<'_>, seq: u64, recorder: &Recorder) -> Result<Vec<String>, RecordError> {
+        let path = self.target.key.document.clone();
+        let content = self.workspace().disk.read(&path);
+        let content = content.map_err(|error| RecordError::Failed { message: format!("`{path}`: {error}") })?;
+        let hash = Hash::of(&content.bytes);
+        let seen = SeenContent { bytes: content.bytes, hash, stamp: content.stamp };
+        self.contact.documents.insert(path.clone(), SeenDocument { content: Some(seen) });
+        let from = from.target.name.clone();
+        let data = Map::from_iter([("from".to_owned(), from.as_str().into()), ("seq".to_owned(), seq.into())]);
+        let attempt = self.unit.attempt() + 1;
+        let recorded = self.change(recorder, "taken_over", data, attempt, &|_, _, files| {
+            use piton_dialect::Files as _;
+            let bytes = files.read(&path)?.ok_or_else(|| Refusal::document(format!("it is gone already: {path}")))?;
+            let summary = format!("taken over from {from}@{seq}");
+            Ok(Change { summary, warnings: Vec::new(), effects: vec![Effect::Write { path: path.clone(), bytes }] })
+        })?;
+        Ok(recorded.warnings)
+    }
+}
