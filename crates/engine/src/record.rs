@@ -136,6 +136,8 @@ pub(crate) struct Session<'w> {
     pub unit: LockedUnit<'w>,
     pub contact: Contact,
     pub warnings: Vec<String>,
+    /// Whether documents may be written later than events.
+    pub is_deferring: bool,
     /// What later events are to know, beside when this one was.
     pub carried: serde_json::Map<String, serde_json::Value>,
     /// Locks of files that units share.
@@ -167,8 +169,16 @@ impl<'w> Session<'w> {
         }
         let contact = unit.contact(&documents, recorder.now)?;
         warnings.extend(contact.observed.iter().map(described));
-        let mut session =
-            Session { workspace, target, unit, contact, warnings, carried: serde_json::Map::new(), shared: Vec::new() };
+        let mut session = Session {
+            workspace,
+            target,
+            unit,
+            contact,
+            warnings,
+            is_deferring: false,
+            carried: serde_json::Map::new(),
+            shared: Vec::new(),
+        };
         session.restore_unreadable(recorder)?;
         Ok(session)
     }
@@ -185,7 +195,9 @@ impl<'w> Session<'w> {
             return Err(RecordError::Refused(refusal));
         }
         let summary = format!("refused `{what}` of attempt {claimed}: the unit is at attempt {current}");
-        let entry = self.entry(recorder, "refused", summary, current);
+        let mut entry = self.entry(recorder, "refused", summary, current);
+        // A ghost is no sign that the unit's own worker lives.
+        entry.carried.clear();
         self.commit(entry, &[])?;
         let refusal = Refusal::rule(format!("attempt {claimed} of {name} is over: attempt {current} has begun"))
             .hint(format!("somebody else continues this unit; see: piton log {name}"))
@@ -253,7 +265,7 @@ impl<'w> Session<'w> {
     }
 
     /// The documents as they are now, with what others did written down.
-    fn look_again(&mut self, recorder: &Recorder) -> Result<(), RecordError> {
+    pub(crate) fn look_again(&mut self, recorder: &Recorder) -> Result<(), RecordError> {
         let documents: Vec<String> = self.contact.documents.keys().cloned().collect();
         self.contact = self.unit.contact(&documents, recorder.now)?;
         self.warnings.extend(self.contact.observed.iter().map(described));
@@ -261,7 +273,11 @@ impl<'w> Session<'w> {
     }
 
     fn commit(&mut self, entry: NewEntry, effects: &[Effect]) -> Result<u64, Committing> {
-        match self.unit.commit(entry, effects, &self.contact.documents) {
+        let committed = match self.is_deferring {
+            true => self.unit.commit_deferred(entry, effects, &mut self.contact.documents),
+            false => self.unit.commit(entry, effects, &self.contact.documents),
+        };
+        match committed {
             Ok(seq) => Ok(seq),
             Err(CommitError::Raced { .. }) => Err(Committing::Raced),
             Err(error) => Err(Committing::Failed(RecordError::Failed { message: error.to_string() })),

@@ -16,6 +16,7 @@ use piton_model::{
 };
 
 use crate::Workspace;
+use crate::journals::Journals;
 
 /// A unit as one set of documents describes it.
 #[derive(Debug)]
@@ -153,6 +154,14 @@ impl Scope<'_> {
 
 /// Reads every document in the scope and hands over what it finds.
 pub(crate) fn survey(workspace: &Workspace, scope: &Scope<'_>, now: Time, see: &mut dyn FnMut(Seen)) {
+    let journals = Journals::list(workspace);
+    let see = &mut |mut seen: Seen| {
+        if let Seen::Unit(surveyed) = &mut seen {
+            let Surveyed { unit, full_name, .. } = &mut **surveyed;
+            journals.add_to(unit, full_name);
+        }
+        see(seen);
+    };
     let wanted = |dialect| scope.dialect.is_none_or(|only| only == dialect);
     let mut places = find_places(workspace, scope);
     if wanted(Dialect::Pipeline) {
@@ -180,7 +189,7 @@ pub(crate) fn survey(workspace: &Workspace, scope: &Scope<'_>, now: Time, see: &
     }
     if wanted(Dialect::Crew) {
         for (base, files) in &places.crew {
-            crew::survey(workspace, base, files, scope.detail, now, see);
+            crew::survey(workspace, base, files, scope.detail, &journals, now, see);
         }
     }
 }

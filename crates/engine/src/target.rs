@@ -61,13 +61,7 @@ impl Target {
         let joined = id.iter().map(Id::as_str).collect::<Vec<_>>().join("/");
         let root = workspace.root().display().to_string();
         let place = Place { base: base.clone(), id, document, root };
-        let key = Key {
-            dialect: dialect.to_string(),
-            base,
-            folded_id: fold(dialect, &joined),
-            id: joined.clone(),
-            document: String::new(),
-        };
+        let key = key(dialect, base, joined.clone());
         Target { dialect, name: format!("{dialect}:{joined}"), place, key }
     }
 
@@ -98,6 +92,16 @@ impl Target {
         let id = parts.unwrap_or_else(|_| id.to_vec());
         Ok(Some(Target::new(workspace, dialect, head.base, id, Some(head.document))))
     }
+}
+
+/// The key of a unit's journal, from its full name and its id.
+pub(crate) fn key_of(dialect: Dialect, full_name: &str, id: &str) -> Key {
+    key(dialect, base_of(full_name, id), id.to_owned())
+}
+
+fn key(dialect: Dialect, base: String, id: String) -> Key {
+    let folded_id = fold(dialect, &id);
+    Key { dialect: dialect.word().to_owned(), base, id, folded_id, document: String::new() }
 }
 
 /// What tells an id from others, as part of a file's name.

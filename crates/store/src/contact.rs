@@ -8,10 +8,11 @@ use piton_model::Time;
 use serde_json::{Map, json};
 
 use crate::ReadError;
-use crate::commit::{SeenContent, SeenDocument};
-use crate::disk::{Access, DiskError, Open, Rename, directory_of, make_directories};
-use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Splice, rebuild, seal_line};
-use crate::unit::{LockedUnit, Tail, keep_aside};
+use crate::commit::{Lines, SeenContent, SeenDocument};
+use crate::disk::{DiskError, Open, directory_of};
+use crate::finish::Rest;
+use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, text_to_json};
+use crate::unit::{LockedUnit, keep_aside, sync_names_to};
 
 /// How long a document must have been left alone before an outside edit of it is taken for finished.
 const QUIET: Duration = Duration::from_millis(20);
@@ -44,10 +45,8 @@ impl LockedUnit<'_> {
     ///
     /// `documents` are the unit's documents as its dialect knows them; those that the journal knows come with them.
     pub fn contact(&mut self, documents: &[String], now: Time) -> Result<Contact, ContactError> {
-        if !self.is_settled() {
-            self.finish()?;
-        }
-        let late = self.late_writes()?;
+        let rest = self.bring_up()?;
+        let late = self.late_writes(rest)?;
         let known = self.last().map(|entry| entry.documents.clone()).unwrap_or_default();
         let mut paths: Vec<String> = known.iter().map(|state| state.path.clone()).collect();
         for path in documents {
@@ -55,6 +54,9 @@ impl LockedUnit<'_> {
             if !paths.contains(&path) {
                 paths.push(path);
             }
+        }
+        if matches!(rest, Rest::AfterRestart | Rest::Unknown) {
+            self.sweep(&paths)?;
         }
         let mut contact = Contact::default();
         let mut changes = Vec::new();
@@ -94,7 +96,7 @@ impl LockedUnit<'_> {
         self.read_document(path)
     }
 
-    fn read_document(&self, path: &str) -> Result<SeenDocument, ContactError> {
+    pub(crate) fn read_document(&self, path: &str) -> Result<SeenDocument, ContactError> {
         match self.disk.read(path) {
             Ok(content) => {
                 let hash = Hash::of(&content.bytes);
@@ -107,23 +109,63 @@ impl LockedUnit<'_> {
     }
 
     /// Documents that were replaced and then written by somebody who still had them open.
-    fn late_writes(&mut self) -> Result<Vec<(String, Vec<u8>)>, DiskError> {
+    fn late_writes(&mut self, rest: Rest) -> Result<Vec<(String, Vec<u8>)>, DiskError> {
+        let mut paths: Vec<String> = self.note.replaced.keys().cloned().collect();
+        if matches!(rest, Rest::AfterKill | Rest::Unknown) {
+            // Whoever died may have replaced one and not have come to note it.
+            let documents = self.last().map(|entry| entry.documents.clone()).unwrap_or_default();
+            paths.extend(documents.into_iter().map(|state| state.path));
+            paths.sort();
+            paths.dedup();
+        }
         let mut late = Vec::new();
-        for (path, stamp) in self.note.replaced.clone() {
+        for path in paths {
             let kept = self.replaced_path(&path);
             let found = self.disk.stamp(&kept)?;
-            if found.is_none_or(|found| found == stamp) {
+            if found.is_none() || found == self.note.replaced.get(&path).copied() {
                 continue;
             }
             if let Ok(content) = self.disk.read(&kept) {
-                let was = self.last().and_then(|entry| entry.document(&path)).and_then(|state| state.was.clone());
-                if Some(Hash::of(&content.bytes)) != was {
+                if !self.is_version(&path, &Hash::of(&content.bytes))? {
                     late.push((path.clone(), content.bytes));
                 }
                 self.note.replaced.insert(path, content.stamp);
             }
         }
         Ok(late)
+    }
+
+    /// Whether the journal knows this as a version of a document. Mostly it is the one before the last.
+    fn is_version(&self, path: &str, hash: &Hash) -> Result<bool, DiskError> {
+        let state = self.last().and_then(|entry| entry.document(path));
+        if state.is_some_and(|state| state.was.as_ref() == Some(hash) || state.hash.as_ref() == Some(hash)) {
+            return Ok(true);
+        }
+        let Some(journal) = &self.journal else { return Ok(false) };
+        let mut reader = Reader::new(&**journal, 0);
+        while let Some((_, parsed)) = reader.next_whole()? {
+            if let Line::Event(entry) = parsed.line
+                && entry.document(path).is_some_and(|state| state.hash.as_ref() == Some(hash))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Makes durable what others left, before an event says that it was seen: the next event builds on it.
+    fn sync_outside(&self, paths: &[(String, Option<DocumentState>)]) -> Result<(), DiskError> {
+        for (path, _) in paths {
+            // One that may not be written cannot be synced this way; its owner has to.
+            if let Ok(file) = self.disk.open(path, Open::Existing) {
+                file.sync()?;
+            }
+            sync_names_to(self.disk, directory_of(path))?;
+        }
+        for directory in self.unsynced_directories() {
+            sync_names_to(self.disk, &directory)?;
+        }
+        Ok(())
     }
 
     /// Writes down what others did.
@@ -135,205 +177,67 @@ impl LockedUnit<'_> {
         contact: &mut Contact,
     ) -> Result<(), ContactError> {
         let seq = self.seq() + 1;
-        let mut bytes = Vec::new();
-        let mut last = self.last_sum.clone();
-        let mut add = |line: &Line, bytes: &mut Vec<u8>| {
-            let (text, sum) = seal_line(line, last.as_ref());
-            bytes.extend_from_slice(&text);
-            last = Some(sum.clone());
-            sum
-        };
-        if self.end == 0 {
-            add(&self.head(), &mut bytes);
-        }
+        let is_first = self.tail.is_none();
+        let mut lines = self.new_lines();
         let mut documents = self.last().map(|entry| entry.documents.clone()).unwrap_or_default();
         let mut files = Vec::new();
-        let mut words = Vec::new();
         for (path, recorded) in changes {
             let content = contact.documents[path].content.as_ref();
-            let before = recorded.as_ref().and_then(|state| state.hash.clone());
-            let old = match &before {
-                Some(_) => self.current(path)?,
-                None => None,
-            };
+            let old = self.current(path)?;
             let what = describe(recorded.is_some(), old.as_deref(), content.map(|content| content.bytes.as_slice()));
-            words.push(format!("{path} {what}"));
-            contact.observed.push(Observation { path: path.clone(), seq, what });
+            let before = recorded.as_ref().and_then(|state| state.hash.clone());
             let after = content.map(|content| content.hash.clone());
-            files.push(FileChange::Write {
-                path: path.clone(),
-                aside: None,
-                before: before.clone(),
-                after: after.clone(),
-                splice: None,
-            });
-            documents.retain(|state| state.path != *path);
-            let base = self.end + bytes.len() as u64;
-            documents.push(DocumentState { path: path.clone(), hash: after, was: before, base, weight: 0, splices: 0 });
+            let base = self.end + lines.bytes.len() as u64;
             if let Some(content) = content {
-                add(&Line::Snapshot { path: path.clone(), bytes: content.bytes.clone() }, &mut bytes);
+                lines.add(&Line::Snapshot { path: path.clone(), bytes: content.bytes.clone() });
             }
+            contact.observed.push(Observation { path: path.clone(), seq, what });
+            documents.retain(|state| state.path != *path);
+            let (hash, was) = (after.clone(), before.clone());
+            documents.push(DocumentState { path: path.clone(), hash, was, base, weight: 0, splices: 0 });
+            let path = path.clone();
+            files.push(FileChange::Write { path, aside: None, before, inode: None, after, splice: None });
         }
-        let mut data = Map::new();
+        let mut kept = Vec::new();
         for (path, text) in late {
-            words.push(format!("{path} was written by somebody who had an older version open"));
+            kept.push(json!({"path": path, "text": text_to_json(&text)}));
             let what = "was written by somebody who had an older version open; what they wrote is kept in the journal";
-            contact.observed.push(Observation { path: path.clone(), seq, what: what.to_owned() });
-            data.insert("late".to_owned(), json!({"path": path, "text": String::from_utf8_lossy(&text)}));
+            contact.observed.push(Observation { path, seq, what: what.to_owned() });
         }
-        let is_first = self.tail.is_none();
-        let event = if is_first { "adopted" } else { "observed" };
+        let words: Vec<_> = contact.observed.iter().map(|each| format!("{} {}", each.path, each.what)).collect();
         let entry = Entry {
             seq,
             at: now.to_string(),
             attempt: self.attempt(),
             by: "outside".to_owned(),
             carried: self.last().map(|entry| entry.carried.clone()).unwrap_or_default(),
-            event: event.to_owned(),
+            event: if is_first { "adopted" } else { "observed" }.to_owned(),
             summary: words.join("; "),
-            data,
+            data: if kept.is_empty() { Map::new() } else { Map::from_iter([("late".to_owned(), json!(kept))]) },
             files,
             documents,
         };
-        let sum = add(&Line::Event(Box::new(entry.clone())), &mut bytes);
-        let end = self.end;
-        let journal = self.journal()?;
-        if let Err(error) = journal.write_at(end, &bytes).and_then(|()| journal.sync()) {
-            let _ = journal.truncate(end);
-            return Err(error.into());
-        }
-        self.end += bytes.len() as u64;
-        self.last_sum = Some(sum.clone());
-        self.tail = Some(Tail { entry, sum });
+        lines.add(&Line::Event(Box::new(entry.clone())));
         if is_first {
             // A document that was there before us is no news.
             contact.observed.clear();
         }
+        self.sync_outside(changes)?;
+        self.record(entry, lines)
+    }
+
+    /// Writes an event down that is done already.
+    fn record(&mut self, entry: Entry, lines: Lines) -> Result<(), ContactError> {
+        let end = self.end;
+        let journal = self.journal()?;
+        if let Err(error) = journal.write_at(end, &lines.bytes).and_then(|()| journal.sync()) {
+            self.is_stale = self.cut_journal().is_err();
+            return Err(error.into());
+        }
+        self.end += lines.bytes.len() as u64;
+        self.last_sum = lines.last;
+        self.tail = Some(entry);
         Ok(self.settle()?)
-    }
-
-    /// Does again what the last event did to files, as far as it is not done.
-    fn finish(&mut self) -> Result<(), ContactError> {
-        let Some(Tail { entry, .. }) = self.tail.clone() else { return Ok(()) };
-        for change in &entry.files {
-            match change {
-                FileChange::Keep { from, to } => self.finish_keep(&entry, from, to)?,
-                FileChange::Append { path, size, text } => self.finish_append(path, *size, text)?,
-                FileChange::Write { path, aside: Some(aside), before, after: Some(after), .. } => {
-                    let new = || self.current(path);
-                    self.finish_replace(path, aside, before.as_ref(), after, &new)?;
-                }
-                FileChange::Share { path, aside, before, after, splice } => {
-                    let new = || self.shared_after(path, splice);
-                    self.finish_replace(path, aside, before.as_ref(), after, &new)?;
-                }
-                // Somebody else did this one.
-                FileChange::Write { .. } => {}
-                FileChange::Remove { path } => self.finish_remove(&entry, path)?,
-            }
-        }
-        self.note.replaced.clear();
-        Ok(self.settle()?)
-    }
-
-    fn finish_replace(
-        &self,
-        path: &str,
-        aside: &str,
-        before: Option<&Hash>,
-        after: &Hash,
-        new: &dyn Fn() -> Result<Option<Vec<u8>>, DiskError>,
-    ) -> Result<(), ContactError> {
-        let hash = |path: &str| -> Result<Option<Hash>, ContactError> {
-            Ok(self.read_document(path)?.content.map(|content| content.hash))
-        };
-        let (found, left) = (hash(path)?, hash(aside)?);
-        if found.as_ref() == Some(after) {
-            // It is done. What came out of its place, if it is still there, is what was there: unless somebody wrote
-            // it in the last instant, and then their version goes back.
-            if left.is_some() && left.as_ref() != before && left.as_ref() != Some(after) {
-                self.disk.rename(aside, path, Rename::Exchange)?;
-            }
-        } else if found.as_ref() == before {
-            if left.as_ref() != Some(after) {
-                let Some(bytes) = new()? else { return Ok(()) };
-                self.write_again(path, aside, &bytes, left.is_some())?;
-            } else {
-                self.disk.open(aside, Open::Existing)?.sync()?;
-            }
-            let how = if before.is_some() { Rename::Exchange } else { Rename::New };
-            self.disk.rename(aside, path, how)?;
-            self.disk.sync_directory(directory_of(path))?;
-        }
-        // Anything else in its place came from somebody else after the crash, and is observed.
-        self.remove_if_there(aside)
-    }
-
-    fn write_again(&self, path: &str, aside: &str, bytes: &[u8], is_there: bool) -> Result<(), DiskError> {
-        make_directories(self.disk, directory_of(path), Access::Shared)?;
-        if is_there {
-            self.disk.remove(aside)?;
-        }
-        let file = self.disk.open(aside, Open::New { like: path })?;
-        file.write_at(0, bytes)?;
-        file.sync()
-    }
-
-    fn shared_after(&self, path: &str, splice: &Splice) -> Result<Option<Vec<u8>>, DiskError> {
-        let before = self.disk.read(path).map(|content| content.bytes).unwrap_or_default();
-        Ok(splice.apply(&before))
-    }
-
-    fn finish_keep(&self, entry: &Entry, from: &str, to: &str) -> Result<(), ContactError> {
-        if self.disk.stamp(to)?.is_some_and(|stamp| stamp.size > 0) {
-            return Ok(());
-        }
-        let bytes = match (&self.journal, entry.document(from)) {
-            (Some(journal), Some(_)) => rebuild(&**journal, 0, from, entry.seq - 1)?,
-            _ => None,
-        };
-        let Some(bytes) = bytes else { return Ok(()) };
-        make_directories(self.disk, directory_of(to), Access::Shared)?;
-        let file = self.disk.open(to, Open::Create(Access::Shared))?;
-        file.write_at(0, &bytes)?;
-        file.sync()?;
-        Ok(self.disk.sync_directory(directory_of(to))?)
-    }
-
-    fn finish_append(&self, path: &str, size: u64, text: &str) -> Result<(), ContactError> {
-        make_directories(self.disk, directory_of(path), Access::Shared)?;
-        let log = self.disk.open(path, Open::Create(Access::Shared))?;
-        let now = log.size()?;
-        let found = log.read_at(size, text.len())?;
-        if found == text.as_bytes() {
-            return Ok(());
-        }
-        // Our own line, torn, is completed; behind somebody else's line ours comes last.
-        let is_torn = now >= size && (now - size) < text.len() as u64 && text.as_bytes().starts_with(&found);
-        let at = if is_torn { size } else { now };
-        let is_open = at > 0 && log.read_at(at - 1, 1)? != b"\n" && !text.starts_with('\n');
-        let text = if is_open { format!("\n{text}") } else { text.to_owned() };
-        log.write_at(at, text.as_bytes())?;
-        log.sync()?;
-        Ok(self.disk.sync_directory(directory_of(path))?)
-    }
-
-    fn finish_remove(&self, entry: &Entry, path: &str) -> Result<(), ContactError> {
-        let expected = entry.document(path).map(|state| state.was.clone());
-        let found = self.read_document(path)?.content.map(|content| content.hash);
-        // A document that somebody has written since is not the one that was to go.
-        if found.is_some() && expected.is_none_or(|was| was == found) {
-            self.disk.remove(path)?;
-            self.disk.sync_directory(directory_of(path))?;
-        }
-        Ok(())
-    }
-
-    fn remove_if_there(&self, path: &str) -> Result<(), ContactError> {
-        match self.disk.remove(path) {
-            Err(error) if !error.is_missing() => Err(error.into()),
-            _ => Ok(()),
-        }
     }
 
     /// Keeps a document's bytes beside the journal, for a person to look at.

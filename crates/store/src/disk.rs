@@ -88,7 +88,7 @@ pub enum Open<'a> {
     Create(Access),
     /// It must not be there; it gets the mode and owner of another file, when that is there.
     New {
-        /// That other file.
+        /// That other file. With no name at all the new one is private.
         like: &'a str,
     },
 }

@@ -1,8 +1,8 @@
 //! What a journal tells: its events, and every version of every document. Nothing here changes anything.
 
 use crate::disk::{Disk, DiskError, Handle, Open};
-use crate::journal::{Entry, Hash, Head, Line, Reader, rebuild};
-use crate::unit::{Key, last_event};
+use crate::journal::{Entry, Hash, Head, Line, Reader, last_event, rebuild};
+use crate::unit::Key;
 
 /// A journal that is read.
 pub struct History {
@@ -37,8 +37,8 @@ impl History {
 
     /// Whose journal it is.
     pub fn head(&self) -> Result<Option<Head>, DiskError> {
-        Ok(match Reader::new(&*self.journal, 0).next()? {
-            Some((_, parsed)) => match parsed.line {
+        Ok(match Reader::new(&*self.journal, 0).next()?.flatten() {
+            Some(parsed) => match parsed.line {
                 Line::Head(head) => Some(head),
                 Line::Snapshot { .. } | Line::Event(_) => None,
             },
@@ -49,19 +49,17 @@ impl History {
     /// The last event. Only the end of the journal is read.
     pub fn last(&self) -> Result<Option<Entry>, DiskError> {
         let found = last_event(&*self.journal, self.journal.size()?, true)?;
-        Ok(found.map(|found| found.tail.entry))
+        Ok(found.map(|found| found.entry))
     }
 
-    /// All events.
+    /// All events whose lines are whole, also those behind a line that is not.
     pub fn log(&self) -> Result<Log, DiskError> {
         let mut log = Log::default();
         let mut reader = Reader::new(&*self.journal, 0);
         let mut last: Option<Hash> = None;
-        let mut end = 0;
-        while let Some((at, parsed)) = reader.next()? {
-            if at > 0 && parsed.previous != last {
+        while let Some((at, parsed)) = reader.next_whole()? {
+            if log.broken_at.is_none() && at > 0 && parsed.previous != last {
                 log.broken_at = Some(at);
-                return Ok(log);
             }
             last = Some(parsed.sum);
             match parsed.line {
@@ -69,10 +67,9 @@ impl History {
                 Line::Snapshot { .. } => {}
                 Line::Event(entry) => log.events.push(*entry),
             }
-            end = reader.place();
         }
         // Behind the last whole line there may be one that is being written, or that was torn.
-        log.broken_at = (end < self.journal.size()?).then_some(end);
+        log.broken_at = reader.damaged().into_iter().chain(log.broken_at).min();
         Ok(log)
     }
 

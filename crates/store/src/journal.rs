@@ -8,6 +8,7 @@
 mod entry;
 mod line;
 mod splice;
+mod tail;
 mod versions;
 
 pub use entry::{DocumentState, Entry, FileChange, Head};
@@ -15,4 +16,6 @@ pub use line::{Hash, Line};
 pub use splice::Splice;
 
 pub(crate) use line::{Parsed, parse_line, seal_line};
+pub(crate) use splice::text_to_json;
+pub(crate) use tail::last_event;
 pub(crate) use versions::{Reader, rebuild};

@@ -5,7 +5,9 @@
 
 mod commit;
 mod contact;
+mod deferred;
 pub mod disk;
+mod finish;
 mod history;
 pub mod journal;
 mod locate;

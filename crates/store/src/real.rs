@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, StatxFlags};
 
 use crate::disk::{Access, Disk, DiskError, Handle, Identity, LockError, Open, Rename, Stamp, directory_of, name_of};
+use crate::seal::HOME;
 use crate::stop;
 use crate::{Content, ReadError, Reader, Tree};
 
@@ -163,8 +164,12 @@ impl Tree {
     }
 
     fn open_at(&self, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, rustix::io::Errno> {
+        let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        // In our own directory nobody but an intruder makes links.
+        if Path::new(path).starts_with(HOME) {
+            resolve |= ResolveFlags::NO_SYMLINKS;
+        }
         loop {
-            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
             match rustix::fs::openat2(self.directory(), path, flags, mode, resolve) {
                 Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
                 opened => return opened,
@@ -178,6 +183,7 @@ impl Tree {
             Open::Existing => (base, 0),
             Open::Create(Access::Private) => (base | OFlags::CREATE, 0o600),
             Open::Create(Access::Shared) => (base | OFlags::CREATE, 0o666),
+            Open::New { like: "" } => (base | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW, 0o600),
             Open::New { .. } => (base | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW, 0o666),
         };
         if how != Open::Existing {
@@ -309,6 +315,7 @@ fn stamp_of(stat: &rustix::fs::Stat) -> Stamp {
 fn failed(doing: &'static str, path: &str, error: rustix::io::Errno) -> DiskError {
     let error = match error {
         rustix::io::Errno::XDEV => io::Error::other("it leads out of the workspace"),
+        rustix::io::Errno::LOOP => io::Error::other("there is a symbolic link in its place"),
         other => other.into(),
     };
     DiskError { doing, path: path.to_owned(), error }

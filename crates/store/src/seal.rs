@@ -8,6 +8,11 @@ pub const HOME: &str = ".piton";
 
 const SEAL: &str = ".piton/seal";
 const IGNORE: &str = ".piton/.gitignore";
+const UNITS: &str = ".piton/units";
+const QUARANTINE: &str = ".piton/quarantine";
+
+/// How a foreign directory is called until it is in quarantine.
+const ASIDE: &str = ".piton-foreign-";
 
 /// What stands where our directory should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,51 +31,72 @@ pub fn inspect(disk: &dyn Disk) -> Result<Home, DiskError> {
         return Ok(if disk.stamp(HOME)?.is_some() { Home::Foreign } else { Home::Missing });
     };
     let sealed = match disk.open(SEAL, Open::Existing) {
-        Ok(seal) => seal.read_at(0, 256)?,
-        Err(_) => Vec::new(),
+        Ok(seal) => Some(seal.read_at(0, 256)?),
+        Err(_) => None,
     };
-    let is_ours = identity.is_ours && sealed == seal_of(&identity).into_bytes();
-    Ok(if is_ours { Home::Ours } else { Home::Foreign })
+    Ok(match sealed {
+        Some(sealed) if identity.is_ours && sealed == seal_of(&identity).into_bytes() => Home::Ours,
+        // Somebody died while making it: there is nothing in it yet that could be believed.
+        None if identity.is_ours && disk.stamp(UNITS)?.is_none() && disk.stamp(SEAL)?.is_none() => Home::Missing,
+        _ => Home::Foreign,
+    })
 }
 
 /// Makes sure that `.piton` is there and ours. Returns where a foreign one was put, when there was one.
 ///
 /// Two processes may do this at once: each step may be done already.
 pub fn prepare(disk: &dyn Disk) -> Result<Option<String>, DiskError> {
-    let aside = match inspect(disk)? {
+    match inspect(disk)? {
         Home::Ours => return Ok(None),
-        Home::Missing => None,
-        Home::Foreign => Some(put_aside(disk)?),
-    };
+        Home::Missing => {}
+        Home::Foreign => put_aside(disk)?,
+    }
     make_directories(disk, HOME, Access::Private)?;
     let identity = disk.identity(HOME)?.ok_or_else(|| missing(HOME))?;
     write_small(disk, IGNORE, "*\n")?;
-    write_small(disk, SEAL, &seal_of(&identity))?;
+    // The seal is durable before it has its name: one that could be lost would make strangers of our own journals.
+    let unsealed = format!("{SEAL}-{}", std::process::id());
+    write_small(disk, &unsealed, &seal_of(&identity))?;
+    match disk.rename(&unsealed, SEAL, Rename::Replace) {
+        Err(error) if !error.is_missing() => return Err(error),
+        _ => {}
+    }
     disk.sync_directory(HOME)?;
-    let Some(aside) = aside else { return Ok(None) };
-    make_directories(disk, ".piton/quarantine", Access::Private)?;
-    let kept = (1..).map(|number| format!(".piton/quarantine/{number}"));
-    for kept in kept {
-        match disk.rename(&aside, &kept, Rename::New) {
-            Ok(()) => return Ok(Some(kept)),
-            Err(error) if error.is_taken() => {}
-            Err(error) => return Err(error),
+    disk.sync_directory("")?;
+    quarantine(disk)
+}
+
+/// Moves what was taken out of the way, now or by somebody who died then, to where git does not see it. Returns where
+/// the last one is.
+fn quarantine(disk: &dyn Disk) -> Result<Option<String>, DiskError> {
+    let mut last = None;
+    for aside in disk.list("").into_iter().filter(|name| name.starts_with(ASIDE)) {
+        make_directories(disk, QUARANTINE, Access::Private)?;
+        for number in 1.. {
+            let kept = format!("{QUARANTINE}/{number}");
+            match disk.rename(&aside, &kept, Rename::New) {
+                Ok(()) => last = Some(kept),
+                Err(error) if error.is_taken() => continue,
+                // Another process has moved it.
+                Err(error) if error.is_missing() => {}
+                Err(error) => return Err(error),
+            }
+            break;
         }
     }
-    unreachable!("there is always another number")
+    Ok(last)
 }
 
 /// Takes a foreign directory out of the way, under a name that nobody has.
-fn put_aside(disk: &dyn Disk) -> Result<String, DiskError> {
+fn put_aside(disk: &dyn Disk) -> Result<(), DiskError> {
     for number in 1.. {
-        let aside = format!(".piton-foreign-{number}");
-        match disk.rename(HOME, &aside, Rename::New) {
-            Ok(()) => return Ok(aside),
+        match disk.rename(HOME, &format!("{ASIDE}{number}"), Rename::New) {
             Err(error) if error.is_taken() => {}
-            Err(error) => return Err(error),
+            Err(error) if error.is_missing() => break,
+            renamed => return renamed,
         }
     }
-    unreachable!("there is always another number")
+    Ok(())
 }
 
 fn seal_of(identity: &Identity) -> String {

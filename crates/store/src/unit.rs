@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Stamp, make_directories};
-use crate::journal::{Entry, Hash, Head, Line, parse_line, rebuild};
-use crate::seal::HOME;
+use crate::commit::{SeenContent, sync_if_there};
+use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Stamp, directory_of, make_directories, name_of};
+use crate::journal::{Entry, Hash, Head, Line, last_event, rebuild, seal_line};
 
 /// Which unit a journal belongs to, and so where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,9 @@ pub struct Key {
 }
 
 impl Key {
+    /// The directory that holds one for each dialect.
+    pub const DIRECTORY: &str = ".piton/units";
+
     /// The directory of everything that is kept about the unit.
     pub fn directory(&self) -> String {
         let place = if self.base.is_empty() {
@@ -37,7 +40,7 @@ impl Key {
 
     /// The directory that holds one directory for each unit of that id.
     pub fn directory_of_namesakes(dialect: &str, folded_id: &str) -> String {
-        format!("{HOME}/units/{dialect}/{}", folded_id.replace('/', "+"))
+        format!("{}/{dialect}/{}", Key::DIRECTORY, folded_id.replace('/', "+"))
     }
 
     /// Its journal.
@@ -53,26 +56,24 @@ impl Key {
     }
 }
 
-/// The last event of a journal.
-#[derive(Debug, Clone)]
-pub(crate) struct Tail {
-    pub entry: Entry,
-    pub sum: Hash,
-}
-
 /// A unit that nobody else can write while this value lives.
 pub struct LockedUnit<'d> {
     pub(crate) disk: &'d dyn Disk,
     pub(crate) key: Key,
     pub(crate) lock: Box<dyn Handle>,
     pub(crate) journal: Option<Box<dyn Handle>>,
-    pub(crate) tail: Option<Tail>,
+    /// The last event.
+    pub(crate) tail: Option<Entry>,
     /// Where the next line of the journal goes.
     pub(crate) end: u64,
     /// The checksum of the last line, whatever it is.
     pub(crate) last_sum: Option<Hash>,
     pub(crate) note: Note,
     pub(crate) boot: String,
+    /// Whether the journal may end elsewhere than is thought: something failed and could not be taken back.
+    pub(crate) is_stale: bool,
+    /// Documents that are behind the journal, as they are on the disk.
+    pub(crate) on_disk: BTreeMap<String, SeenContent>,
     /// What was cut from the journal's end, when something was.
     pub(crate) cut: Option<String>,
 }
@@ -109,8 +110,20 @@ impl<'d> LockedUnit<'d> {
             Err(error) => return Err(error.into()),
         };
         let boot = disk.boot();
-        let mut unit =
-            LockedUnit { disk, key, lock, journal, tail: None, end: 0, last_sum: None, note, boot, cut: None };
+        let mut unit = LockedUnit {
+            disk,
+            key,
+            lock,
+            journal,
+            tail: None,
+            end: 0,
+            last_sum: None,
+            note,
+            boot,
+            is_stale: false,
+            on_disk: BTreeMap::new(),
+            cut: None,
+        };
         unit.find_tail()?;
         unit.write_note(holder)?;
         Ok(unit)
@@ -118,7 +131,7 @@ impl<'d> LockedUnit<'d> {
 
     /// The last event; nothing when there is none.
     pub fn last(&self) -> Option<&Entry> {
-        self.tail.as_ref().map(|tail| &tail.entry)
+        self.tail.as_ref()
     }
 
     /// The number of the last event.
@@ -140,14 +153,28 @@ impl<'d> LockedUnit<'d> {
     pub fn current(&self, path: &str) -> Result<Option<Vec<u8>>, DiskError> {
         let Some(state) = self.last().and_then(|entry| entry.document(path)) else { return Ok(None) };
         match (&self.journal, &state.hash) {
-            (Some(journal), Some(_)) => rebuild(&**journal, state.base, path, u64::MAX),
+            (Some(journal), Some(hash)) => {
+                let rebuilt = rebuild(&**journal, state.base, path, self.seq())?;
+                // A journal that was damaged in the middle gives another text, and that one is worse than none.
+                Ok(rebuilt.filter(|bytes| Hash::of(bytes) == *hash))
+            }
             _ => Ok(None),
         }
     }
 
-    /// Whether all effects of the last event are known to be done.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.note.settled == self.seq() && self.note.boot == self.boot
+    /// Where the new content of a file is written first: beside it, so that the two can change places. The unit is a
+    /// part of the name, because several may write a file that they share.
+    pub(crate) fn aside_of(&self, path: &str, seq: u64) -> String {
+        let name = format!(".{}{}{seq}", name_of(path), self.aside_mark());
+        match directory_of(path) {
+            "" => name,
+            directory => format!("{directory}/{name}"),
+        }
+    }
+
+    /// What stands before the number in such a name.
+    pub(crate) fn aside_mark(&self) -> String {
+        format!(".piton-{}-", &Hash::of(self.key.directory().as_bytes()).as_str()[..8])
     }
 
     pub(crate) fn settle(&mut self) -> Result<(), DiskError> {
@@ -162,13 +189,49 @@ impl<'d> LockedUnit<'d> {
         self.lock.truncate(text.len() as u64)
     }
 
-    /// Opens the journal, with its head, when it is not there yet. Its name is durable then.
+    /// Opens the journal. Before its first line is written all names that lead to it are made durable, whoever gave
+    /// them: somebody who died may have left them as they are.
     pub(crate) fn journal(&mut self) -> Result<&dyn Handle, DiskError> {
         if self.journal.is_none() {
             self.journal = Some(self.disk.open(&self.key.journal(), Open::Create(Access::Private))?);
-            self.disk.sync_directory(&self.key.directory())?;
+        }
+        if self.end == 0 {
+            sync_names_to(self.disk, &self.key.directory())?;
         }
         Ok(&**self.journal.as_ref().expect("it was opened"))
+    }
+
+    /// Cuts what was written behind the last event, durably. The handle is a new one: after a sync that failed the old
+    /// one is not to be asked again.
+    pub(crate) fn cut_journal(&mut self) -> Result<(), DiskError> {
+        match self.disk.open(&self.key.journal(), Open::Existing) {
+            Ok(journal) => {
+                if journal.size()? > self.end {
+                    journal.truncate(self.end)?;
+                    journal.sync()?;
+                }
+                self.journal = Some(journal);
+            }
+            Err(error) if error.is_missing() => self.journal = None,
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Looks again where the journal ends, when that is not sure.
+    pub(crate) fn refresh(&mut self) -> Result<(), DiskError> {
+        if !self.is_stale {
+            return Ok(());
+        }
+        self.journal = match self.disk.open(&self.key.journal(), Open::Existing) {
+            Ok(journal) => Some(journal),
+            Err(error) if error.is_missing() => None,
+            Err(error) => return Err(error),
+        };
+        (self.tail, self.end, self.last_sum) = (None, 0, None);
+        self.find_tail()?;
+        self.is_stale = false;
+        Ok(())
     }
 
     /// The first line of a journal.
@@ -186,14 +249,14 @@ impl<'d> LockedUnit<'d> {
         if end < size {
             let torn = journal.read_at(end, usize::try_from(size - end).unwrap_or(usize::MAX))?;
             // A head alone is no loss.
-            if found.is_some() || !torn.starts_with(b"{\"piton\":1") {
+            if !(end == 0 && seal_line(&self.head(), None).0.starts_with(&torn)) {
                 self.cut = Some(keep_aside(self.disk, &self.key.directory(), "torn", &torn)?);
             }
             journal.truncate(end)?;
         }
         self.end = end;
-        self.last_sum = found.as_ref().map(|found| found.tail.sum.clone());
-        self.tail = found.map(|found| found.tail);
+        self.last_sum = found.as_ref().map(|found| found.sum.clone());
+        self.tail = found.map(|found| found.entry);
         Ok(())
     }
 }
@@ -201,7 +264,9 @@ impl<'d> LockedUnit<'d> {
 impl Note {
     fn read(lock: &dyn Handle) -> Result<Note, DiskError> {
         let bytes = lock.read_at(0, 64 * 1024)?;
-        let parsed = serde_json::from_slice::<Value>(&bytes).ok();
+        // A shorter note leaves the end of a longer one behind it for an instant.
+        let bytes = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let parsed = serde_json::from_slice::<Value>(bytes).ok();
         Ok(parsed.as_ref().and_then(Note::from_json).unwrap_or_default())
     }
 
@@ -221,78 +286,23 @@ impl Note {
     fn text(&self, holder: &str) -> String {
         let stamp = |stamp: &Stamp| json!([stamp.inode, stamp.size, stamp.modified.to_string()]);
         let replaced: Value = self.replaced.iter().map(|(path, each)| (path.clone(), stamp(each))).collect();
-        json!({"holder": holder, "settled": self.settled, "boot": self.boot, "replaced": replaced}).to_string()
+        let note = json!({"holder": holder, "settled": self.settled, "boot": self.boot, "replaced": replaced});
+        format!("{note}\n")
     }
 }
 
 /// Who holds a lock, from what was written into it.
 pub fn holder_of(note: &str) -> Option<String> {
-    let value: Value = serde_json::from_str(note).ok()?;
+    let value: Value = serde_json::from_str(note.lines().next()?).ok()?;
     value.get("holder")?.as_str().filter(|holder| !holder.is_empty()).map(str::to_owned)
 }
 
-/// The last event of a journal, and where it ends.
-pub(crate) struct FoundTail {
-    pub tail: Tail,
-    pub end: u64,
-}
-
-/// Finds the last event that is whole. Only the end of the journal is read.
-///
-/// A line is written with the snapshots before it. When the machine may have lost power, those are looked at too:
-/// the end of a write may have reached the disk without its beginning.
-pub(crate) fn last_event(journal: &dyn Handle, size: u64, same_boot: bool) -> Result<Option<FoundTail>, DiskError> {
-    let mut length = 32 * 1024;
-    loop {
-        let from = size.saturating_sub(length);
-        let bytes = journal.read_at(from, usize::try_from(size - from).unwrap_or(usize::MAX))?;
-        if let Some(found) = last_event_in(&bytes, from, from == 0, same_boot) {
-            return Ok(Some(found));
-        }
-        if from == 0 {
-            return Ok(None);
-        }
-        length *= 8;
+/// Makes the names durable that lead from the root into a directory, and those in it.
+pub(crate) fn sync_names_to(disk: &dyn Disk, directory: &str) -> Result<(), DiskError> {
+    if !directory.is_empty() {
+        sync_names_to(disk, directory_of(directory))?;
     }
-}
-
-fn last_event_in(bytes: &[u8], from: u64, is_all: bool, same_boot: bool) -> Option<FoundTail> {
-    let mut end = bytes.iter().rposition(|byte| *byte == b'\n')?;
-    loop {
-        let before = bytes[..end].iter().rposition(|byte| *byte == b'\n');
-        // Without the end of the line before, this may be a part of a line.
-        let start = match before {
-            Some(before) => before + 1,
-            None if is_all => 0,
-            None => return None,
-        };
-        if let Some(parsed) = parse_line(&bytes[start..end])
-            && let Line::Event(entry) = parsed.line
-            && (same_boot || follows(&bytes[..start], parsed.previous.as_ref(), is_all)?)
-        {
-            let tail = Tail { entry: *entry, sum: parsed.sum };
-            return Some(FoundTail { tail, end: from + end as u64 + 1 });
-        }
-        end = before?;
-    }
-}
-
-/// Whether the line at the end of `bytes` is whole and has the checksum that the next one names; nothing when more
-/// of the journal is needed to tell.
-fn follows(bytes: &[u8], previous: Option<&Hash>, is_all: bool) -> Option<bool> {
-    let Some(body) = bytes.strip_suffix(b"\n") else { return Some(bytes.is_empty() && is_all && previous.is_none()) };
-    let start = match body.iter().rposition(|byte| *byte == b'\n') {
-        Some(before) => before + 1,
-        None if is_all => 0,
-        None => return None,
-    };
-    let Some(parsed) = parse_line(&body[start..]) else { return Some(false) };
-    let is_next = Some(&parsed.sum) == previous;
-    match parsed.line {
-        // Several snapshots may stand before one event.
-        Line::Snapshot { .. } if is_next => follows(&bytes[..start], parsed.previous.as_ref(), is_all),
-        _ => Some(is_next),
-    }
+    sync_if_there(disk, directory)
 }
 
 /// Keeps bytes that have no other place any more.

@@ -10,6 +10,7 @@ use piton_model::{Dialect, Time};
 use self::companions::Companions;
 use super::{Seen, Surveyed};
 use crate::Workspace;
+use crate::journals::Journals;
 use crate::parallel::map_in_order;
 use crate::workspace::{Documents, shared_source};
 
@@ -21,6 +22,7 @@ pub(super) fn survey(
     base: &str,
     files: &[(Arc<str>, File)],
     detail: Detail,
+    journals: &Journals<'_>,
     now: Time,
     see: &mut dyn FnMut(Seen),
 ) {
@@ -45,7 +47,11 @@ pub(super) fn survey(
             let mut companions = companions.lock().unwrap_or_else(PoisonError::into_inner);
             companions.add_to(&mut surveyed.unit, &mut surveyed.findings, workspace);
         }
-        if detail == Detail::Line { Seen::Line(surveyed.into_line(now)) } else { surveyed.into() }
+        if detail == Detail::Full {
+            return surveyed.into();
+        }
+        journals.add_to(&mut surveyed.unit, &surveyed.full_name);
+        Seen::Line(surveyed.into_line(now))
     };
     map_in_order(&live, || workspace.documents(), read_one, &mut *see);
     let mut companions = companions.into_inner().unwrap_or_else(PoisonError::into_inner);

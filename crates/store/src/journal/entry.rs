@@ -54,6 +54,8 @@ pub enum FileChange {
         aside: Option<String>,
         /// What it held before; nothing when it was not there.
         before: Option<Hash>,
+        /// Which file held that. It is kept until the next version is replaced, so its number stands for no other file.
+        inode: Option<u64>,
         /// What it holds after; nothing when it is gone.
         after: Option<Hash>,
         /// How its content changed; nothing when a snapshot before this line holds all of it, or it is gone.
@@ -174,13 +176,25 @@ impl Entry {
 }
 
 impl FileChange {
+    /// The file that it is about; of two the one that comes into being.
+    pub fn path(&self) -> &str {
+        match self {
+            FileChange::Write { path, .. }
+            | FileChange::Share { path, .. }
+            | FileChange::Append { path, .. }
+            | FileChange::Remove { path } => path,
+            FileChange::Keep { to, .. } => to,
+        }
+    }
+
     fn to_json(&self) -> Value {
         let hash = |hash: &Option<Hash>| hash.as_ref().map_or(Value::Null, |hash| Value::from(hash.as_str()));
         match self {
-            FileChange::Write { path, aside, before, after, splice } => json!({
+            FileChange::Write { path, aside, before, inode, after, splice } => json!({
                 "write": path,
                 "aside": aside,
                 "before": hash(before),
+                "inode": inode,
                 "after": hash(after),
                 "splice": splice.as_ref().map(Splice::to_json),
             }),
@@ -207,7 +221,9 @@ impl FileChange {
             let splice = object.get("splice").filter(|splice| !splice.is_null());
             let splice = splice.map(|splice| Splice::from_json(splice).ok_or(())).transpose().ok()?;
             let aside = text(object, "aside");
-            return Some(FileChange::Write { path, aside, before: hash("before")?, after: hash("after")?, splice });
+            let inode = object.get("inode").and_then(Value::as_u64);
+            let (before, after) = (hash("before")?, hash("after")?);
+            return Some(FileChange::Write { path, aside, before, inode, after, splice });
         }
         if let Some(path) = text(object, "share") {
             return Some(FileChange::Share {

@@ -1,12 +1,10 @@
-use std::collections::BTreeMap;
-
 use super::{Entry, FileChange, Line, Parsed, parse_line};
 use crate::disk::{DiskError, Handle};
 
 /// How much is read at once.
 const CHUNK: usize = 256 * 1024;
 
-/// Reads a journal line by line from some place on; it stops at the end, or before a line that is torn.
+/// Reads a journal line by line from some place on.
 pub(crate) struct Reader<'h> {
     handle: &'h dyn Handle,
     /// Where the next line begins.
@@ -14,30 +12,46 @@ pub(crate) struct Reader<'h> {
     /// What has been read from there on.
     buffer: Vec<u8>,
     start: usize,
+    /// Where the first line begins that is not whole.
+    damaged: Option<u64>,
 }
 
 impl<'h> Reader<'h> {
     pub fn new(handle: &'h dyn Handle, at: u64) -> Reader<'h> {
-        Reader { handle, at, buffer: Vec::new(), start: 0 }
+        Reader { handle, at, buffer: Vec::new(), start: 0, damaged: None }
     }
 
-    /// Where the next line begins.
-    pub fn place(&self) -> u64 {
-        self.at
+    /// Where the first line began that was not whole, when there was one.
+    pub fn damaged(&self) -> Option<u64> {
+        self.damaged
     }
 
-    /// The next line, and where it begins.
-    pub fn next(&mut self) -> Result<Option<(u64, Parsed)>, DiskError> {
+    /// The next line that is whole, and where it begins; what is damaged is passed over.
+    pub fn next_whole(&mut self) -> Result<Option<(u64, Parsed)>, DiskError> {
+        loop {
+            let place = self.at;
+            match self.next()? {
+                Some(Some(parsed)) => return Ok(Some((place, parsed))),
+                Some(None) => self.damaged = self.damaged.or(Some(place)),
+                None => {
+                    let is_more = self.start < self.buffer.len();
+                    self.damaged = self.damaged.or(is_more.then_some(place));
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// The next line, or nothing in its place when it is not whole; nothing at all at the end.
+    pub fn next(&mut self) -> Result<Option<Option<Parsed>>, DiskError> {
         let mut searched = self.start;
         loop {
             if let Some(end) = self.buffer[searched..].iter().position(|byte| *byte == b'\n') {
                 let end = searched + end;
                 let parsed = parse_line(&self.buffer[self.start..end]);
-                let place = self.at;
-                let Some(parsed) = parsed else { return Ok(None) };
                 self.at += (end + 1 - self.start) as u64;
                 self.start = end + 1;
-                return Ok(Some((place, parsed)));
+                return Ok(Some(parsed));
             }
             self.buffer.drain(..self.start);
             self.start = 0;
@@ -57,58 +71,58 @@ impl<'h> Reader<'h> {
 pub(crate) fn rebuild(handle: &dyn Handle, from: u64, path: &str, seq: u64) -> Result<Option<Vec<u8>>, DiskError> {
     let mut reader = Reader::new(handle, from);
     let mut versions = Versions::default();
-    while let Some((_, parsed)) = reader.next()? {
-        if let Line::Event(entry) = &parsed.line
-            && entry.seq > seq
-        {
-            break;
+    let mut reached = 0;
+    while let Some(parsed) = reader.next()? {
+        match parsed.map(|parsed| parsed.line) {
+            Some(Line::Event(entry)) if entry.seq > seq => break,
+            Some(line) => {
+                if let Line::Event(entry) = &line {
+                    reached = entry.seq;
+                }
+                versions.see(&line, path);
+            }
+            // What this line did is not known, so nothing is known before the next snapshot.
+            None => versions = Versions::default(),
         }
-        versions.see(&parsed.line, Some(path));
     }
-    Ok(versions.documents.remove(path))
+    Ok(versions.document.filter(|_| reached == seq))
 }
 
-/// The documents of a unit, as a journal is read.
+/// A document of a unit, as a journal is read.
 #[derive(Debug, Default)]
 struct Versions {
-    documents: BTreeMap<String, Vec<u8>>,
-    /// Snapshots whose event has not come yet.
-    snapshots: BTreeMap<String, Vec<u8>>,
+    document: Option<Vec<u8>>,
+    /// A snapshot whose event has not come yet.
+    snapshot: Option<Vec<u8>>,
 }
 
 impl Versions {
-    fn see(&mut self, line: &Line, only: Option<&str>) {
+    fn see(&mut self, line: &Line, only: &str) {
         match line {
             Line::Head(_) => {}
-            Line::Snapshot { path, bytes } => {
-                if only.is_none_or(|only| only == path) {
-                    self.snapshots.insert(path.clone(), bytes.clone());
-                }
-            }
+            Line::Snapshot { path, bytes } if path == only => self.snapshot = Some(bytes.clone()),
+            Line::Snapshot { .. } => {}
             Line::Event(entry) => self.see_event(entry, only),
         }
     }
 
-    fn see_event(&mut self, entry: &Entry, only: Option<&str>) {
+    fn see_event(&mut self, entry: &Entry, only: &str) {
         for change in &entry.files {
-            let FileChange::Write { path, after, splice, .. } = change else { continue };
-            if only.is_some_and(|only| only != path) {
-                continue;
-            }
-            match (after, splice) {
-                (None, _) => {
-                    self.documents.remove(path);
+            match change {
+                FileChange::Write { path, after: None, .. } | FileChange::Remove { path } if path == only => {
+                    self.document = None;
                 }
-                (Some(_), Some(splice)) => {
-                    let before = self.documents.remove(path).unwrap_or_default();
-                    if let Some(bytes) = splice.apply(&before) {
-                        self.documents.insert(path.clone(), bytes);
-                    }
+                FileChange::Write { path, splice: Some(splice), .. } if path == only => {
+                    self.document = self.document.take().and_then(|before| splice.apply(&before));
                 }
-                (Some(_), None) => {}
+                FileChange::Write { .. }
+                | FileChange::Remove { .. }
+                | FileChange::Share { .. }
+                | FileChange::Append { .. }
+                | FileChange::Keep { .. } => {}
             }
         }
         // A snapshot holds the document as it is after the event that follows it.
-        self.documents.append(&mut self.snapshots);
+        self.document = self.snapshot.take().or(self.document.take());
     }
 }

@@ -1,0 +1,208 @@
+//! What a commit is going to do, as the lines that are written down before anything of it is done.
+
+use std::collections::BTreeMap;
+
+use piton_model::Effect;
+
+use super::{CommitError, NewEntry, Replacement, SeenContent, SeenDocument};
+use crate::disk::{DiskError, Open};
+use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Splice, seal_line};
+use crate::unit::LockedUnit;
+
+/// How many splices may follow a snapshot.
+const MOST_SPLICES: u64 = 500;
+
+impl LockedUnit<'_> {
+    pub(crate) fn replacements<'a>(
+        &self,
+        seq: u64,
+        effects: &'a [Effect],
+        seen: &BTreeMap<String, SeenDocument>,
+    ) -> Result<Vec<Replacement<'a>>, CommitError> {
+        let mut replacements = Vec::new();
+        for effect in effects {
+            let (path, bytes, old, is_document) = match effect {
+                Effect::Write { path, bytes } => {
+                    let path = self.disk.resolve(path)?;
+                    let old = seen.get(&path).and_then(|seen| seen.content.clone());
+                    (path, bytes, old, true)
+                }
+                Effect::Share { path, bytes, before } => {
+                    let path = self.disk.resolve(path)?;
+                    let old = self.shared(&path, before.as_deref())?;
+                    (path, bytes, old, false)
+                }
+                Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => continue,
+            };
+            let aside = self.aside_of(&path, seq);
+            replacements.push(Replacement { path, aside, bytes, old, is_document });
+        }
+        Ok(replacements)
+    }
+
+    /// A shared file as it is now, which has to be as it was when its new content was made.
+    fn shared(&self, path: &str, before: Option<&[u8]>) -> Result<Option<SeenContent>, CommitError> {
+        match (self.disk.read(path), before) {
+            (Ok(content), Some(before)) if content.bytes == before => {
+                let hash = Hash::of(before);
+                Ok(Some(SeenContent { bytes: content.bytes, hash, stamp: content.stamp }))
+            }
+            (Err(crate::ReadError::Missing), None) => Ok(None),
+            _ => Err(CommitError::Raced { path: path.to_owned() }),
+        }
+    }
+
+    pub(crate) fn entry(
+        &self,
+        seq: u64,
+        new: NewEntry,
+        effects: &[Effect],
+        replacements: &[Replacement<'_>],
+        seen: &BTreeMap<String, SeenDocument>,
+    ) -> Result<Entry, CommitError> {
+        let mut documents = self.last().map(|entry| entry.documents.clone()).unwrap_or_default();
+        let mut files = Vec::new();
+        let mut next = replacements.iter();
+        for effect in effects {
+            if let Effect::Append { path, line } = effect
+                && let Some(text) = appended_to(&mut files, path)
+            {
+                // Lines for one log are written at once.
+                text.push_str(line);
+                continue;
+            }
+            files.push(match effect {
+                Effect::Write { .. } => document_change(next.next().expect("one for each"), &mut documents),
+                Effect::Share { .. } => shared_change(next.next().expect("one for each")),
+                Effect::Append { path, line } => self.append_change(path, line)?,
+                Effect::Keep { from, to } => FileChange::Keep { from: self.disk.resolve(from)?, to: to.clone() },
+                Effect::Remove { path } => {
+                    let path = self.disk.resolve(path)?;
+                    if let Some(state) = documents.iter_mut().find(|state| state.path == path) {
+                        let before = seen.get(&path).and_then(|seen| seen.content.as_ref());
+                        state.was = before.map(|before| before.hash.clone());
+                        state.hash = None;
+                    }
+                    FileChange::Remove { path }
+                }
+            });
+        }
+        let NewEntry { at, attempt, by, event, summary, data, carried: new } = new;
+        let mut carried = self.last().map(|entry| entry.carried.clone()).unwrap_or_default();
+        carried.extend(new);
+        Ok(Entry { seq, at: at.to_string(), attempt, by, event, summary, data, carried, files, documents })
+    }
+
+    /// A log's next line. Where it ends inside of a line, that one is closed first, so that two are never glued.
+    fn append_change(&self, path: &str, line: &str) -> Result<FileChange, DiskError> {
+        let (size, is_open) = match self.disk.open(path, Open::Existing) {
+            Ok(log) => {
+                let size = log.size()?;
+                (size, size > 0 && log.read_at(size - 1, 1)? != b"\n")
+            }
+            Err(error) if error.is_missing() => (0, false),
+            Err(error) => return Err(error),
+        };
+        let text = if is_open { format!("\n{line}") } else { line.to_owned() };
+        Ok(FileChange::Append { path: path.to_owned(), size, text })
+    }
+
+    /// Lines behind the last one: none yet, or the head where there is no journal.
+    pub(crate) fn new_lines(&self) -> Lines {
+        let mut lines = Lines { bytes: Vec::new(), last: self.last_sum.clone() };
+        if self.end == 0 {
+            lines.add(&self.head());
+        }
+        lines
+    }
+
+    /// The lines of an event: snapshots of documents first, where one is due, then the event itself.
+    pub(crate) fn lines(&self, entry: &mut Entry, replacements: &[Replacement<'_>]) -> Lines {
+        let mut lines = self.new_lines();
+        for each in replacements.iter().filter(|each| each.is_document) {
+            let place = self.end + lines.bytes.len() as u64;
+            let state = entry.documents.iter_mut().find(|state| state.path == each.path).expect("it was added");
+            if state.splices == 0 {
+                state.base = place;
+                lines.add(&Line::Snapshot { path: each.path.clone(), bytes: each.bytes.to_vec() });
+            }
+        }
+        lines.add(&Line::Event(Box::new(entry.clone())));
+        lines
+    }
+}
+
+/// What is to be appended to a log already.
+fn appended_to<'f>(files: &'f mut [FileChange], log: &str) -> Option<&'f mut String> {
+    files.iter_mut().find_map(|change| match change {
+        FileChange::Append { path, text, .. } if path == log => Some(text),
+        _ => None,
+    })
+}
+
+/// Lines that are written at once.
+pub(crate) struct Lines {
+    pub bytes: Vec<u8>,
+    /// The checksum of the last one.
+    pub last: Option<Hash>,
+}
+
+impl Lines {
+    pub fn add(&mut self, line: &Line) {
+        let (bytes, sum) = seal_line(line, self.last.as_ref());
+        self.bytes.extend_from_slice(&bytes);
+        self.last = Some(sum);
+    }
+}
+
+/// How a document changes, and where it stands then. A snapshot is due when there is none, when too many splices
+/// came since, or when they weigh more than the document: so neither the journal nor a rebuild grows beyond measure.
+fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -> FileChange {
+    let after = Hash::of(each.bytes);
+    let before = each.old.as_ref().map(|old| old.hash.clone());
+    let known = documents.iter().position(|state| state.path == each.path);
+    let place = known.unwrap_or_else(|| {
+        documents.push(DocumentState {
+            path: each.path.clone(),
+            hash: None,
+            was: None,
+            base: 0,
+            weight: 0,
+            splices: 0,
+        });
+        documents.len() - 1
+    });
+    let state = &mut documents[place];
+    let splice = each
+        .old
+        .as_ref()
+        .filter(|old| state.hash.as_ref() == Some(&old.hash))
+        .map(|old| Splice::between(&old.bytes, each.bytes));
+    let splice = splice.filter(|splice| {
+        let weight = state.weight + splice.inserted.len() as u64 + 64;
+        state.splices < MOST_SPLICES && weight < (2 * each.bytes.len() as u64).max(16 * 1024)
+    });
+    match &splice {
+        Some(splice) => {
+            state.weight += splice.inserted.len() as u64 + 64;
+            state.splices += 1;
+        }
+        None => (state.weight, state.splices) = (0, 0),
+    }
+    state.was = before.clone();
+    state.hash = Some(after.clone());
+    let inode = each.old.as_ref().map(|old| old.stamp.inode);
+    let (path, aside) = (each.path.clone(), Some(each.aside.clone()));
+    FileChange::Write { path, aside, before, inode, after: Some(after), splice }
+}
+
+fn shared_change(each: &Replacement<'_>) -> FileChange {
+    let before = each.old.as_ref();
+    FileChange::Share {
+        path: each.path.clone(),
+        aside: each.aside.clone(),
+        before: before.map(|old| old.hash.clone()),
+        after: Hash::of(each.bytes),
+        splice: Splice::between(before.map_or(&[], |old| &old.bytes), each.bytes),
+    }
+}

@@ -1,0 +1,109 @@
+//! For a process that stays: an event is acknowledged when its line is durable, and the document is written once for
+//! several of them. Until then the file holds an older version; whoever comes after a crash rolls it forward, as
+//! after any other.
+
+use std::collections::BTreeMap;
+
+use piton_model::Effect;
+
+use crate::commit::{CommitError, NewEntry, SeenContent, SeenDocument, sync_all};
+use crate::contact::ContactError;
+use crate::journal::{Entry, FileChange, Hash};
+use crate::unit::LockedUnit;
+
+impl LockedUnit<'_> {
+    /// Records an event like [`LockedUnit::commit`], and leaves the documents as they are for now. `seen` is brought to
+    /// what they will hold.
+    ///
+    /// An event that does more than write documents that are there is committed at once.
+    pub fn commit_deferred(
+        &mut self,
+        new: NewEntry,
+        effects: &[Effect],
+        seen: &mut BTreeMap<String, SeenDocument>,
+    ) -> Result<u64, CommitError> {
+        if !self.can_defer(effects, seen) {
+            if !self.on_disk.is_empty() {
+                self.flush()?;
+                // What was seen has changed places meanwhile.
+                return Err(CommitError::Raced { path: self.key.document.clone() });
+            }
+            return self.commit(new, effects, seen);
+        }
+        let is_first = self.on_disk.is_empty();
+        if is_first {
+            self.bring_up()?;
+        }
+        let seq = self.seq() + 1;
+        let replacements = self.replacements(seq, effects, seen)?;
+        let mut entry = self.entry(seq, new, effects, &replacements, seen)?;
+        self.name_what_is_on_disk(&mut entry, seen);
+        let lines = self.lines(&mut entry, &replacements);
+        // The names that the event before left unsynced: a line may only count on what is durable.
+        let earlier = if is_first { self.unsynced_directories() } else { Vec::new() };
+        let (disk, end) = (self.disk, self.end);
+        let journal = self.journal()?;
+        let written = journal.write_at(end, &lines.bytes).and_then(|()| sync_all(disk, journal, &[], &earlier));
+        if let Err(error) = written {
+            let is_undone = self.cut_journal().is_ok();
+            self.is_stale = !is_undone;
+            let error = CommitError::Disk(error);
+            return Err(if is_undone { error } else { CommitError::Unfinished { seq, error: Box::new(error) } });
+        }
+        self.end += lines.bytes.len() as u64;
+        self.last_sum = lines.last;
+        self.tail = Some(entry);
+        for each in &replacements {
+            let Some(old) = seen.get_mut(&each.path).and_then(|seen| seen.content.as_mut()) else { continue };
+            self.on_disk.entry(each.path.clone()).or_insert_with(|| old.clone());
+            *old = SeenContent { bytes: each.bytes.to_vec(), hash: Hash::of(each.bytes), stamp: old.stamp };
+        }
+        Ok(seq)
+    }
+
+    /// Writes the documents that are behind. Somebody else's edit of one is left as it is, and seen at the next contact.
+    pub fn flush(&mut self) -> Result<(), ContactError> {
+        if !self.on_disk.is_empty() {
+            self.bring_up()?;
+            self.on_disk.clear();
+        }
+        Ok(())
+    }
+
+    /// Whether documents are behind their journal.
+    pub fn is_behind(&self) -> bool {
+        !self.on_disk.is_empty()
+    }
+
+    /// Whether whoever rolls forward needs nothing but the last line: it writes documents that are there, and all that
+    /// are behind.
+    fn can_defer(&self, effects: &[Effect], seen: &BTreeMap<String, SeenDocument>) -> bool {
+        let is_known = |path: &str, content: &SeenContent| {
+            self.last()
+                .and_then(|entry| entry.document(path))
+                .is_some_and(|state| state.hash.as_ref() == Some(&content.hash))
+        };
+        let is_plain = |effect: &Effect| match effect {
+            Effect::Write { path, .. } => {
+                seen.get(path).and_then(|seen| seen.content.as_ref()).is_some_and(|content| is_known(path, content))
+            }
+            Effect::Share { .. } | Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => false,
+        };
+        let is_written = |path: &String| effects.iter().any(|effect| effect.path() == path);
+        !self.is_stale && !effects.is_empty() && effects.iter().all(is_plain) && self.on_disk.keys().all(is_written)
+    }
+
+    /// Says in an event which version each of its documents really has on the disk: that is what a crash leaves.
+    fn name_what_is_on_disk(&self, entry: &mut Entry, seen: &BTreeMap<String, SeenDocument>) {
+        for change in &mut entry.files {
+            let FileChange::Write { path, before, inode, .. } = change else { continue };
+            let on_disk = self.on_disk.get(path).or_else(|| seen.get(path).and_then(|seen| seen.content.as_ref()));
+            let Some(on_disk) = on_disk else { continue };
+            *before = Some(on_disk.hash.clone());
+            *inode = Some(on_disk.stamp.inode);
+            if let Some(state) = entry.documents.iter_mut().find(|state| state.path == *path) {
+                state.was = Some(on_disk.hash.clone());
+            }
+        }
+    }
+}

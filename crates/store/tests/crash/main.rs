@@ -1,0 +1,9 @@
+//! The store on a disk that stops, loses power, fails, and has other users.
+
+mod check;
+mod faults;
+mod journal;
+mod outside;
+mod points;
+mod restart;
+mod script;

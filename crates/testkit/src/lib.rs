@@ -1,0 +1,15 @@
+//! What tests of the store stand on: a disk in memory that stops, loses power, fails, and has other users.
+//!
+//! No crate is built from this one; tests alone may use it.
+
+mod crash;
+mod effect;
+mod handle;
+mod loss;
+mod outside;
+mod state;
+
+pub use crash::CrashDisk;
+pub use effect::{Fault, Kind, Stop};
+pub use loss::PowerLoss;
+pub use outside::File;
