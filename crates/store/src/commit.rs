@@ -124,6 +124,8 @@ pub(crate) struct Replacement<'a> {
     pub path: String,
     aside: String,
     pub bytes: &'a [u8],
+    /// The digest of what it is to hold.
+    pub hash: Hash,
     /// What it replaces; nothing when there was no file.
     old: Option<SeenContent>,
     /// Whether it is a document of the unit, whose replaced version is kept for whoever has it open.

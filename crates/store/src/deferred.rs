@@ -8,7 +8,7 @@ use piton_model::Effect;
 
 use crate::commit::{CommitError, NewEntry, SeenContent, SeenDocument, sync_all};
 use crate::contact::ContactError;
-use crate::journal::{Entry, FileChange, Hash};
+use crate::journal::{Entry, FileChange};
 use crate::unit::LockedUnit;
 
 impl LockedUnit<'_> {
@@ -56,7 +56,7 @@ impl LockedUnit<'_> {
         for each in &replacements {
             let Some(old) = seen.get_mut(&each.path).and_then(|seen| seen.content.as_mut()) else { continue };
             self.on_disk.entry(each.path.clone()).or_insert_with(|| old.clone());
-            *old = SeenContent { bytes: each.bytes.to_vec(), hash: Hash::of(each.bytes), stamp: old.stamp };
+            *old = SeenContent { bytes: each.bytes.to_vec(), hash: each.hash.clone(), stamp: old.stamp };
         }
         Ok(seq)
     }

@@ -105,7 +105,7 @@ pub(crate) fn hold_log(disk: &dyn Disk, path: &str) -> Result<Box<dyn Handle>, D
 /// Puts a file in its place, and looks at what came out.
 pub(super) fn exchange(disk: &dyn Disk, each: &Replacement<'_>, undo: &mut Undo<'_>) -> Result<(), CommitError> {
     let raced = || CommitError::Raced { path: each.path.clone() };
-    let put = Placed { aside: each.aside.clone(), path: each.path.clone(), hash: Hash::of(each.bytes) };
+    let put = Placed { aside: each.aside.clone(), path: each.path.clone(), hash: each.hash.clone() };
     let Some(old) = &each.old else {
         return match disk.rename(&each.aside, &each.path, Rename::New) {
             Ok(()) => {

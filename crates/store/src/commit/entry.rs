@@ -35,7 +35,7 @@ impl LockedUnit<'_> {
                 Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => continue,
             };
             let aside = self.aside_of(&path, seq);
-            replacements.push(Replacement { path, aside, bytes, old, is_document });
+            replacements.push(Replacement { path, aside, bytes, hash: Hash::of(bytes), old, is_document });
         }
         Ok(replacements)
     }
@@ -158,7 +158,7 @@ impl Lines {
 /// How a document changes, and where it stands then. A snapshot is due when there is none, when too many splices
 /// came since, or when they weigh more than the document: so neither the journal nor a rebuild grows beyond measure.
 fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -> FileChange {
-    let after = Hash::of(each.bytes);
+    let after = each.hash.clone();
     let before = each.old.as_ref().map(|old| old.hash.clone());
     let known = documents.iter().position(|state| state.path == each.path);
     let place = known.unwrap_or_else(|| {
@@ -179,12 +179,12 @@ fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -
         .filter(|old| state.hash.as_ref() == Some(&old.hash))
         .map(|old| Splice::between(&old.bytes, each.bytes));
     let splice = splice.filter(|splice| {
-        let weight = state.weight + splice.inserted.len() as u64 + 64;
+        let weight = state.weight + splice.weight();
         state.splices < MOST_SPLICES && weight < (2 * each.bytes.len() as u64).max(16 * 1024)
     });
     match &splice {
         Some(splice) => {
-            state.weight += splice.inserted.len() as u64 + 64;
+            state.weight += splice.weight();
             state.splices += 1;
         }
         None => (state.weight, state.splices) = (0, 0),
@@ -202,7 +202,7 @@ fn shared_change(each: &Replacement<'_>) -> FileChange {
         path: each.path.clone(),
         aside: each.aside.clone(),
         before: before.map(|old| old.hash.clone()),
-        after: Hash::of(each.bytes),
+        after: each.hash.clone(),
         splice: Splice::between(before.map_or(&[], |old| &old.bytes), each.bytes),
     }
 }
