@@ -12,6 +12,7 @@
 mod effects;
 mod entry;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -127,7 +128,7 @@ pub(crate) struct Replacement<'a> {
     /// The digest of what it is to hold.
     pub hash: Hash,
     /// What it replaces; nothing when there was no file.
-    old: Option<SeenContent>,
+    old: Option<Cow<'a, SeenContent>>,
     /// Whether it is a document of the unit, whose replaced version is kept for whoever has it open.
     is_document: bool,
 }

@@ -92,7 +92,10 @@ fn where_they_agree(before: &[u8], after: &[u8]) -> Option<(usize, usize)> {
         return None;
     }
     let (old, new) = (line_starts(before), line_starts(after));
-    for sum in 0..(old.len() + new.len()).saturating_sub(1) {
+    if old.is_empty() || new.is_empty() {
+        return None;
+    }
+    for sum in 0..old.len() + new.len() - 1 {
         let first = sum.saturating_sub(new.len() - 1);
         for place in first..=sum.min(old.len() - 1) {
             let (a, b) = (old[place], new[sum - place]);
