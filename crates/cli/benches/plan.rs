@@ -2,9 +2,13 @@
 //!
 //! `cargo bench --bench plan`. Figures are ratios of medians within one run.
 
+#[expect(dead_code, reason = "other benchmarks use the rest")]
+mod beside;
+
 use std::hint::black_box;
 use std::time::Instant;
 
+use beside::plan;
 use piton_dialect::Findings;
 use piton_dialect::plan::parse;
 use pulldown_cmark::{Event, Options, Parser};
@@ -37,27 +41,6 @@ fn main() {
             println!("  {name:<16} {:>9.3} ms  {:>6.2} x the line scan", time * 1e3, time / medians[0]);
         }
     }
-}
-
-/// A plan with phases, prose, code and acceptance criteria, about 120 bytes a task.
-fn plan(tasks: usize) -> String {
-    let mut text = String::from("# A large plan\n\n");
-    for i in 0..tasks {
-        if i % 50 == 0 {
-            text += &format!(
-                "\n## Phase {0}\n<!-- CHECKPOINT: phase-{0} -->\n\nSome prose about `phase {0}`.\n\n```sh\nmake phase\n```\n\n",
-                i / 50
-            );
-        }
-        let tick = if i % 3 == 0 { 'x' } else { ' ' };
-        text += &format!(
-            "- [{tick}] Task number {i}: change the module and its tests so that the new behaviour holds everywhere <!-- TASK: task-{i} -->\n"
-        );
-        if i % 50 == 49 {
-            text += &format!("- [ ] The suite passes <!-- ACCEPT: accept-{i} -->\n");
-        }
-    }
-    text
 }
 
 fn ours(text: &str) -> usize {

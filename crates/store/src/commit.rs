@@ -12,6 +12,7 @@
 mod effects;
 mod entry;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -124,8 +125,10 @@ pub(crate) struct Replacement<'a> {
     pub path: String,
     aside: String,
     pub bytes: &'a [u8],
+    /// The digest of what it is to hold.
+    pub hash: Hash,
     /// What it replaces; nothing when there was no file.
-    old: Option<SeenContent>,
+    old: Option<Cow<'a, SeenContent>>,
     /// Whether it is a document of the unit, whose replaced version is kept for whoever has it open.
     is_document: bool,
 }

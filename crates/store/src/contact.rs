@@ -12,7 +12,7 @@ use crate::commit::{Lines, SeenContent, SeenDocument};
 use crate::disk::{DiskError, Open, directory_of};
 use crate::finish::Rest;
 use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, text_to_json};
-use crate::unit::{LockedUnit, keep_aside, sync_names_to};
+use crate::unit::{LARGE, LockedUnit, keep_aside, sync_names_to};
 
 /// How long a document must have been left alone before an outside edit of it is taken for finished.
 const QUIET: Duration = Duration::from_millis(20);
@@ -60,9 +60,8 @@ impl LockedUnit<'_> {
         }
         let mut contact = Contact::default();
         let mut changes = Vec::new();
-        for path in paths {
+        for (path, seen) in self.read_all(paths, &known)? {
             let recorded = known.iter().find(|state| state.path == path);
-            let seen = self.read_quiet(&path, recorded)?;
             let hash = seen.content.as_ref().map(|content| content.hash.clone());
             if recorded.map(|state| &state.hash).unwrap_or(&None) != &hash {
                 changes.push((path.clone(), recorded.cloned()));
@@ -73,6 +72,26 @@ impl LockedUnit<'_> {
             self.observe(&changes, late, now, &mut contact)?;
         }
         Ok(contact)
+    }
+
+    /// Reads documents. Large ones, as those were that they replaced, are read and hashed at once.
+    fn read_all(
+        &self,
+        paths: Vec<String>,
+        known: &[DocumentState],
+    ) -> Result<Vec<(String, SeenDocument)>, ContactError> {
+        let read = |path: &String| self.read_quiet(path, known.iter().find(|state| state.path == *path));
+        let (first, others) = match paths.split_first() {
+            Some(split) if self.note.replaced.values().any(|stamp| stamp.size >= LARGE) => split,
+            _ => return paths.into_iter().map(|path| read(&path).map(|seen| (path, seen))).collect(),
+        };
+        let seen: Vec<_> = std::thread::scope(|scope| {
+            let others: Vec<_> = others.iter().map(|path| scope.spawn(move || read(path))).collect();
+            let first = read(first);
+            let others = others.into_iter().map(|other| other.join().expect("reading does not panic"));
+            std::iter::once(first).chain(others).collect::<Result<_, _>>()
+        })?;
+        Ok(paths.into_iter().zip(seen).collect())
     }
 
     /// Reads a document. One that differs from what is recorded and was written just now may be half written: it is

@@ -8,7 +8,7 @@ use piton_model::Effect;
 
 use crate::commit::{CommitError, NewEntry, SeenContent, SeenDocument, sync_all};
 use crate::contact::ContactError;
-use crate::journal::{Entry, FileChange, Hash};
+use crate::journal::{Entry, FileChange};
 use crate::unit::LockedUnit;
 
 impl LockedUnit<'_> {
@@ -53,10 +53,13 @@ impl LockedUnit<'_> {
         self.end += lines.bytes.len() as u64;
         self.last_sum = lines.last;
         self.tail = Some(entry);
-        for each in &replacements {
-            let Some(old) = seen.get_mut(&each.path).and_then(|seen| seen.content.as_mut()) else { continue };
-            self.on_disk.entry(each.path.clone()).or_insert_with(|| old.clone());
-            *old = SeenContent { bytes: each.bytes.to_vec(), hash: Hash::of(each.bytes), stamp: old.stamp };
+        let written: Vec<_> =
+            replacements.into_iter().map(|each| (each.path, each.bytes.to_vec(), each.hash)).collect();
+        for (path, bytes, hash) in written {
+            let Some(old) = seen.get_mut(&path).and_then(|seen| seen.content.as_mut()) else { continue };
+            let new = SeenContent { bytes, hash, stamp: old.stamp };
+            let old = std::mem::replace(old, new);
+            self.on_disk.entry(path).or_insert(old);
         }
         Ok(seq)
     }

@@ -9,6 +9,9 @@ use crate::commit::{SeenContent, sync_if_there};
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Stamp, directory_of, make_directories, name_of};
 use crate::journal::{Entry, Hash, Head, Line, last_event, rebuild, seal_line};
 
+/// From this size on, work on several documents is worth a thread for each.
+pub(crate) const LARGE: u64 = 1024 * 1024;
+
 /// Which unit a journal belongs to, and so where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {

@@ -1,5 +1,6 @@
 //! What a commit is going to do, as the lines that are written down before anything of it is done.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use piton_model::Effect;
@@ -7,7 +8,7 @@ use piton_model::Effect;
 use super::{CommitError, NewEntry, Replacement, SeenContent, SeenDocument};
 use crate::disk::{DiskError, Open};
 use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Splice, seal_line};
-use crate::unit::LockedUnit;
+use crate::unit::{LARGE, LockedUnit};
 
 /// How many splices may follow a snapshot.
 const MOST_SPLICES: u64 = 500;
@@ -17,25 +18,27 @@ impl LockedUnit<'_> {
         &self,
         seq: u64,
         effects: &'a [Effect],
-        seen: &BTreeMap<String, SeenDocument>,
+        seen: &'a BTreeMap<String, SeenDocument>,
     ) -> Result<Vec<Replacement<'a>>, CommitError> {
         let mut replacements = Vec::new();
+        let mut hashes = hashes_of(effects).into_iter();
         for effect in effects {
             let (path, bytes, old, is_document) = match effect {
                 Effect::Write { path, bytes } => {
                     let path = self.disk.resolve(path)?;
-                    let old = seen.get(&path).and_then(|seen| seen.content.clone());
+                    let old = seen.get(&path).and_then(|seen| seen.content.as_ref()).map(Cow::Borrowed);
                     (path, bytes, old, true)
                 }
                 Effect::Share { path, bytes, before } => {
                     let path = self.disk.resolve(path)?;
-                    let old = self.shared(&path, before.as_deref())?;
+                    let old = self.shared(&path, before.as_deref())?.map(Cow::Owned);
                     (path, bytes, old, false)
                 }
                 Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => continue,
             };
             let aside = self.aside_of(&path, seq);
-            replacements.push(Replacement { path, aside, bytes, old, is_document });
+            let hash = hashes.next().expect("one for each");
+            replacements.push(Replacement { path, aside, bytes, hash, old, is_document });
         }
         Ok(replacements)
     }
@@ -132,6 +135,26 @@ impl LockedUnit<'_> {
     }
 }
 
+/// The digest of everything that is to be written, in order. Hashing is most of what a document of megabytes costs, so
+/// several of them are hashed at once.
+fn hashes_of(effects: &[Effect]) -> Vec<Hash> {
+    let texts: Vec<&[u8]> = effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Write { bytes, .. } | Effect::Share { bytes, .. } => Some(bytes.as_slice()),
+            Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => None,
+        })
+        .collect();
+    let is_large = |bytes: &[u8]| bytes.len() as u64 >= LARGE;
+    if texts.iter().filter(|bytes| is_large(bytes)).count() < 2 {
+        return texts.into_iter().map(Hash::of).collect();
+    }
+    std::thread::scope(|scope| {
+        let hashing: Vec<_> = texts.into_iter().map(|bytes| scope.spawn(move || Hash::of(bytes))).collect();
+        hashing.into_iter().map(|hash| hash.join().expect("hashing does not panic")).collect()
+    })
+}
+
 /// What is to be appended to a log already.
 fn appended_to<'f>(files: &'f mut [FileChange], log: &str) -> Option<&'f mut String> {
     files.iter_mut().find_map(|change| match change {
@@ -158,7 +181,7 @@ impl Lines {
 /// How a document changes, and where it stands then. A snapshot is due when there is none, when too many splices
 /// came since, or when they weigh more than the document: so neither the journal nor a rebuild grows beyond measure.
 fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -> FileChange {
-    let after = Hash::of(each.bytes);
+    let after = each.hash.clone();
     let before = each.old.as_ref().map(|old| old.hash.clone());
     let known = documents.iter().position(|state| state.path == each.path);
     let place = known.unwrap_or_else(|| {
@@ -179,12 +202,12 @@ fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -
         .filter(|old| state.hash.as_ref() == Some(&old.hash))
         .map(|old| Splice::between(&old.bytes, each.bytes));
     let splice = splice.filter(|splice| {
-        let weight = state.weight + splice.inserted.len() as u64 + 64;
+        let weight = state.weight + splice.weight();
         state.splices < MOST_SPLICES && weight < (2 * each.bytes.len() as u64).max(16 * 1024)
     });
     match &splice {
         Some(splice) => {
-            state.weight += splice.inserted.len() as u64 + 64;
+            state.weight += splice.weight();
             state.splices += 1;
         }
         None => (state.weight, state.splices) = (0, 0),
@@ -202,7 +225,7 @@ fn shared_change(each: &Replacement<'_>) -> FileChange {
         path: each.path.clone(),
         aside: each.aside.clone(),
         before: before.map(|old| old.hash.clone()),
-        after: Hash::of(each.bytes),
+        after: each.hash.clone(),
         splice: Splice::between(before.map_or(&[], |old| &old.bytes), each.bytes),
     }
 }

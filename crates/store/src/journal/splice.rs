@@ -1,9 +1,19 @@
 use serde_json::{Value, json};
 
-/// How one text became another: at one place some bytes went, and others came.
+/// How one text became another: at some places bytes went, and others came.
+///
+/// A state of megabytes changes at its beginning, at its end and somewhere between, by some bytes each; all that lies
+/// between those places is not written down again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
-    /// Where.
+    /// The places, in order.
+    pub pieces: Vec<Piece>,
+}
+
+/// One place of a [`Splice`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Where, in the text before.
     pub at: usize,
     /// How many bytes went.
     pub removed: usize,
@@ -11,38 +21,96 @@ pub struct Splice {
     pub inserted: Vec<u8>,
 }
 
+/// More places than these are one.
+const MOST_PIECES: usize = 64;
+
+/// How many lines are looked through for the place where two texts agree again, and how many bytes at most.
+const WINDOW: usize = 64;
+const WINDOW_BYTES: usize = 64 * 1024;
+
+/// For how many bytes they have to agree there: a line of JSON may be nothing but a bracket.
+const AGREED: usize = 64;
+
 impl Splice {
-    /// What turns `before` into `after`: all between their common beginning and their common end.
+    /// What turns `before` into `after`.
     pub fn between(before: &[u8], after: &[u8]) -> Splice {
-        let at = common_start(before, after);
-        let tail = common_end(&before[at..], &after[at..]);
-        Splice { at, removed: before.len() - at - tail, inserted: after[at..after.len() - tail].to_vec() }
+        let start = common_start(before, after);
+        let tail = common_end(&before[start..], &after[start..]);
+        let (before, after) = (&before[..before.len() - tail], &after[..after.len() - tail]);
+        let mut pieces = Vec::new();
+        let (mut from, mut to) = (start, start);
+        while from < before.len() || to < after.len() {
+            let is_last = pieces.len() + 1 == MOST_PIECES;
+            let (removed, length) = match where_they_agree(&before[from..], &after[to..]) {
+                Some(place) if !is_last => place,
+                _ => (before.len() - from, after.len() - to),
+            };
+            pieces.push(Piece { at: from, removed, inserted: after[to..to + length].to_vec() });
+            let same = common_start(&before[from + removed..], &after[to + length..]);
+            (from, to) = (from + removed + same, to + length + same);
+        }
+        Splice { pieces }
     }
 
     /// The text after it; nothing when it does not fit.
     pub fn apply(&self, before: &[u8]) -> Option<Vec<u8>> {
-        let end = self.at.checked_add(self.removed).filter(|end| *end <= before.len())?;
-        let mut after = Vec::with_capacity(before.len() - self.removed + self.inserted.len());
-        after.extend_from_slice(&before[..self.at]);
-        after.extend_from_slice(&self.inserted);
-        after.extend_from_slice(&before[end..]);
+        let mut after = Vec::with_capacity(before.len() + self.weight() as usize);
+        let mut done = 0;
+        for Piece { at, removed, inserted } in &self.pieces {
+            after.extend_from_slice(before.get(done..*at)?);
+            after.extend_from_slice(inserted);
+            done = at.checked_add(*removed).filter(|end| *end <= before.len())?;
+        }
+        after.extend_from_slice(&before[done..]);
         Some(after)
     }
 
     /// About how many bytes it takes to write it down.
     pub fn weight(&self) -> u64 {
-        self.inserted.len() as u64 + 64
+        self.pieces.iter().map(|piece| piece.inserted.len() as u64 + 64).sum::<u64>().max(64)
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        json!([self.at, self.removed, text_to_json(&self.inserted)])
+        let piece = |piece: &Piece| json!([piece.at, piece.removed, text_to_json(&piece.inserted)]);
+        self.pieces.iter().map(piece).collect()
     }
 
     pub(crate) fn from_json(value: &Value) -> Option<Splice> {
-        let [at, removed, inserted] = value.as_array()?.as_slice() else { return None };
         let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
-        Some(Splice { at: number(at)?, removed: number(removed)?, inserted: text_from_json(inserted)? })
+        let piece = |value: &Value| {
+            let [at, removed, inserted] = value.as_array()?.as_slice() else { return None };
+            Some(Piece { at: number(at)?, removed: number(removed)?, inserted: text_from_json(inserted)? })
+        };
+        Some(Splice { pieces: value.as_array()?.iter().map(piece).collect::<Option<_>>()? })
     }
+}
+
+/// How far it is, in both texts, to the nearest beginning of a line from which on they agree for a while.
+fn where_they_agree(before: &[u8], after: &[u8]) -> Option<(usize, usize)> {
+    // Looking costs more than it saves in what is short.
+    if before.len() <= AGREED || after.len() <= AGREED {
+        return None;
+    }
+    let (old, new) = (line_starts(before), line_starts(after));
+    if old.is_empty() || new.is_empty() {
+        return None;
+    }
+    for sum in 0..old.len() + new.len() - 1 {
+        let first = sum.saturating_sub(new.len() - 1);
+        for place in first..=sum.min(old.len() - 1) {
+            let (a, b) = (old[place], new[sum - place]);
+            if before[a..].get(..AGREED).is_some_and(|agreed| after[b..].starts_with(agreed)) {
+                return Some((a, b));
+            }
+        }
+    }
+    None
+}
+
+/// Where the next lines begin.
+fn line_starts(text: &[u8]) -> Vec<usize> {
+    let ends = text.iter().take(WINDOW_BYTES).enumerate().filter(|(_, byte)| **byte == b'\n');
+    ends.map(|(end, _)| end + 1).take(WINDOW).collect()
 }
 
 /// Bytes as JSON: a text where they are one, else their hexadecimal digits in a list.
@@ -85,6 +153,9 @@ mod tests {
     fn a_splice_turns_one_text_into_the_other() {
         let long = "x".repeat(3 * BLOCK);
         let ticked = format!("{}y{}", &long[..5000], &long[5001..]);
+        let lines: Vec<String> = (0..2000).map(|number| format!("  \"number\": {number},\n")).collect();
+        let (all, without_some) = (lines.concat(), [&lines[..700], &lines[702..]].concat().concat());
+        let changed = all.replace("7,\n", "seven,\n").replace(": 1999", ":\n\n\n1999");
         for (before, after) in [
             ("", ""),
             ("", "a"),
@@ -96,17 +167,48 @@ mod tests {
             ("- [ ] x", "- [x] x"),
             ("ä", "ö"),
             (long.as_str(), ticked.as_str()),
+            (all.as_str(), without_some.as_str()),
+            (all.as_str(), changed.as_str()),
+            (all.as_str(), long.as_str()),
+            (changed.as_str(), without_some.as_str()),
         ] {
-            let splice = Splice::between(before.as_bytes(), after.as_bytes());
-            assert_eq!(splice.apply(before.as_bytes()).as_deref(), Some(after.as_bytes()), "{before:?} to {after:?}");
-            assert_eq!(Splice::from_json(&splice.to_json()), Some(splice));
+            for (before, after) in [(before, after), (after, before)] {
+                let splice = Splice::between(before.as_bytes(), after.as_bytes());
+                assert_eq!(splice.apply(before.as_bytes()).as_deref(), Some(after.as_bytes()), "{before} to {after}");
+                assert!(splice.pieces.len() <= MOST_PIECES);
+                assert_eq!(Splice::from_json(&splice.to_json()), Some(splice));
+            }
         }
-        assert_eq!(Splice::between(long.as_bytes(), ticked.as_bytes()).inserted, b"y");
+        assert_eq!(Splice::between(long.as_bytes(), ticked.as_bytes()).pieces[0].inserted, b"y");
+    }
+
+    #[test]
+    fn what_lies_between_two_changes_is_not_written_down() {
+        let task = |number: usize, rest: &str| format!("    \"task-{number}\": {{\n      {rest}\n    }},\n");
+        let tasks: Vec<String> = (0..10_000).map(|number| task(number, "\"done\": false")).collect();
+        let state = |time: &str, tasks: &[String], since: u32| {
+            format!("{{\n  \"lastCheckpoint\": \"{time}\",\n{}  \"sinceBackup\": {since}\n}}\n", tasks.concat())
+        };
+        let before = state("2026-02-20T11:52:00Z", &tasks, 1);
+        let mut ticked = tasks.clone();
+        ticked[4321] = task(4321, "\"done\": true,\n      \"completedBy\": \"main\"");
+        let after = state("2026-02-20T11:53:00Z", &ticked, 2);
+        let splice = Splice::between(before.as_bytes(), after.as_bytes());
+        assert_eq!(splice.apply(before.as_bytes()).as_deref(), Some(after.as_bytes()));
+        assert!(splice.weight() < 500, "{splice:?}");
     }
 
     #[test]
     fn a_splice_that_does_not_fit_changes_nothing() {
-        assert_eq!(Splice { at: 3, removed: 2, inserted: Vec::new() }.apply(b"abcd"), None);
-        assert_eq!(Splice { at: usize::MAX, removed: 2, inserted: Vec::new() }.apply(b"abcd"), None);
+        let piece = |at, removed| Piece { at, removed, inserted: Vec::new() };
+        for pieces in [
+            vec![piece(3, 2)],
+            vec![piece(usize::MAX, 2)],
+            vec![piece(2, usize::MAX)],
+            vec![piece(2, 2), piece(1, 0)],
+            vec![piece(5, 0)],
+        ] {
+            assert_eq!(Splice { pieces: pieces.clone() }.apply(b"abcd"), None, "{pieces:?}");
+        }
     }
 }

@@ -81,8 +81,9 @@ impl Book {
     pub fn open(paths: &Paths, files: &dyn Files) -> Result<Option<Book>, Refusal> {
         let mut book = Book::default();
         let Some(Ok(plan)) = files.read(&paths.plan)?.map(String::from_utf8) else { return Ok(None) };
-        book.sum = Some(Sum::of(plan.as_bytes()));
-        book.sheets.push(sheet(paths.plan.clone(), plan));
+        let (sum, first) = summed_sheet(paths.plan.clone(), plan);
+        book.sum = Some(sum);
+        book.sheets.push(first);
         for name in files.list(&paths.directory).iter().filter(|name| is_phase_file(name)) {
             let path = format!("{}/{name}", paths.directory);
             if let Some(Ok(text)) = files.read(&path)?.map(String::from_utf8) {
@@ -313,11 +314,35 @@ impl Book {
     }
 }
 
+/// From this length on, a text is summed beside being parsed: each takes as long as starting a hundred threads.
+const LARGE: usize = 1024 * 1024;
+
+/// A file and its checksum.
+fn summed_sheet(path: String, text: String) -> (Sum, Sheet) {
+    if text.len() < LARGE {
+        return (Sum::of(text.as_bytes()), sheet(path, text));
+    }
+    let (sum, parsed) = std::thread::scope(|scope| {
+        let sum = scope.spawn(|| Sum::of(text.as_bytes()));
+        let parsed = parsed(&text);
+        (sum.join().expect("summing does not panic"), parsed)
+    });
+    (sum, Sheet { path, start: mark_length(&text), text, parsed, is_changed: false })
+}
+
 fn sheet(path: String, text: String) -> Sheet {
-    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let body = &text[start..];
-    let parsed = parse(body, &mut Findings::new("".into(), body));
-    Sheet { path, text, start, parsed, is_changed: false }
+    let parsed = parsed(&text);
+    Sheet { path, start: mark_length(&text), text, parsed, is_changed: false }
+}
+
+fn parsed(text: &str) -> Parsed {
+    let body = &text[mark_length(text)..];
+    parse(body, &mut Findings::new("".into(), body))
+}
+
+/// How long the byte order mark of a text is.
+fn mark_length(text: &str) -> usize {
+    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }
 
 /// How far two ids are apart, when they are like each other at all.

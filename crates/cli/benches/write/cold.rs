@@ -1,0 +1,113 @@
+//! One update by a program that starts for it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::beside::{Contender, agent, compare, compile, plan};
+use crate::{Bench, goal, limits, put};
+
+const ROUNDS: usize = 300;
+
+/// What the document itself does in a shell, without any sync.
+const SHELL: &str = include_str!("crew.sh");
+
+pub fn measure(bench: &Bench) {
+    let limit = compile(&bench.scratch, "update", limits::UPDATE);
+    crew(bench, &limit);
+    plans(bench, &limit);
+}
+
+fn crew(bench: &Bench, limit: &Path) {
+    println!("an agent's checkpoint, cold: backup, replace, history");
+    let ours = bench.directory("crew");
+    put(&ours.join("agent_checkpoints/secondary_000000.json"), &agent(0));
+    let bare = bare_crew(bench, "bare-crew");
+    let unit = "crew:Secondary-000000";
+    bench.prepare(&ours, &["beat", unit]);
+    let step = "Answer the open questions";
+    let ratios = compare(
+        vec![
+            Contender::program("a bare program, three syncs", |round| bare_update(limit, &bare, round)),
+            Contender::program("piton step done", |_| bench.piton(&ours, &["step", unit, "done", step]))
+                .after(|_| bench.prepare(&ours, &["step", unit, "begin", step])),
+            Contender::program("piton beat", |_| bench.piton(&ours, &["beat", unit])),
+        ],
+        ROUNDS,
+    );
+    goal("step done at most 1.5 times the bare program", ratios[1], ratios[1] <= 1.5);
+    goal("beat at most 1.5 times the bare program", ratios[2], ratios[2] <= 1.5);
+    shell(bench, &ours, unit, step);
+}
+
+/// The document's own way, where its tools are.
+fn shell(bench: &Bench, ours: &Path, unit: &str, step: &str) {
+    let has = |tool: &str| {
+        let found = Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        found.is_ok_and(|status| status.success())
+    };
+    if !has("bash") || !has("jq") {
+        println!("  bash or jq is not here");
+        return;
+    }
+    let theirs = bench.directory("shell");
+    put(&theirs.join("agent_checkpoints/secondary_a.json"), &agent(0));
+    put(&theirs.join("update.sh"), SHELL);
+    let ratios = compare(
+        vec![
+            Contender::program("piton step done", |_| bench.piton(ours, &["step", unit, "done", step]))
+                .after(|_| bench.prepare(ours, &["step", unit, "begin", step])),
+            Contender::program("the document's own bash and jq, no sync", |_| {
+                let mut command = Command::new("bash");
+                command.arg("update.sh").current_dir(&theirs);
+                command
+            }),
+        ],
+        ROUNDS / 10,
+    );
+    goal("at least 20 times faster than bash and jq", ratios[1], ratios[1] >= 20.0);
+}
+
+fn plans(bench: &Bench, limit: &Path) {
+    println!("a plan of 200 tasks, cold: plan.md, its state, its log, history");
+    let (ours, bare) = (bench.directory("plan"), bench.directory("bare-plan"));
+    let documents = ["plan.md", ".checkpoint/state.json"];
+    put(&ours.join("plans/p/plan.md"), &plan(200));
+    bench.prepare(&ours, &["start", "plan:p"]);
+    for document in documents {
+        let text = fs::read_to_string(ours.join("plans/p").join(document)).expect("it was made");
+        put(&bare.join(document), &text);
+    }
+    let open: Vec<String> = (0..200).filter(|i| i % 3 != 0).map(|i| format!("task-{i}")).collect();
+    let task = |round: usize| open[round % open.len()].as_str();
+    let ratios = compare(
+        vec![
+            Contender::program("a bare program, five syncs", |round| {
+                let mut command = Command::new(limit);
+                command.arg(round.to_string()).arg(bare.join("history"));
+                command.arg(bare.join(documents[0])).arg("-").arg(bare.join(documents[1])).arg("-");
+                command
+            }),
+            Contender::program("piton step done", |round| bench.piton(&ours, &["step", "plan:p", "done", task(round)])),
+        ],
+        open.len() - 1,
+    );
+    goal("at most 1.5 times the bare program", ratios[1], ratios[1] <= 1.5);
+}
+
+/// A checkpoint for the bare program.
+pub fn bare_crew(bench: &Bench, name: &str) -> std::path::PathBuf {
+    let bare = bench.directory(name);
+    put(&bare.join("agent_checkpoints/secondary_000000.json"), &agent(0));
+    fs::create_dir_all(bare.join("agent_checkpoints/backups")).expect("a directory can be made");
+    bare
+}
+
+/// The bare program, in a directory of [`bare_crew`].
+pub fn bare_update(limit: &Path, bare: &Path, round: usize) -> Command {
+    let checkpoints = bare.join("agent_checkpoints");
+    let mut command = Command::new(limit);
+    command.arg(round.to_string()).arg(bare.join("history"));
+    command.arg(checkpoints.join("secondary_000000.json")).arg(checkpoints.join("backups"));
+    command
+}
