@@ -93,7 +93,8 @@ fn others(facts: &BriefFacts<'_>) -> Vec<String> {
         let reason = decision.reason.as_ref().map(|reason| format!(" (because {reason})")).unwrap_or_default();
         format!("decision: {}{reason}", decision.text)
     }));
-    texts.extend(unit.notes.iter().map(|note| format!("{}: {}", note.label, note.text)));
+    let notes = unit.notes.iter().filter(|note| !plan.instructions.contains(&note.text));
+    texts.extend(notes.map(|note| format!("{}: {}", note.label, note.text)));
     texts
 }
 

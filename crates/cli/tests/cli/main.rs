@@ -12,3 +12,8 @@ mod stale;
 mod status;
 mod usage;
 mod why;
+mod write_build;
+mod write_crew;
+mod write_pipeline;
+mod write_plan;
+mod write_task;

@@ -61,7 +61,7 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
     let is_first = ground.json.is_none();
     // A plan that has no checkpoint yet can be started however much of it is done.
     if !(is_first && matches!(event, Event::Started(_))) {
-        permit(Dialect::Plan, lifecycle(&book, &draft), event)?;
+        permit(Dialect::Plan, &unit, lifecycle(&book, &draft), event)?;
     }
     if is_first {
         let (_, id) = layout::id(&paths.directory);

@@ -8,7 +8,7 @@ use super::super::gates::shown;
 use super::draft::{Draft, brief};
 
 /// Refuses while something keeps the build from going on.
-pub(super) fn refuse_when_blocked(draft: &Draft) -> Result<(), Refusal> {
+pub(in super::super) fn refuse_when_blocked(draft: &Draft) -> Result<(), Refusal> {
     let name = &draft.name;
     if draft.status == Some("complete") {
         return Err(Refusal::rule("it is called complete, but is not")
@@ -259,6 +259,7 @@ pub(super) fn reopened(draft: &mut Draft) -> Result<String, Refusal> {
 /// Brings the lists into line with each other and with the specification: every workstream in one list, every gate in
 /// one, artifacts with completed workstreams. Nothing that is not done becomes done.
 pub(super) fn repaired(draft: &mut Draft) -> Result<String, Refusal> {
+    let before = draft.editor.clone().into_bytes();
     let listed: Vec<_> = draft.unit.steps.iter().map(|step| step.id.clone()).collect();
     for id in &listed {
         let bucket = draft.bucket_of(id).unwrap_or(Bucket::Pending);
@@ -281,5 +282,6 @@ pub(super) fn repaired(draft: &mut Draft) -> Result<String, Refusal> {
             draft.put(&id, Bucket::Pending);
         }
     }
-    Ok("lists brought into line".to_owned())
+    let is_same = draft.editor.clone().into_bytes() == before;
+    Ok(if is_same { "nothing to repair" } else { "lists brought into line" }.to_owned())
 }

@@ -265,7 +265,7 @@ fn the_complete_example_comes_out_of_its_operations() {
     );
     assert_eq!(bench.unit().state, State::Done);
     assert_eq!(bench.must(&Event::Finished).summary, "already complete");
-    assert!(bench.refused(&begin(&["WS1"])).hints[0].contains("legal"));
+    assert!(bench.refused(&begin(&["WS1"])).hints[1].contains("legal"));
     assert!(bench.refused(&Event::Started(Start::default())).hints.iter().any(|hint| hint.contains("piton restart")));
 }
 

@@ -20,7 +20,7 @@ pub(super) fn may(spot: &Spot, unit: &Unit, event: &Event) -> Result<(), Refusal
         // What is in the way is told by name.
         Event::Finished if unit.state == State::Blocked => Err(still_blocked(agent, &unit.blockers)),
         Event::Resumed { .. } if !unit.resumable => Err(not_resumable(agent, unit)),
-        _ => permitted(unit, event),
+        _ => permitted(spot, unit, event),
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn finish(spot: &Spot, files: &dyn Files, event: &Event, moment: &Mom
     let is_blocked = found.unit.state == State::Blocked;
     let open = missing(&found.editor, &found.unit);
     if !is_blocked || open.is_empty() {
-        permitted(&found.unit, event)?;
+        permitted(spot, &found.unit, event)?;
     }
     if !open.is_empty() {
         let name = spot.unit();
