@@ -8,9 +8,35 @@ use crate::support::harbour::{harbour, put};
 
 /// Every verb there is.
 const VERBS: [&str; 29] = [
-    "status", "check", "stale", "why", "start", "step", "stage", "gate", "verdict", "block", "unblock", "pause",
-    "fail", "note", "decide", "beat", "finish", "resume", "takeover", "restart", "reopen", "log", "show", "diff",
-    "rollback", "repair", "plan", "schema", "completions",
+    "status",
+    "check",
+    "stale",
+    "why",
+    "start",
+    "step",
+    "stage",
+    "gate",
+    "verdict",
+    "block",
+    "unblock",
+    "pause",
+    "fail",
+    "note",
+    "decide",
+    "beat",
+    "finish",
+    "resume",
+    "takeover",
+    "restart",
+    "reopen",
+    "log",
+    "show",
+    "diff",
+    "rollback",
+    "repair",
+    "plan",
+    "schema",
+    "completions",
 ];
 
 #[test]

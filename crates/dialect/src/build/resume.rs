@@ -1,8 +1,11 @@
 //! How a build is continued.
 
 use piton_model::text::printable;
-use piton_model::{GateState, Lifecycle, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, Step, StepState, Unit};
+use piton_model::{
+    Gate, GateState, Lifecycle, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, Step, StepState, Unit,
+};
 
+use super::unit::REVIEW;
 use super::write::{Draft, due, no_checkpoint, path, refuse_when_blocked};
 use crate::{Files, Place};
 
@@ -83,7 +86,8 @@ fn decide(draft: &Draft, mode: Option<ResumeMode>) -> (ResumeAction, Vec<String>
             (ResumeAction::Continue, troubles.chain([then]).collect())
         }
         (Lifecycle::Paused, _) => {
-            let passed = unit.gates.iter().rfind(|gate| matches!(gate.state, GateState::Passed { .. }));
+            let has_passed = |gate: &&Gate| gate.name != REVIEW && matches!(gate.state, GateState::Passed { .. });
+            let passed = unit.gates.iter().rfind(has_passed);
             let last = passed.map(|gate| match &gate.step {
                 Some(step) => format!("the last gate that passed is {} ({step})", gate.name),
                 None => format!("the last gate that passed is {}", gate.name),

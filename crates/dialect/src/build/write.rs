@@ -36,7 +36,8 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
         };
     };
     let mut draft = Draft::open(place, files, &path(place), &bytes, moment)?;
-    permit(Dialect::Build, &draft.name, draft.unit.state.lifecycle(), event).map_err(|refusal| draft.explain(refusal, event))?;
+    permit(Dialect::Build, &draft.name, draft.unit.state.lifecycle(), event)
+        .map_err(|refusal| draft.explain(refusal, event))?;
     let summary = apply(&mut draft, event, moment)?;
     draft.close(place, files, summary)
 }

@@ -174,9 +174,7 @@ fn stand(unit: &mut Unit, root: Value<'_, '_>, counts: &Counts) {
     let nobody = |why| Claim::Nobody { why };
     (unit.state, unit.claim) = match wire::STATUS.read(&unit.status_text).word() {
         Some("in_progress") => (State::Running, Claim::Worker),
-        Some("blocked") if pause(root).is_some() => {
-            (State::Paused { reason: pause(root) }, nobody("it is paused"))
-        }
+        Some("blocked") if pause(root).is_some() => (State::Paused { reason: pause(root) }, nobody("it is paused")),
         Some("blocked") => {
             unit.blockers = blocking(root);
             (State::Blocked, nobody("it is blocked"))

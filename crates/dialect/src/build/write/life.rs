@@ -228,8 +228,10 @@ pub(super) fn finished(draft: &mut Draft) -> Result<String, Refusal> {
         if !open.is_empty() {
             refusal = refusal.hint(format!("piton step {name} done {}", open.join(" ")));
         }
-        if let Some(gate) = draft.waiting.first() {
-            refusal = refusal.hint(format!("piton gate {name} pass {} --step WORKSTREAM", gate.name));
+        if let Some((gate, step)) = super::gates::due(draft) {
+            refusal = refusal.hint(format!("piton gate {name} pass {gate} --step {step}"));
+        } else if let Some(gate) = draft.waiting.first().filter(|_| open.is_empty()) {
+            refusal = refusal.hint(format!("piton gate {name} pass {}", gate.name));
         }
         return Err(refusal);
     }
