@@ -185,7 +185,9 @@ impl<'w> Session<'w> {
             return Err(RecordError::Refused(refusal));
         }
         let summary = format!("refused `{what}` of attempt {claimed}: the unit is at attempt {current}");
-        let entry = self.entry(recorder, "refused", summary, current);
+        let mut entry = self.entry(recorder, "refused", summary, current);
+        // Somebody who was replaced is no sign of life of the one who replaced them.
+        entry.carried.clear();
         self.commit(entry, &[])?;
         let refusal = Refusal::rule(format!("attempt {claimed} of {name} is over: attempt {current} has begun"))
             .hint(format!("somebody else continues this unit; see: piton log {name}"))
@@ -196,6 +198,10 @@ impl<'w> Session<'w> {
     /// Decides and commits, as often as somebody else's writing makes it necessary.
     pub(crate) fn record(&mut self, event: &Event, recorder: &Recorder) -> Result<Recorded, RecordError> {
         let moment = self.moment(event, recorder);
+        if let Event::TakenOver { agent } = event {
+            self.carried.insert(HOLDER.to_owned(), agent.as_str().into());
+            self.carried.insert(HOLDER_SESSION.to_owned(), serde_json::Value::Null);
+        }
         self.change(recorder, event.name(), data::of(event), moment.attempt, &|dialect, place, files| {
             dialects::record(dialect, place, files, event, &moment)
         })
@@ -314,6 +320,10 @@ impl<'w> Session<'w> {
 
 /// Under which key a journal carries when somebody last recorded something.
 pub(crate) const ALIVE_AT: &str = "alive_at";
+
+/// Under which keys a journal carries who has the unit.
+pub(crate) const HOLDER: &str = "holder";
+pub(crate) const HOLDER_SESSION: &str = "holder_session";
 
 /// Where the locks of shared files are.
 const SHARED: &str = ".piton/shared";

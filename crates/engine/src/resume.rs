@@ -2,11 +2,11 @@
 
 use piton_dialect::brief::{BriefFacts, brief};
 use piton_model::{
-    Event, Lifecycle, Liveness, Refusal, ResumeAction, ResumeMode, ResumePlan, Row, Time, Unit, UnitRef,
+    Event, Lifecycle, Liveness, Patience, Refusal, ResumeAction, ResumeMode, ResumePlan, Row, Time, Unit, UnitRef,
 };
 use serde_json::{Map, Value};
 
-use crate::record::{RecordError, Recorder, Session, fresh_id, resume_plan};
+use crate::record::{ALIVE_AT, HOLDER, HOLDER_SESSION, RecordError, Recorder, Session, fresh_id, resume_plan};
 use crate::target::Target;
 use crate::{Found, Workspace, find};
 
@@ -124,16 +124,28 @@ fn refused_for_life(
     let text = |key: &str| carried.and_then(|carried| carried.get(key)).and_then(Value::as_str);
     // A session that lost its context asks for its own unit again.
     let is_own = recorder.session.is_some() && text(HOLDER_SESSION) == recorder.session.as_deref();
-    if !is_alive || request.force || is_own {
+    // Whoever resumed just now may not have done anything yet that shows in a document.
+    let is_open = matches!(found.unit.state.lifecycle(), Lifecycle::Queued | Lifecycle::Running | Lifecycle::Waiting);
+    let is_silent = matches!(found.judgement.liveness, Liveness::Idle | Liveness::Unknown);
+    let recorded = text(ALIVE_AT).filter(|_| text(HOLDER).is_some());
+    let recorded = recorded.and_then(|at| piton_dialect::time::read(at).time()).map(|at| at.age(recorder.now));
+    let patience = Patience::of(session.target.dialect);
+    let is_held = is_open && is_silent && recorded.is_some_and(|age| age.0 < patience.late);
+    if !(is_alive || is_held) || request.force || is_own {
         return None;
     }
     let name = &session.target.name;
-    let seen = found.judgement.believed.as_ref();
-    let seen = seen.map_or_else(String::new, |believed| format!(", last seen {} ago", believed.age));
-    let who = text(HOLDER).or(found.unit.agent.as_deref()).unwrap_or("an agent");
+    let age = if is_alive { found.judgement.believed.as_ref().map(|believed| believed.age) } else { recorded };
+    let seen = age.map_or_else(String::new, |age| format!(", last seen {age} ago"));
+    let who = text(HOLDER).or(found.unit.agent.as_deref()).unwrap_or("somebody");
+    // Who was never recorded has no attempt.
+    let attempt = match session.unit.attempt() {
+        0 => String::new(),
+        attempt => format!(", attempt {attempt}"),
+    };
     Some(
-        Refusal::rule(format!("{name} has a live agent: {who} (attempt {}{seen})", session.unit.attempt()))
-            .hint(format!("see why it counts as alive: piton why {name}"))
+        Refusal::rule(format!("{name} has a live agent: {who}{attempt}{seen}"))
+            .hint(format!("see how it was judged: piton why {name}"))
             .hint(format!("if it is gone for certain: piton resume {name} --force")),
     )
 }
@@ -148,9 +160,6 @@ fn lost_outputs(workspace: &Workspace, plan: &ResumePlan) -> Vec<String> {
     let lost: Vec<&String> = plan.outputs.iter().filter(is_lost).collect();
     lost.iter().map(|path| format!("a file that is recorded as made is not there: {path}")).collect()
 }
-
-const HOLDER: &str = "holder";
-const HOLDER_SESSION: &str = "holder_session";
 
 impl Session<'_> {
     fn remember_holder(&mut self, recorder: &Recorder) {

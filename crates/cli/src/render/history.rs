@@ -31,7 +31,8 @@ const LONGEST_WRITER: usize = 24;
 /// What happened, in words. Most summaries say it themselves.
 fn told(event: &str, summary: &str) -> String {
     let event = event.replace('_', " ");
-    let says_it = summary.strip_prefix(event.as_str()).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+    let deed = event.rsplit(' ').next().unwrap_or_default();
+    let says_it = summary.split(|c: char| !c.is_alphanumeric()).any(|word| word == deed);
     match summary {
         "" => event,
         summary if says_it => summary.to_owned(),

@@ -21,7 +21,9 @@ pub(in super::super) fn refuse_when_blocked(draft: &Draft) -> Result<(), Refusal
     }
     let blocked = draft.editor.get(&["blocked_by"]).and_then(|list| list.as_array().map(Vec::len)).unwrap_or(0);
     if blocked > 0 {
-        return Err(Refusal::rule("it is blocked").hint(format!("when what blocks it is gone: piton unblock {name}")));
+        let by = draft.unit.blockers.iter().map(|blocker| brief(blocker)).collect::<Vec<_>>().join("; ");
+        return Err(Refusal::rule(format!("it is blocked: {by}"))
+            .hint(format!("when what blocks it is gone: piton unblock {name}")));
     }
     Ok(())
 }

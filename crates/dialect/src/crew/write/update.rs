@@ -69,7 +69,10 @@ fn change(
                 None => format!(" ({file})"),
             });
             let said = format!("{}{}", given(message, "message")?, place.unwrap_or_default());
-            block(editor, &steps::failure(step.as_deref(), Some(&said)))
+            let failure = steps::failure(step.as_deref(), Some(&said));
+            block(editor, &failure)?;
+            let step = step.as_deref().map(|step| format!("{}: ", steps::short(step))).unwrap_or_default();
+            Ok(format!("failed: {step}{}", steps::short(&said)))
         }
         Event::Unblocked { which } => unblock(editor, unit, which.as_deref()),
         Event::Paused { reason } => {

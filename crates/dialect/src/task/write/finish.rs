@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::{Spot, board, permitted, short, update};
 use crate::json::Editor;
-use crate::task::layout;
 use crate::task::read::{Counts, item_id, item_word, items};
+use crate::task::{layout, wire};
 use crate::{Files, time};
 
 /// The task is complete: its last state goes to the archive, and the current checkpoint goes.
@@ -22,8 +22,12 @@ pub(super) fn finish(spot: &Spot, files: &dyn Files, event: &Event, moment: &Mom
     if !open.is_empty() {
         let name = spot.unit();
         let mut refusal = Refusal::rule(format!("{name} is not complete: {}", open.join("; ")));
-        if is_blocked {
-            refusal = refusal.hint(format!("when it is mended: piton unblock {name}"));
+        match wire::STATUS.read(&found.unit.status_text).word() {
+            Some("complete") => {
+                return Err(refusal.hint(format!("open it again for what is missing: piton reopen {name}")));
+            }
+            _ if is_blocked => refusal = refusal.hint(format!("when it is mended: piton unblock {name}")),
+            _ => {}
         }
         let steps = [StepState::Running, StepState::Pending, StepState::Failed].map(|state| {
             let steps = &found.unit.steps;
