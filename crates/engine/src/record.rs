@@ -122,11 +122,35 @@ pub fn record(
         (Err(NoTarget::NotFound(NotFound::Nothing { .. })), Event::Started(_), Some(dialect)) => {
             Target::make(workspace, wanted, dialect)
         }
-        (target, _, _) => target?,
+        (target, _, _) => target.map_err(|error| gone_or(workspace, wanted, recorder.now, error))?,
     };
+    if target.place.document.is_none() {
+        // A unit that is not there yet and cannot be made leaves nothing behind, not even a journal.
+        let moment = first_moment(recorder);
+        dialects::record(target.dialect, &target.place, &DiskFiles::new(&*workspace.disk, None), event, &moment)
+            .map_err(RecordError::Refused)?;
+    }
     let mut session = Session::open(workspace, target, recorder)?;
     session.fence_writer(recorder, event.name())?;
     session.record(event, recorder)
+}
+
+/// Why a unit cannot be written: what its journal knows says more than that it is not there.
+pub(crate) fn gone_or(workspace: &Workspace, wanted: &UnitRef, now: Time, error: NoTarget) -> RecordError {
+    let NoTarget::NotFound(NotFound::Nothing { .. }) = &error else { return error.into() };
+    match Target::find_with_journal(workspace, wanted, now) {
+        Ok(Target { name, place: Place { document: Some(path), .. }, .. }) => RecordError::Refused(
+            Refusal::missing(format!("the document of {name} is gone: {path}"))
+                .hint(format!("bring it back: piton repair {name}"))
+                .hint(format!("see what is known of it: piton log {name}")),
+        ),
+        _ => error.into(),
+    }
+}
+
+fn first_moment(recorder: &Recorder) -> Moment {
+    let session = recorder.session.clone();
+    Moment { now: recorder.now, by: recorder.by.clone(), attempt: 1, session, fresh_id: fresh_id() }
 }
 
 /// A unit that is locked and whose documents are known.

@@ -12,7 +12,7 @@ pub fn repair(workspace: &Workspace, wanted: &UnitRef, recorder: &Recorder) -> R
     let target = Target::find_with_journal(workspace, wanted, recorder.now)?;
     let mut session = Session::open(workspace, target, recorder)?;
     session.fence_writer(recorder, "repair")?;
-    let path = session.target.key.document.clone();
+    let path = workspace.disk.resolve(&session.target.key.document)?;
     let is_there = session.contact.documents.get(&path).is_some_and(|seen| seen.content.is_some());
     if is_there || session.target.dialect == Dialect::Plan {
         return session.record(&Event::Repaired, recorder);

@@ -6,7 +6,7 @@ use piton_model::{
 };
 use serde_json::{Map, Value};
 
-use crate::record::{ALIVE_AT, HOLDER, HOLDER_SESSION, RecordError, Recorder, Session, fresh_id, resume_plan};
+use crate::record::{ALIVE_AT, HOLDER, HOLDER_SESSION, RecordError, Recorder, Session, fresh_id, gone_or, resume_plan};
 use crate::target::Target;
 use crate::{Found, Workspace, find};
 
@@ -50,7 +50,8 @@ pub fn resume(
     request: &ResumeRequest,
     recorder: &Recorder,
 ) -> Result<Resumption, RecordError> {
-    let target = Target::find(workspace, wanted, recorder.now)?;
+    let found = Target::find(workspace, wanted, recorder.now);
+    let target = found.map_err(|error| gone_or(workspace, wanted, recorder.now, error))?;
     let mut session = Session::open(workspace, target, recorder)?;
     session.fence_writer(recorder, "resume")?;
     // The documents were brought up to date just now, so this is what they say.
@@ -126,7 +127,9 @@ fn refused_for_life(
     let is_own = recorder.session.is_some() && text(HOLDER_SESSION) == recorder.session.as_deref();
     // Whoever resumed just now may not have done anything yet that shows in a document.
     let is_open = matches!(found.unit.state.lifecycle(), Lifecycle::Queued | Lifecycle::Running | Lifecycle::Waiting);
-    let is_silent = matches!(found.judgement.liveness, Liveness::Idle | Liveness::Unknown);
+    // A failure or a pause that was recorded last gives it back.
+    let is_given_back = session.unit.last().is_some_and(|entry| matches!(&*entry.event, "failed" | "paused"));
+    let is_silent = !is_given_back && matches!(found.judgement.liveness, Liveness::Idle | Liveness::Unknown);
     let recorded = text(ALIVE_AT).filter(|_| text(HOLDER).is_some());
     let recorded = recorded.and_then(|at| piton_dialect::time::read(at).time()).map(|at| at.age(recorder.now));
     let patience = Patience::of(session.target.dialect);

@@ -220,7 +220,9 @@ impl LockedUnit<'_> {
         for effect in effects {
             let (path, bytes, old, is_document) = match effect {
                 Effect::Write { path, bytes } => {
-                    (path, bytes, seen.get(path).and_then(|seen| seen.content.clone()), true)
+                    // What a link leads to was read, and is known by its own name.
+                    let seen = seen.get(path).or(seen.get(&self.disk.resolve(path)?));
+                    (path, bytes, seen.and_then(|seen| seen.content.clone()), true)
                 }
                 Effect::Share { path, bytes, before } => (path, bytes, self.shared(path, before.as_deref())?, false),
                 Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => continue,

@@ -15,7 +15,7 @@ impl Session<'_> {
         if self.target.dialect == Dialect::Plan {
             return Ok(());
         }
-        let path = self.target.key.document.clone();
+        let path = self.workspace.disk.resolve(&self.target.key.document)?;
         let Some(content) = self.contact.documents.get(&path).and_then(|seen| seen.content.clone()) else {
             return Ok(());
         };
