@@ -31,7 +31,7 @@ const LIVES: [(&str, &str); 5] = [
     ("build:PRD-001", "start build:PRD-001 --title Quay --step WS1 --step WS2 --gate lint"),
     ("task:quay/T1", "start task:quay/T1 --title Quays --step north --step east"),
     ("crew:Secondary-A", "start crew:Secondary-A --feature tides --stage S2.P1"),
-    ("pipeline:H-1", "start pipeline:H-1 --title Lamp --step T1"),
+    ("pipeline:H-1", "start pipeline:H-1 --title Lamp --step T1 --session s-1"),
     ("plan:p", "start plan:p"),
 ];
 
@@ -59,13 +59,14 @@ fn free_text_stays_text() {
         let plain = decision(&started(start), unit);
         for text in texts() {
             let workspace = started(start);
+            let by = format!("--by={text}");
             let verbs: [&[&str]; 6] = [
                 &["note", unit, &text],
                 &["decide", unit, &text, "--reason", &text],
                 &["block", unit, "--message", &text],
                 &["unblock", unit],
                 &["note", unit, "--resume", &text],
-                &["beat", unit, "--by", &text],
+                &["beat", unit, &by],
             ];
             for verb in verbs {
                 let run = workspace.run(verb).exits(0);

@@ -103,7 +103,9 @@ fn decide(draft: &Draft, unit: &Unit) -> (ResumeAction, u8, Vec<String>) {
     }
     let is_rework = stage == 2 && written == 3 && verdict_word(draft) == Some("FAIL");
     if written == stage {
-        reasons.push(format!("checkpoint and state are both at stage {stage}"));
+        if standing.is_some() {
+            reasons.push(format!("checkpoint and state are both at stage {stage}"));
+        }
         (ResumeAction::Continue, stage, reasons)
     } else if written + 1 == stage || is_rework {
         reasons.push(format!("the checkpoint is of stage {written}; stage {stage} begins fresh"));

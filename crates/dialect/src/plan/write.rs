@@ -153,7 +153,8 @@ fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths
         | Event::HelperStarted { .. }
         | Event::HelperStopped { .. }
         | Event::Marked => Err(Refusal::document(format!("the plan is missing or is not UTF-8 text: {}", paths.plan))
-            .hint(format!("restore it: git restore {}", paths.plan))),
+            .hint(format!("bring back what was recorded last: piton repair {}", unit_name(paths)))
+            .hint(format!("or restore it: git restore {}", paths.plan))),
     }
 }
 
