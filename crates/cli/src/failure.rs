@@ -83,7 +83,7 @@ impl Failure {
                 let failure = Failure::new(FAILED, message.clone());
                 match message.contains("No space left") {
                     true => failure.hint("nothing has changed; make room on the disk and run the same command again"),
-                    false => failure,
+                    false => failure.hint(format!("see what is wrong: piton check {wanted}")),
                 }
             }
         }

@@ -69,7 +69,7 @@ pub fn rollback(
     session.change(recorder, "rolled_back", data, attempt, &|_, _, _| {
         let write = |(path, bytes): &(String, Vec<u8>)| Effect::Write { path: path.clone(), bytes: bytes.clone() };
         Ok(Change {
-            summary: format!("rolled back to @{seq}"),
+            summary: format!("rolled back to version {seq}"),
             warnings: Vec::new(),
             effects: version.documents.iter().map(write).collect(),
         })

@@ -1,15 +1,11 @@
 //! Whether a unit may be taken from whoever has it: an agent that gives signs of life keeps it.
 
-use piton_model::{Liveness, Refusal, UnitRef};
+use piton_model::{Lifecycle, Liveness, Patience, Refusal, UnitRef};
 use serde_json::Value;
 
-use crate::record::{RecordError, Recorder, Session};
+use crate::record::{ALIVE_AT, HOLDER, HOLDER_SESSION, RecordError, Recorder, Session};
 use crate::target::Target;
 use crate::{Found, find};
-
-/// Under which keys a journal carries who resumed the unit last.
-pub(crate) const HOLDER: &str = "holder";
-pub(crate) const HOLDER_SESSION: &str = "holder_session";
 
 /// What somebody wants who takes a unit.
 #[derive(Debug, Clone, Copy)]
@@ -59,16 +55,30 @@ fn refused_for_life(session: &Session<'_>, found: &Found, claim: &Claim<'_>, rec
     let text = |key: &str| carried.and_then(|carried| carried.get(key)).and_then(Value::as_str);
     // A session that lost its context asks for its own unit again.
     let is_own = recorder.session.is_some() && text(HOLDER_SESSION) == recorder.session.as_deref();
-    if !is_alive || claim.force || is_own {
+    // Whoever resumed just now may not have done anything yet that shows in a document.
+    let is_open = matches!(found.unit.state.lifecycle(), Lifecycle::Queued | Lifecycle::Running | Lifecycle::Waiting);
+    // A failure or a pause that was recorded last gives it back.
+    let is_given_back = session.unit.last().is_some_and(|entry| matches!(&*entry.event, "failed" | "paused"));
+    let is_silent = !is_given_back && matches!(found.judgement.liveness, Liveness::Idle | Liveness::Unknown);
+    let recorded = text(ALIVE_AT).filter(|_| text(HOLDER).is_some());
+    let recorded = recorded.and_then(|at| piton_dialect::time::read(at).time()).map(|at| at.age(recorder.now));
+    let patience = Patience::of(session.target.dialect);
+    let is_held = is_open && is_silent && recorded.is_some_and(|age| age.0 < patience.late);
+    if !(is_alive || is_held) || claim.force || is_own {
         return None;
     }
     let name = &session.target.name;
-    let seen = found.judgement.believed.as_ref();
-    let seen = seen.map_or_else(String::new, |believed| format!(", last seen {} ago", believed.age));
-    let who = text(HOLDER).or(found.unit.agent.as_deref()).unwrap_or("an agent");
+    let age = if is_alive { found.judgement.believed.as_ref().map(|believed| believed.age) } else { recorded };
+    let seen = age.map_or_else(String::new, |age| format!(", last seen {age} ago"));
+    let who = text(HOLDER).or(found.unit.agent.as_deref()).unwrap_or("somebody");
+    // Who was never recorded has no attempt.
+    let attempt = match session.unit.attempt() {
+        0 => String::new(),
+        attempt => format!(", attempt {attempt}"),
+    };
     Some(
-        Refusal::rule(format!("{name} has a live agent: {who} (attempt {}{seen})", session.unit.attempt()))
-            .hint(format!("see why it counts as alive: piton why {name}"))
+        Refusal::rule(format!("{name} has a live agent: {who}{attempt}{seen}"))
+            .hint(format!("see how it was judged: piton why {name}"))
             .hint(format!("if it is gone for certain: {} --force", claim.command)),
     )
 }

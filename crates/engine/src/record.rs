@@ -127,8 +127,14 @@ pub fn record(
         (Err(NoTarget::NotFound(NotFound::Nothing { .. })), Event::Started(_), Some(dialect)) => {
             Target::make(workspace, wanted, dialect)
         }
-        (target, _, _) => target?,
+        (target, _, _) => target.map_err(|error| gone_or(workspace, wanted, recorder.now, error))?,
     };
+    if target.place.document.is_none() {
+        // A unit that is not there yet and cannot be made leaves nothing behind, not even a journal.
+        let moment = first_moment(recorder);
+        dialects::record(target.dialect, &target.place, &DiskFiles::new(&*workspace.disk, None), event, &moment)
+            .map_err(RecordError::Refused)?;
+    }
     let mut session = Session::open(workspace, target, recorder)?;
     session.fence_writer(recorder, event.name())?;
     if let Event::Restarted { force } = event {
@@ -136,6 +142,24 @@ pub fn record(
         session.spare_the_living(&Claim { force: *force, command: &command }, recorder)?;
     }
     session.record(event, recorder)
+}
+
+/// Why a unit cannot be written: what its journal knows says more than that it is not there.
+pub(crate) fn gone_or(workspace: &Workspace, wanted: &UnitRef, now: Time, error: NoTarget) -> RecordError {
+    let NoTarget::NotFound(NotFound::Nothing { .. }) = &error else { return error.into() };
+    match Target::find_with_journal(workspace, wanted, now) {
+        Ok(Target { name, place: Place { document: Some(path), .. }, .. }) => RecordError::Refused(
+            Refusal::missing(format!("the document of {name} is gone: {path}"))
+                .hint(format!("bring it back: piton repair {name}"))
+                .hint(format!("see what is known of it: piton log {name}")),
+        ),
+        _ => error.into(),
+    }
+}
+
+fn first_moment(recorder: &Recorder) -> Moment {
+    let session = recorder.session.clone();
+    Moment { now: recorder.now, by: recorder.by.clone(), attempt: 1, session, fresh_id: fresh_id() }
 }
 
 /// A unit that is locked and whose documents are known.
@@ -217,6 +241,10 @@ impl<'w> Session<'w> {
     /// Decides and commits, as often as somebody else's writing makes it necessary.
     pub(crate) fn record(&mut self, event: &Event, recorder: &Recorder) -> Result<Recorded, RecordError> {
         let moment = self.moment(event, recorder);
+        if let Event::TakenOver { agent } = event {
+            self.carried.insert(HOLDER.to_owned(), agent.as_str().into());
+            self.carried.insert(HOLDER_SESSION.to_owned(), serde_json::Value::Null);
+        }
         self.change(recorder, event.name(), data::of(event), moment.attempt, &|dialect, place, files| {
             dialects::record(dialect, place, files, event, &moment)
         })
@@ -351,6 +379,10 @@ impl<'w> Session<'w> {
 
 /// Under which key a journal carries when somebody last recorded something.
 pub(crate) const ALIVE_AT: &str = "alive_at";
+
+/// Under which keys a journal carries who has the unit.
+pub(crate) const HOLDER: &str = "holder";
+pub(crate) const HOLDER_SESSION: &str = "holder_session";
 
 /// Where the locks of shared files are.
 const SHARED: &str = ".piton/shared";

@@ -15,19 +15,32 @@ pub fn repair(workspace: &Workspace, wanted: &UnitRef, recorder: &Recorder) -> R
     let target = Target::find_with_journal(workspace, wanted, recorder.now)?;
     let mut session = Session::open(workspace, target, recorder)?;
     session.fence_writer(recorder, "repair")?;
-    let path = session.target.key.document.clone();
+    let path = workspace.disk.resolve(&session.target.key.document)?;
     let is_there = session.contact.documents.get(&path).is_some_and(|seen| seen.content.is_some());
-    if is_there || session.target.dialect == Dialect::Plan {
-        return session.record(&Event::Repaired, recorder);
-    }
-    if let Some(last) = session.unit.last().filter(|last| last.event == TAKEN_OVER) {
+    let is_plan = session.target.dialect == Dialect::Plan;
+    if let (false, false, Some(last)) = (is_plan, is_there, session.unit.last())
+        && last.event == TAKEN_OVER
+    {
         let refusal = Refusal::rule(format!("its document went away on purpose: {}", last.summary))
             .hint(format!("see where its work went: piton log {}", session.target.name));
         return Err(RecordError::Refused(refusal));
     }
-    let Some((seq, bytes)) = session.newest_readable(&path)? else {
-        let refusal = Refusal::missing(format!("no version of {path} is known"));
-        return Err(RecordError::Refused(refusal));
+    let gone = match is_plan {
+        true => session.lost_text().map(|path| (path.clone(), session.newest_text(&path))),
+        false if is_there => None,
+        false => Some((path.clone(), session.newest_readable(&path))),
+    };
+    let (path, seq, bytes) = match gone {
+        Some((path, found)) => match found? {
+            Some((seq, bytes)) => (path, seq, bytes),
+            // A plan has a cascade of its own for what no journal knows.
+            None if is_plan => return session.record(&Event::Repaired, recorder),
+            None => {
+                let refusal = Refusal::missing(format!("no version of {path} is known"));
+                return Err(RecordError::Refused(refusal));
+            }
+        },
+        None => return session.record(&Event::Repaired, recorder),
     };
     let attempt = session.unit.attempt().max(1);
     session.change(recorder, "repaired", serde_json::Map::new(), attempt, &|_, _, _| {

@@ -5,8 +5,8 @@ use piton_model::{Event, Lifecycle, Liveness, ResumeAction, ResumeMode, ResumePl
 use serde_json::{Map, Value};
 
 use crate::Workspace;
-use crate::life::{Claim, HOLDER, HOLDER_SESSION};
-use crate::record::{RecordError, Recorder, Session, fresh_id, resume_plan};
+use crate::life::Claim;
+use crate::record::{HOLDER, HOLDER_SESSION, RecordError, Recorder, Session, fresh_id, gone_or, resume_plan};
 use crate::target::Target;
 
 /// How often the same position may be resumed without progress before it is said loudly.
@@ -49,7 +49,8 @@ pub fn resume(
     request: &ResumeRequest,
     recorder: &Recorder,
 ) -> Result<Resumption, RecordError> {
-    let target = Target::find(workspace, wanted, recorder.now)?;
+    let found = Target::find(workspace, wanted, recorder.now);
+    let target = found.map_err(|error| gone_or(workspace, wanted, recorder.now, error))?;
     let mut session = Session::open(workspace, target, recorder)?;
     session.fence_writer(recorder, "resume")?;
     let command = format!("piton resume {}", session.target.name);

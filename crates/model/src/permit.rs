@@ -28,22 +28,27 @@ use Act::{Beat, Block, Fail, Finish, Note, Pause, Reopen, Replace, Resume, Start
 /// Refuses an event that the unit's lifecycle does not allow, and says what it does allow.
 ///
 /// What a dialect asks beyond that (a gate before the next phase, a criterion before the end) is its own affair.
-pub fn permit(dialect: Dialect, lifecycle: Lifecycle, event: &Event) -> Result<(), Refusal> {
+pub fn permit(dialect: Dialect, unit: &str, lifecycle: Lifecycle, event: &Event) -> Result<(), Refusal> {
     let legal = legal(dialect, lifecycle);
     let Some(act) = act_of(event) else { return Ok(()) };
     if legal.contains(&act) {
         return Ok(());
     }
     let verbs: Vec<&str> = legal.iter().flat_map(|act| verbs_of(dialect, *act)).copied().collect();
-    Err(Refusal::rule(format!("a {lifecycle} unit cannot be {}", deed(act)))
-        .hint(format!("from here these are legal: {}", verbs.join(", "))))
+    let article = if lifecycle == Lifecycle::Unknown { "an" } else { "a" };
+    let refusal = Refusal::rule(format!("{article} {lifecycle} unit cannot be {}", deed(act)));
+    let refusal = match legal.first() {
+        Some(first) => refusal.hint(format!("{}: piton {}", first_aid(*first), example(*first, unit))),
+        None => refusal,
+    };
+    Err(refusal.hint(format!("legal from here: {}", verbs.join(", "))))
 }
 
 /// The arrows. A list is what is legal, most likely first.
 fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
     match (dialect, lifecycle) {
         // A plan's text decides whether it is done, so work goes on by unticking a box.
-        (Dialect::Plan, Lifecycle::Done) => &[Finish, Note, Work, Beat, Unblock, Reopen, Start],
+        (Dialect::Plan, Lifecycle::Done) => &[Reopen, Finish, Note, Work, Beat, Unblock, Start],
         (Dialect::Plan, Lifecycle::Queued) => &[Start, Work, Note, Beat, Block, Unblock, Pause, Fail, Resume, Finish],
         // A plan's blocker is a remark: it says that something is in the way, and other tasks may still be done.
         (Dialect::Plan, Lifecycle::Blocked) => &[Unblock, Work, Resume, Note, Beat, Block, Pause, Fail, Finish, Start],
@@ -53,7 +58,7 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         (Dialect::Build, Lifecycle::Queued) => {
             &[Work, Resume, Note, Beat, Pause, Block, Unblock, Fail, Finish, Replace]
         }
-        (Dialect::Build, Lifecycle::Done) => &[Note, Finish, Replace],
+        (Dialect::Build, Lifecycle::Done) => &[Replace, Note, Finish],
         // Approval of a pause is what continues a build.
         (Dialect::Build, Lifecycle::Paused) => &[Resume, Work, Unblock, Note, Pause, Block, Finish, Fail, Replace],
         (Dialect::Build, Lifecycle::Failed) => &[Resume, Unblock, Note, Replace],
@@ -61,7 +66,7 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         (Dialect::Build, Lifecycle::Blocked) => {
             &[Unblock, Work, Note, Beat, Block, Pause, Fail, Resume, Finish, Replace, Reopen]
         }
-        (Dialect::Pipeline, Lifecycle::Done) => &[Finish, Reopen, Note, Start],
+        (Dialect::Pipeline, Lifecycle::Done) => &[Reopen, Finish, Note, Start],
         // A story that is called DONE and is not finished is opened again.
         (Dialect::Pipeline, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Pause, Fail, Replace, Reopen],
         (Dialect::Pipeline, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Replace],
@@ -123,11 +128,45 @@ fn deed(act: Act) -> &'static str {
     }
 }
 
+/// When the example of an act is the thing to do.
+fn first_aid(act: Act) -> &'static str {
+    match act {
+        Start | Work | Block | Pause | Fail | Note | Beat | Finish => "what is possible",
+        Unblock => "when what blocks it is gone",
+        Resume => "go on with it",
+        Replace => "begin it again from nothing",
+        Reopen => "open it again",
+    }
+}
+
+/// An act as it is typed.
+fn example(act: Act, unit: &str) -> String {
+    match act {
+        Start => format!("start {unit}"),
+        Work => format!("step {unit} begin STEP"),
+        Block => format!("block {unit} --message TEXT"),
+        Unblock => format!("unblock {unit}"),
+        Pause => format!("pause {unit}"),
+        Fail => format!("fail {unit} --message TEXT"),
+        Note => format!("note {unit} TEXT"),
+        Beat => format!("beat {unit}"),
+        Finish => format!("finish {unit}"),
+        Resume => format!("resume {unit}"),
+        Replace => format!("restart {unit}"),
+        Reopen => format!("reopen {unit}"),
+    }
+}
+
 fn verbs_of(dialect: Dialect, act: Act) -> &'static [&'static str] {
     match act {
         Start => &["start"],
-        Work if dialect == Dialect::Crew => &["step", "stage"],
-        Work => &["step", "stage", "gate", "verdict"],
+        Work => match dialect {
+            Dialect::Pipeline => &["step", "stage", "verdict"],
+            Dialect::Plan => &["step", "stage", "gate"],
+            Dialect::Build => &["step", "stage", "gate", "verdict"],
+            Dialect::Task => &["step", "gate", "verdict"],
+            Dialect::Crew => &["step", "stage"],
+        },
         Block => &["block"],
         Unblock => &["unblock"],
         Pause => &["pause"],
@@ -136,6 +175,8 @@ fn verbs_of(dialect: Dialect, act: Act) -> &'static [&'static str] {
         Beat => &["beat"],
         Finish => &["finish"],
         Resume => &["resume"],
+        // A build has no agent of its own that another could replace.
+        Replace if dialect == Dialect::Build => &["restart"],
         Replace => &["takeover", "restart"],
         Reopen => &["reopen"],
     }

@@ -13,7 +13,7 @@ pub struct BlockArgs {
     writing: Writing,
 
     /// What keeps it from going on
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     message: String,
 
     /// What kind of thing, such as dependency_missing

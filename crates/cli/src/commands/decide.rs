@@ -11,11 +11,11 @@ pub struct DecideArgs {
     writing: Writing,
 
     /// What was decided
-    #[arg(value_name = "TEXT")]
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: String,
 
     /// Why
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 }
 

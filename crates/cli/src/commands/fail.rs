@@ -17,7 +17,7 @@ pub struct FailArgs {
     step: Option<String>,
 
     /// What broke
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     message: String,
 
     /// In which file

@@ -11,11 +11,11 @@ pub struct NoteArgs {
     writing: Writing,
 
     /// What to write down
-    #[arg(value_name = "TEXT", required_unless_present = "resume")]
+    #[arg(value_name = "TEXT", required_unless_present = "resume", allow_hyphen_values = true)]
     text: Option<String>,
 
     /// An instruction for whoever resumes, instead of a note
-    #[arg(long, value_name = "TEXT", conflicts_with = "text")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "text", allow_hyphen_values = true)]
     resume: Option<String>,
 }
 

@@ -11,7 +11,7 @@ pub struct PauseArgs {
     writing: Writing,
 
     /// Why
-    #[arg(long, visible_alias = "message", value_name = "TEXT")]
+    #[arg(long, visible_alias = "message", value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 }
 

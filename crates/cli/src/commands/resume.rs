@@ -64,7 +64,11 @@ pub fn run(matches: &ArgMatches, args: &ResumeArgs) -> Result<u8, Failure> {
     if is_refused {
         let mut reasons = resumption.plan.reasons.iter();
         let first = reasons.next().map_or("it cannot be resumed", String::as_str);
-        let failure = Failure::new(REFUSED, format!("{} is not resumed: {first}", resumption.unit));
+        let message = match first.starts_with(&resumption.unit) {
+            true => first.to_owned(),
+            false => format!("{} is not resumed: {first}", resumption.unit),
+        };
+        let failure = Failure::new(REFUSED, message);
         return Err(reasons.fold(failure, Failure::hint));
     }
     print(&resumption.brief)?;

@@ -15,7 +15,7 @@ pub struct StartArgs {
     writing: Writing,
 
     /// What a person calls it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     title: Option<String>,
 
     /// The EXECUTION-SPEC that a build follows

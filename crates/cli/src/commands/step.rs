@@ -34,7 +34,7 @@ pub struct StepArgs {
     next: Option<String>,
 
     /// What there is to say
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
 
     /// A command that proves it: it is run now, and how it ended is recorded

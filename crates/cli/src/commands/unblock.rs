@@ -11,7 +11,7 @@ pub struct UnblockArgs {
     writing: Writing,
 
     /// The one blocker that is gone [default: all of them]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
 }
 

@@ -21,11 +21,11 @@ pub struct VerdictArgs {
     score: Option<f64>,
 
     /// Why
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
 
     /// What is wrong
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     issues: Option<String>,
 
     /// How many findings block

@@ -8,16 +8,18 @@ use super::{Style, clean};
 
 /// The events, one a line, oldest first.
 pub fn text(found: &UnitLog) -> String {
-    let width = found.log.events.last().map_or(1, |entry| entry.seq.to_string().len());
+    let events = &found.log.events;
+    let width = events.last().map_or(1, |entry| entry.seq.to_string().len());
+    let by = events.iter().map(|entry| clean(&entry.by).chars().count()).max().unwrap_or(0).min(LONGEST_WRITER);
     let mut text = compacted(&found.log);
-    for entry in &found.log.events {
+    for entry in events {
         text.push_str(&format!(
-            "@{:<width$}  {}  attempt {}  {:<10}  {}\n",
+            "@{:<width$}  {}  attempt {}  {:<by$}  {}\n",
             entry.seq,
             entry.at,
             entry.attempt,
             clean(&entry.by),
-            clean(&format!("{}: {}", entry.event, entry.summary)),
+            clean(&told(&entry.event, &entry.summary)),
         ));
     }
     text
@@ -32,6 +34,21 @@ fn compacted(log: &Log) -> String {
     let kept: Vec<_> = log.older().map(|entry| format!("@{}", entry.seq)).collect();
     let except = if kept.is_empty() { String::new() } else { format!(", except {}", kept.join(", ")) };
     format!("(compacted: events up to @{up_to} were left out{except})\n")
+}
+
+/// Beyond this length a writer's name moves what follows instead of the whole column.
+const LONGEST_WRITER: usize = 24;
+
+/// What happened, in words. Most summaries say it themselves.
+fn told(event: &str, summary: &str) -> String {
+    let event = event.replace('_', " ");
+    let deed = event.rsplit(' ').next().unwrap_or_default();
+    let says_it = summary.split(|c: char| !c.is_alphanumeric()).any(|word| word == deed);
+    match summary {
+        "" => event,
+        summary if says_it => summary.to_owned(),
+        summary => format!("{event}: {summary}"),
+    }
 }
 
 /// The events for programs.

@@ -6,11 +6,48 @@ use crate::support::Workspace;
 use crate::support::fixtures::{BUILDS, agent, build};
 use crate::support::harbour::{harbour, put};
 
+/// Every verb there is.
+const VERBS: [&str; 29] = [
+    "status",
+    "check",
+    "stale",
+    "why",
+    "start",
+    "step",
+    "stage",
+    "gate",
+    "verdict",
+    "block",
+    "unblock",
+    "pause",
+    "fail",
+    "note",
+    "decide",
+    "beat",
+    "finish",
+    "resume",
+    "takeover",
+    "restart",
+    "reopen",
+    "log",
+    "show",
+    "diff",
+    "rollback",
+    "repair",
+    "plan",
+    "schema",
+    "completions",
+];
+
 #[test]
 fn help_shows_the_verbs_and_an_example() {
     let workspace = Workspace::new();
-    assert_snapshot!(workspace.run(&["--help"]).exits(0).transcript());
-    for verb in ["status", "check", "stale", "why", "schema", "completions"] {
+    let help = workspace.run(&["--help"]).exits(0);
+    assert_snapshot!(help.transcript());
+    let listed = help.stdout.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed: Vec<_> = listed.map_while(|line| line.split_whitespace().next()).collect();
+    assert_eq!(listed, VERBS);
+    for verb in VERBS {
         let help = workspace.run(&[verb, "--help"]).exits(0);
         assert!(help.stdout.contains("Example"), "{}", help.transcript());
         assert_eq!(help.stderr, "");
@@ -109,7 +146,7 @@ fn completions_know_the_verbs() {
     assert!(bash.stdout.starts_with("_piton() {"), "{}", bash.transcript());
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = workspace.run(&["completions", shell]).exits(0);
-        for verb in ["status", "check", "stale", "why", "schema", "completions"] {
+        for verb in VERBS {
             assert!(script.stdout.contains(verb), "{verb} in {shell}");
         }
     }

@@ -15,7 +15,7 @@ pub struct Call<'a> {
     arguments: Vec<OsString>,
     environment: Vec<(&'static str, String)>,
     directory: &'static str,
-    clock: Option<&'static str>,
+    clock: Option<String>,
 }
 
 /// What a call left behind.
@@ -30,7 +30,7 @@ pub struct Run {
 
 impl<'a> Call<'a> {
     pub fn new(workspace: &'a Workspace, arguments: Vec<OsString>) -> Call<'a> {
-        Call { workspace, arguments, environment: Vec::new(), directory: "", clock: Some(NOW) }
+        Call { workspace, arguments, environment: Vec::new(), directory: "", clock: Some(NOW.to_owned()) }
     }
 
     /// Sets a variable.
@@ -51,6 +51,12 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// Gives another `--at`.
+    pub fn at(mut self, clock: impl Into<String>) -> Call<'a> {
+        self.clock = Some(clock.into());
+        self
+    }
+
     /// Adds an argument that need not be text.
     pub fn arg(mut self, argument: OsString) -> Call<'a> {
         self.arguments.push(argument);
@@ -67,7 +73,7 @@ impl<'a> Call<'a> {
         command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.current_dir(self.workspace.path(self.directory));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.args(&self.arguments).args(self.clock.map(|clock| ["--at", clock]).into_iter().flatten());
+        command.args(&self.arguments).args(self.clock.iter().flat_map(|clock| ["--at", clock]));
         let (stdout, stderr, code) = finish(command, &self.arguments);
         let hide = |bytes: Vec<u8>| {
             let text = String::from_utf8(bytes).expect("output is UTF-8");

@@ -4,6 +4,7 @@ mod call;
 mod fingerprint;
 pub mod fixtures;
 pub mod harbour;
+pub mod replay;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

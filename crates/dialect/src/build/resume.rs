@@ -1,8 +1,12 @@
 //! How a build is continued.
 
-use piton_model::{GateState, Lifecycle, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, Step, StepState, Unit};
+use piton_model::text::printable;
+use piton_model::{
+    Gate, GateState, Lifecycle, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, Step, StepState, Unit,
+};
 
-use super::write::{Draft, due, no_checkpoint, path};
+use super::unit::REVIEW;
+use super::write::{Draft, due, no_checkpoint, path, refuse_when_blocked};
 use crate::{Files, Place};
 
 /// How a build is continued: from the first phase in which workstreams are pending or in progress.
@@ -52,13 +56,20 @@ fn decide(draft: &Draft, mode: Option<ResumeMode>) -> (ResumeAction, Vec<String>
     let (name, unit) = (&draft.name, &draft.unit);
     let refuse = |reasons| (ResumeAction::Refuse, reasons);
     match (unit.state.lifecycle(), mode) {
-        (Lifecycle::Done, _) => refuse(vec![format!("{} already complete", unit.id)]),
-        (Lifecycle::Blocked, _) => refuse(unit.blockers.clone()),
+        (Lifecycle::Done, _) => refuse(vec![
+            format!("{} already complete", unit.id),
+            format!("begin it again from nothing: piton restart {name}"),
+        ]),
+        (Lifecycle::Blocked, _) => {
+            let why = unit.blockers.iter().map(|blocker| printable(blocker)).collect::<Vec<_>>().join("; ");
+            let hints = refuse_when_blocked(draft).err().map(|refusal| refusal.hints).unwrap_or_default();
+            refuse([format!("it is blocked: {why}")].into_iter().chain(hints).collect())
+        }
         (Lifecycle::Unknown, _) => refuse(vec!["its status is not understood; a person decides".to_owned()]),
         (Lifecycle::Running | Lifecycle::Waiting, None) => refuse(vec![
             "it is in progress: say whether what was interrupted begins again or goes on".to_owned(),
-            format!("piton resume {name} --restart"),
-            format!("piton resume {name} --continue"),
+            format!("begin it again: piton resume {name} --restart"),
+            format!("go on with it: piton resume {name} --continue"),
         ]),
         (Lifecycle::Running | Lifecycle::Waiting, Some(ResumeMode::Restart)) => {
             (ResumeAction::Restart, vec!["it was in progress; what was interrupted is pending again".to_owned()])
@@ -75,7 +86,8 @@ fn decide(draft: &Draft, mode: Option<ResumeMode>) -> (ResumeAction, Vec<String>
             (ResumeAction::Continue, troubles.chain([then]).collect())
         }
         (Lifecycle::Paused, _) => {
-            let passed = unit.gates.iter().rfind(|gate| matches!(gate.state, GateState::Passed { .. }));
+            let has_passed = |gate: &&Gate| gate.name != REVIEW && matches!(gate.state, GateState::Passed { .. });
+            let passed = unit.gates.iter().rfind(has_passed);
             let last = passed.map(|gate| match &gate.step {
                 Some(step) => format!("the last gate that passed is {} ({step})", gate.name),
                 None => format!("the last gate that passed is {}", gate.name),

@@ -15,6 +15,9 @@ use super::wire;
 use crate::json::{Kind, Value};
 use crate::{Source, content};
 
+/// What the review is called among the gates. No command passes it.
+pub(super) const REVIEW: &str = "adversarial review";
+
 /// How many files of a build are listed.
 const MOST_FILES: usize = 100_000;
 
@@ -229,7 +232,7 @@ fn review(review: Value<'_, '_>) -> Option<Gate> {
         Some("do_not_ship") => GateState::Failed { result },
         _ => GateState::Pending,
     };
-    Some(Gate { name: "adversarial review".to_owned(), step: None, stage: None, state })
+    Some(Gate { name: REVIEW.to_owned(), step: None, stage: None, state })
 }
 
 fn trouble(failure: &Failure) -> Trouble {

@@ -19,6 +19,7 @@ mod tests;
 
 pub(super) use draft::Draft;
 pub(super) use gates::due;
+pub(super) use life::refuse_when_blocked;
 
 /// The documents whose every version is kept: the checkpoint, where it is or will be.
 pub fn documents(place: &Place, _files: &dyn Files) -> Vec<String> {
@@ -35,7 +36,8 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
         };
     };
     let mut draft = Draft::open(place, files, &path(place), &bytes, moment)?;
-    permit(Dialect::Build, draft.unit.state.lifecycle(), event).map_err(|refusal| draft.explain(refusal, event))?;
+    permit(Dialect::Build, &draft.name, draft.unit.state.lifecycle(), event)
+        .map_err(|refusal| draft.explain(refusal, event))?;
     let summary = apply(&mut draft, event, moment)?;
     draft.close(place, files, summary)
 }

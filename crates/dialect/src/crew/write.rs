@@ -152,8 +152,8 @@ fn unit_of(path: &str, editor: &Editor, moment: &Moment) -> Option<Unit> {
 }
 
 /// Refuses what the lifecycle does not allow.
-fn permitted(unit: &Unit, event: &Event) -> Result<(), Refusal> {
-    permit(piton_model::Dialect::Crew, unit.state.lifecycle(), event)
+fn permitted(spot: &Spot, unit: &Unit, event: &Event) -> Result<(), Refusal> {
+    permit(piton_model::Dialect::Crew, &format!("crew:{}", spot.agent), unit.state.lifecycle(), event)
 }
 
 /// Makes the change of an update: the backup, the checkpoint with its times, and what stands beside it.

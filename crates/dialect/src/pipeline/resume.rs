@@ -61,10 +61,23 @@ fn decide(draft: &Draft, unit: &Unit) -> (ResumeAction, u8, Vec<String>) {
     let of_state = |word: &str| word.strip_prefix("STAGE_").and_then(|stage| stage.parse::<u8>().ok());
     let standing = draft.standing();
     match &unit.state {
-        State::Done => return refuse(vec![format!("{} already done", unit.id)]),
+        State::Done => {
+            let again = format!("open it again: piton reopen {}", draft.name);
+            return refuse(vec![format!("{} already done", unit.id), again]);
+        }
         State::Unknown => return refuse(vec!["where it stands is not understood; a person decides".to_owned()]),
-        State::Blocked => return refuse(unit.blockers.clone()),
-        State::Queued => return refuse(vec![format!("it has not begun: piton start {}", draft.name)]),
+        State::Blocked => {
+            let why = unit.blockers.iter().map(|blocker| clean(blocker)).collect::<Vec<_>>().join("; ");
+            let then = match (standing.as_deref(), draft.has_checkpoint) {
+                (Some("DONE"), _) => format!("open it again for what is missing: piton reopen {}", draft.name),
+                (_, true) => format!("when what blocks it is gone: piton unblock {}", draft.name),
+                (_, false) => format!("see what it waits for: piton why {}", draft.name),
+            };
+            return refuse(vec![format!("it is blocked: {why}"), then]);
+        }
+        State::Queued => {
+            return refuse(vec!["it has not begun".to_owned(), format!("start it: piton start {}", draft.name)]);
+        }
         State::Running | State::Waiting | State::Paused { .. } | State::Failed { .. } => {}
     }
     if draft.has_checkpoint && draft.stage.is_none() {
@@ -90,7 +103,9 @@ fn decide(draft: &Draft, unit: &Unit) -> (ResumeAction, u8, Vec<String>) {
     }
     let is_rework = stage == 2 && written == 3 && verdict_word(draft) == Some("FAIL");
     if written == stage {
-        reasons.push(format!("checkpoint and state are both at stage {stage}"));
+        if standing.is_some() {
+            reasons.push(format!("checkpoint and state are both at stage {stage}"));
+        }
         (ResumeAction::Continue, stage, reasons)
     } else if written + 1 == stage || is_rework {
         reasons.push(format!("the checkpoint is of stage {written}; stage {stage} begins fresh"));

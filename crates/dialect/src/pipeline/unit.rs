@@ -53,7 +53,10 @@ pub(super) fn unit(
         unit.blockers.extend(checkpoint.into_iter().flat_map(|checkpoint| checkpoint.blockers.iter().cloned()));
     }
     if unit.state == State::Blocked {
-        let ends = matches!(story.standing, Standing::Done | Standing::Absent);
+        // What somebody recorded as a blocker is the reason, unless the story also claims to be at its end.
+        let is_claimed =
+            checkpoint.is_some_and(|checkpoint| checkpoint.verdict.is_some() || checkpoint.blockers.is_empty());
+        let ends = story.standing == Standing::Done || (story.standing == Standing::Absent && is_claimed);
         unit.blockers.extend(checkpoint.filter(|_| ends).map(unfinished).unwrap_or_default());
     }
     unit.gates = gates(story, checkpoint);

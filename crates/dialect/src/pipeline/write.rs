@@ -35,7 +35,8 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
     }
     draft.require_checkpoint()?;
     if let Some(unit) = &draft.unit {
-        permit(Dialect::Pipeline, unit.state.lifecycle(), event).map_err(|refusal| draft.explain(refusal))?;
+        permit(Dialect::Pipeline, &draft.name, unit.state.lifecycle(), event)
+            .map_err(|refusal| draft.explain(refusal))?;
     }
     let summary = apply(&mut draft, event, moment)?;
     draft.close(summary)

@@ -71,14 +71,16 @@ fn from_book(book: &Book, paths: &Paths) -> ResumePlan {
         let reason = match book.unmarked_boxes() {
             0 => "the plan has no checkboxes".to_owned(),
             boxes => {
-                format!("none of the plan's {boxes} checkboxes has an id; give them ids: piton plan mark plan:{id}")
+                format!("none of the plan's {boxes} checkboxes has an id")
             }
         };
-        return ResumePlan { reasons: vec![reason], ..plan };
+        let mark = format!("give its checkboxes ids: piton plan mark plan:{id}");
+        return ResumePlan { reasons: vec![reason, mark], ..plan };
     }
     let (Some(phase), task) = book.position() else {
         let reason = "every task is done and every criterion is met; nothing is left to do".to_owned();
-        return ResumePlan { reasons: vec![reason], ..plan };
+        let again = format!("untick in plan.md what is to be done again, then: piton reopen plan:{id}");
+        return ResumePlan { reasons: vec![reason, again], ..plan };
     };
     let remaining = remaining(book);
     let next = match (task, remaining.first()) {

@@ -61,7 +61,7 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
     let is_first = ground.json.is_none();
     // A plan that has no checkpoint yet can be started however much of it is done.
     if !(is_first && matches!(event, Event::Started(_))) {
-        permit(Dialect::Plan, lifecycle(&book, &draft), event)?;
+        permit(Dialect::Plan, &unit, lifecycle(&book, &draft), event)?;
     }
     if is_first {
         let (_, id) = layout::id(&paths.directory);
@@ -153,7 +153,8 @@ fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths
         | Event::HelperStarted { .. }
         | Event::HelperStopped { .. }
         | Event::Marked => Err(Refusal::document(format!("the plan is missing or is not UTF-8 text: {}", paths.plan))
-            .hint(format!("restore it: git restore {}", paths.plan))),
+            .hint(format!("bring back what was recorded last: piton repair {}", unit_name(paths)))
+            .hint(format!("or restore it: git restore {}", paths.plan))),
     }
 }
 

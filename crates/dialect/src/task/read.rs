@@ -174,6 +174,7 @@ fn stand(unit: &mut Unit, root: Value<'_, '_>, counts: &Counts) {
     let nobody = |why| Claim::Nobody { why };
     (unit.state, unit.claim) = match wire::STATUS.read(&unit.status_text).word() {
         Some("in_progress") => (State::Running, Claim::Worker),
+        Some("blocked") if pause(root).is_some() => (State::Paused { reason: pause(root) }, nobody("it is paused")),
         Some("blocked") => {
             unit.blockers = blocking(root);
             (State::Blocked, nobody("it is blocked"))
@@ -222,6 +223,14 @@ fn blocking(root: Value<'_, '_>) -> Vec<String> {
     let is_marked = |error: &Value<'_, '_>| error.get("blocking").and_then(Value::as_bool) == Some(true);
     let any_marked = errors(root).any(|error| is_marked(&error));
     errors(root).filter(|error| !any_marked || is_marked(error)).filter_map(content::as_sentence).collect()
+}
+
+/// Why the task is paused, when that is all that keeps it: the protocol has no word for it but `blocked`.
+fn pause(root: Value<'_, '_>) -> Option<String> {
+    let is_pause = |error: Value<'_, '_>| content::text(error, "type").as_deref() == Some(wire::PAUSED);
+    let keeps = |error: &Value<'_, '_>| error.get("blocking").and_then(Value::as_bool) != Some(false);
+    let reason = errors(root).filter(keeps).filter(|error| is_pause(*error)).find_map(content::as_sentence);
+    reason.filter(|_| errors(root).filter(keeps).all(is_pause))
 }
 
 fn trouble(error: Value<'_, '_>) -> Trouble {

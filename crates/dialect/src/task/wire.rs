@@ -4,6 +4,9 @@ use crate::schema::DocumentShape;
 use crate::shape::{COUNT, Field, Shape, optional, required};
 use crate::words::{Words, nothing_else};
 
+/// The type of the error that stands for a pause.
+pub(super) const PAUSED: &str = "paused";
+
 /// What `status` may say. The synonyms are words that agents use; each stands for the nearest of the protocol's.
 pub static STATUS: Words = Words {
     canonical: &["not_started", "in_progress", "blocked", "complete"],

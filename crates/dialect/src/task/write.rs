@@ -194,8 +194,8 @@ fn unit_of(path: &str, editor: &Editor, moment: &Moment) -> Option<Unit> {
 }
 
 /// Refuses what the lifecycle does not allow.
-fn permitted(unit: &Unit, event: &Event) -> Result<(), Refusal> {
-    permit(Dialect::Task, unit.state.lifecycle(), event)
+fn permitted(spot: &Spot, unit: &Unit, event: &Event) -> Result<(), Refusal> {
+    permit(Dialect::Task, &spot.unit(), unit.state.lifecycle(), event)
 }
 
 /// Writes the current checkpoint with its times, and the table of all tasks.

@@ -15,7 +15,7 @@ impl Session<'_> {
         if self.target.dialect == Dialect::Plan {
             return Ok(());
         }
-        let path = self.target.key.document.clone();
+        let path = self.workspace.disk.resolve(&self.target.key.document)?;
         let Some(content) = self.contact.documents.get(&path).and_then(|seen| seen.content.clone()) else {
             return Ok(());
         };
@@ -31,14 +31,30 @@ impl Session<'_> {
         self.look_again(recorder)
     }
 
+    /// The plan's text, when it is a document of the unit and is gone.
+    pub(crate) fn lost_text(&self) -> Option<String> {
+        let documents = self.contact.documents.iter();
+        let mut lost = documents.filter(|(path, seen)| path.ends_with("/plan.md") && seen.content.is_none());
+        lost.next().map(|(path, _)| path.clone())
+    }
+
     /// The newest version of a document that can be read, and its number.
     pub(crate) fn newest_readable(&self, path: &str) -> Result<Option<(u64, Vec<u8>)>, RecordError> {
+        self.newest(path, &|bytes| Editor::open(path, bytes).is_ok())
+    }
+
+    /// The newest version of a document that is text, and its number.
+    pub(crate) fn newest_text(&self, path: &str) -> Result<Option<(u64, Vec<u8>)>, RecordError> {
+        self.newest(path, &|bytes| std::str::from_utf8(bytes).is_ok())
+    }
+
+    fn newest(&self, path: &str, is_good: &dyn Fn(&[u8]) -> bool) -> Result<Option<(u64, Vec<u8>)>, RecordError> {
         let Some(history) = piton_store::History::open(&*self.workspace.disk, &self.target.key)? else {
             return Ok(None);
         };
         for seq in (1..=self.unit.seq()).rev().take(MOST_VERSIONS) {
             if let Some(bytes) = history.version(path, seq)?
-                && Editor::open(path, &bytes).is_ok()
+                && is_good(&bytes)
             {
                 return Ok(Some((seq, bytes)));
             }

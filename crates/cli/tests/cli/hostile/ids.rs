@@ -100,6 +100,62 @@ fn hostile_ids_are_refused_before_a_path_is_built() {
     assert_eq!(workspace.fingerprint(), before);
 }
 
+/// What each verb that writes, or reads what was written, needs in front of a unit's name and behind it.
+const WRITERS: [(&[&str], &[&str]); 22] = [
+    (&["start"], &[]),
+    (&["step"], &["done", "T2"]),
+    (&["stage"], &["2"]),
+    (&["gate"], &["pass", "lint"]),
+    (&["gate"], &["run", "lint"]),
+    (&["verdict"], &["GO"]),
+    (&["block", "--message", "m"], &[]),
+    (&["unblock"], &[]),
+    (&["pause"], &[]),
+    (&["fail", "--message", "m"], &[]),
+    (&["note"], &["n"]),
+    (&["decide"], &["d"]),
+    (&["beat"], &[]),
+    (&["finish"], &[]),
+    (&["resume"], &[]),
+    (&["takeover", "--as", "Secondary-C"], &[]),
+    (&["restart"], &[]),
+    (&["reopen"], &[]),
+    (&["repair"], &[]),
+    (&["plan", "mark"], &[]),
+    (&["log"], &[]),
+    (&["show"], &[]),
+];
+
+#[test]
+fn verbs_that_write_refuse_hostile_ids_before_anything_is_made() {
+    let workspace = healthy();
+    workspace.write("../x", "canary").write("../x.json", "{}");
+    let before = workspace.fingerprint();
+    for id in ids() {
+        for (front, behind) in WRITERS {
+            let options = [front, &["--"]].concat();
+            let run = workspace.call(&options).arg(id.clone());
+            let run = behind.iter().fold(run, |run, more| run.arg(more.into())).without_clock().run();
+            assert!(matches!(run.code, Some(2 | 5)), "{}", run.transcript());
+            assert_eq!(run.stdout, "", "{}", run.transcript());
+            assert!(run.stderr.starts_with("error: "), "{}", run.transcript());
+            assert!(!run.stderr.contains(|c: char| c.is_control() && c != '\n'), "{:?}", run.stderr);
+        }
+    }
+    for id in ALLOWED {
+        for (front, behind) in WRITERS.iter().filter(|(front, _)| *front != ["start"]) {
+            workspace.run(&[*front, &[id], *behind].concat()).exits(5);
+        }
+    }
+    for suffix in ["@1", "@x", "@", "@-1", "@99999999999999999999"] {
+        for verb in ["show", "rollback", "diff"] {
+            let run = workspace.run(&[verb, &format!("build:../PRD-002{suffix}")]).exits(2);
+            assert_eq!(run.stdout, "", "{}", run.transcript());
+        }
+    }
+    assert_eq!(workspace.fingerprint(), before, "a refused id left something behind");
+}
+
 #[test]
 fn ids_inside_of_documents_are_shown_and_never_followed() {
     use crate::support::Workspace;

@@ -119,14 +119,10 @@ impl Draft {
     /// Adds to a refusal what is legal instead.
     pub(super) fn explain(&self, refusal: Refusal, event: &Event) -> Refusal {
         let name = &self.name;
+        let says_it = refusal.hints.iter().any(|hint| hint.contains("piton resume"));
         match (event, self.unit.state.lifecycle()) {
-            (Event::Started(_), Lifecycle::Done) => {
-                refusal.hint(format!("it is complete; begin it again from nothing: piton restart {name}"))
-            }
-            (Event::Started(_) | Event::StepMoved(_) | Event::GateJudged(_), Lifecycle::Failed) => {
-                refusal.hint(format!("when what failed is mended: piton resume {name}"))
-            }
-            (Event::Started(_), _) => refusal.hint(format!("go on with it: piton resume {name}")),
+            (Event::Started(_), Lifecycle::Done) => refusal,
+            (Event::Started(_), _) if !says_it => refusal.hint(format!("go on with it: piton resume {name}")),
             _ => refusal,
         }
     }

@@ -5,6 +5,7 @@ use piton_model::{GateJudgement, Moment, Refusal};
 use super::super::checkpoint::Bucket;
 use super::super::gates::{Listed, fold, parse, shown, steps_of};
 use super::super::rules::gate_names;
+use super::super::spec::Phase;
 use super::draft::{Draft, near};
 use super::steps::{Failure, write_error};
 use super::{life, notes};
@@ -189,7 +190,13 @@ fn advance(draft: &mut Draft, step: Option<&str>) {
 fn owners(draft: &Draft, name: &str) -> Vec<String> {
     let Some(spec) = &draft.spec else { return Vec::new() };
     let is_it = |gate: &String| fold(gate) == fold(name);
-    let by_phase = spec.phases.iter().filter(|phase| phase.gates.iter().any(is_it));
+    let names_it = |id: &String| {
+        let gate = spec.workstreams.iter().find(|stream| stream.id == *id).and_then(|stream| stream.gate.as_ref());
+        gate.is_some_and(is_it)
+    };
+    // A phase that lists what one of its workstreams names says the same thing twice; the workstream has the gate.
+    let is_of_phase = |phase: &&Phase| phase.gates.iter().any(is_it) && !phase.parallel.iter().any(names_it);
+    let by_phase = spec.phases.iter().filter(is_of_phase);
     let by_phase: Vec<_> = by_phase.flat_map(|phase| phase.parallel.iter()).collect();
     let is_owner = |id: &String, gate: Option<&String>| gate.is_some_and(is_it) || by_phase.contains(&id);
     let owners = spec.workstreams.iter().filter(|stream| is_owner(&stream.id, stream.gate.as_ref()));

@@ -8,7 +8,7 @@ use super::super::gates::shown;
 use super::draft::{Draft, brief};
 
 /// Refuses while something keeps the build from going on.
-pub(super) fn refuse_when_blocked(draft: &Draft) -> Result<(), Refusal> {
+pub(in super::super) fn refuse_when_blocked(draft: &Draft) -> Result<(), Refusal> {
     let name = &draft.name;
     if draft.status == Some("complete") {
         return Err(Refusal::rule("it is called complete, but is not")
@@ -21,7 +21,9 @@ pub(super) fn refuse_when_blocked(draft: &Draft) -> Result<(), Refusal> {
     }
     let blocked = draft.editor.get(&["blocked_by"]).and_then(|list| list.as_array().map(Vec::len)).unwrap_or(0);
     if blocked > 0 {
-        return Err(Refusal::rule("it is blocked").hint(format!("when what blocks it is gone: piton unblock {name}")));
+        let by = draft.unit.blockers.iter().map(|blocker| brief(blocker)).collect::<Vec<_>>().join("; ");
+        return Err(Refusal::rule(format!("it is blocked: {by}"))
+            .hint(format!("when what blocks it is gone: piton unblock {name}")));
     }
     Ok(())
 }
@@ -228,8 +230,10 @@ pub(super) fn finished(draft: &mut Draft) -> Result<String, Refusal> {
         if !open.is_empty() {
             refusal = refusal.hint(format!("piton step {name} done {}", open.join(" ")));
         }
-        if let Some(gate) = draft.waiting.first() {
-            refusal = refusal.hint(format!("piton gate {name} pass {} --step WORKSTREAM", gate.name));
+        if let Some((gate, step)) = super::gates::due(draft) {
+            refusal = refusal.hint(format!("piton gate {name} pass {gate} --step {step}"));
+        } else if let Some(gate) = draft.waiting.first().filter(|_| open.is_empty()) {
+            refusal = refusal.hint(format!("piton gate {name} pass {}", gate.name));
         }
         return Err(refusal);
     }
@@ -259,6 +263,7 @@ pub(super) fn reopened(draft: &mut Draft) -> Result<String, Refusal> {
 /// Brings the lists into line with each other and with the specification: every workstream in one list, every gate in
 /// one, artifacts with completed workstreams. Nothing that is not done becomes done.
 pub(super) fn repaired(draft: &mut Draft) -> Result<String, Refusal> {
+    let before = draft.editor.clone().into_bytes();
     let listed: Vec<_> = draft.unit.steps.iter().map(|step| step.id.clone()).collect();
     for id in &listed {
         let bucket = draft.bucket_of(id).unwrap_or(Bucket::Pending);
@@ -281,5 +286,6 @@ pub(super) fn repaired(draft: &mut Draft) -> Result<String, Refusal> {
             draft.put(&id, Bucket::Pending);
         }
     }
-    Ok("lists brought into line".to_owned())
+    let is_same = draft.editor.clone().into_bytes() == before;
+    Ok(if is_same { "nothing to repair" } else { "lists brought into line" }.to_owned())
 }

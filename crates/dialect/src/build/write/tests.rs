@@ -265,7 +265,7 @@ fn the_complete_example_comes_out_of_its_operations() {
     );
     assert_eq!(bench.unit().state, State::Done);
     assert_eq!(bench.must(&Event::Finished).summary, "already complete");
-    assert!(bench.refused(&begin(&["WS1"])).hints[0].contains("legal"));
+    assert!(bench.refused(&begin(&["WS1"])).hints[1].contains("legal"));
     assert!(bench.refused(&Event::Started(Start::default())).hints.iter().any(|hint| hint.contains("piton restart")));
 }
 
@@ -614,7 +614,13 @@ fn a_resume_shows_the_protocols_display() {
     bench.must(&begin(&["WS2", "WS3"]));
     let asked = plan(&bench, None);
     assert_eq!(asked.action, ResumeAction::Refuse);
-    assert_eq!(asked.reasons[1..], ["piton resume build:PRD-009 --restart", "piton resume build:PRD-009 --continue"]);
+    assert_eq!(
+        asked.reasons[1..],
+        [
+            "begin it again: piton resume build:PRD-009 --restart",
+            "go on with it: piton resume build:PRD-009 --continue"
+        ]
+    );
     assert_eq!(bench.refused(&resumed(None)).hints.len(), 2);
     assert_eq!(plan(&bench, Some(ResumeMode::Restart)).action, ResumeAction::Restart);
     let goes_on = plan(&bench, Some(ResumeMode::Continue));
@@ -645,7 +651,7 @@ fn a_resume_of_what_is_over_or_blocked_is_refused() {
     });
     let bench = Bench::holding(&complete.to_string());
     let plan = resume(&place(), &bench.files, None, &at(1)).expect("a plan");
-    assert_eq!((plan.action, plan.reasons), (ResumeAction::Refuse, vec!["PRD-009 already complete".to_owned()]));
+    assert_eq!((plan.action, &*plan.reasons[0]), (ResumeAction::Refuse, "PRD-009 already complete"));
     let nothing = resume(&place(), &MemoryFiles::default(), None, &at(1)).expect_err("no plan");
     assert_eq!(nothing.kind, RefusalKind::Missing);
 }

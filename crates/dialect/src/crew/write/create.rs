@@ -79,7 +79,7 @@ pub(super) fn restart(
     moment: &Moment,
 ) -> Result<Change, Refusal> {
     let found = spot.found(files, moment)?;
-    permitted(&found.unit, event)?;
+    permitted(spot, &found.unit, event)?;
     let agent = &spot.agent;
     if !force && found.origin == Origin::Document && !is_little(spot, files, &found)? {
         return Err(Refusal::rule(format!("{agent} has recorded 30 minutes of work or more"))
@@ -123,7 +123,7 @@ pub(super) fn take_over(
 ) -> Result<Change, Refusal> {
     let agent = checked_agent(agent)?;
     let found = spot.found(files, moment)?;
-    permitted(&found.unit, event)?;
+    permitted(spot, &found.unit, event)?;
     let is_same = layout::agent_key(agent) == layout::agent_key(&found.unit.id);
     let new = if is_same {
         spot.clone()
@@ -258,7 +258,7 @@ fn type_of(agent: &str) -> &'static str {
 fn refuse_over_live(spot: &Spot, found: &Found, event: &Event) -> Result<(), Refusal> {
     let Unit { id, status_text, title, stage, .. } = &found.unit;
     if matches!(found.unit.state.lifecycle(), Lifecycle::Done | Lifecycle::Queued) {
-        return permitted(&found.unit, event);
+        return permitted(spot, &found.unit, event);
     }
     let feature = title.as_deref().unwrap_or("its feature");
     let stage = stage.as_deref().unwrap_or("an unknown stage");

@@ -20,7 +20,7 @@ pub(super) fn may(spot: &Spot, unit: &Unit, event: &Event) -> Result<(), Refusal
         // What is in the way is told by name.
         Event::Finished if unit.state == State::Blocked => Err(still_blocked(agent, &unit.blockers)),
         Event::Resumed { .. } if !unit.resumable => Err(not_resumable(agent, unit)),
-        _ => permitted(unit, event),
+        _ => permitted(spot, unit, event),
     }
 }
 
@@ -69,7 +69,10 @@ fn change(
                 None => format!(" ({file})"),
             });
             let said = format!("{}{}", given(message, "message")?, place.unwrap_or_default());
-            block(editor, &steps::failure(step.as_deref(), Some(&said)))
+            let failure = steps::failure(step.as_deref(), Some(&said));
+            block(editor, &failure)?;
+            let step = step.as_deref().map(|step| format!("{}: ", steps::short(step))).unwrap_or_default();
+            Ok(format!("failed: {step}{}", steps::short(&said)))
         }
         Event::Unblocked { which } => unblock(editor, unit, which.as_deref()),
         Event::Paused { reason } => {

@@ -108,6 +108,7 @@ impl Draft {
         let now_state = state.as_ref().map(|(path, bytes, ..)| (path.as_str(), bytes.as_slice()));
         let (_, findings) = look(&self.story, &self.path, Some(&bytes), now_state, &self.moment);
         refuse_worse(&self.broken, &findings)?;
+        self.warnings.extend(newly_stuck(&self.broken, &findings));
         self.effects.push(Effect::Write { path: self.path, bytes });
         if let Some((path, bytes, before, true)) = state {
             self.effects.push(Effect::Share { path, bytes, before: Some(before) });
@@ -378,12 +379,21 @@ fn broken(findings: &[Finding]) -> BTreeMap<&'static str, usize> {
     broken
 }
 
-/// Refuses what breaks a rule that was not broken before. A plan that is not good enough is a result, not a mistake.
+/// That no other story can go on any more, when that was not so before.
+fn newly_stuck(before: &BTreeMap<&'static str, usize>, findings: &[Finding]) -> Option<String> {
+    let code = &codes::PIPELINE_DEADLOCK;
+    let stuck = findings.iter().find(|finding| finding.code.name == code.name)?;
+    (!before.contains_key(code.name)).then(|| format!("{}; {}", stuck.message, code.help))
+}
+
+/// Refuses what breaks a rule that was not broken before. A plan that is not good enough is a result, not a mistake,
+/// and a story may be paused even when others wait for it.
 fn refuse_worse(before: &BTreeMap<&'static str, usize>, findings: &[Finding]) -> Result<(), Refusal> {
     let after = broken(findings);
     let is_new = |name: &str| after.get(name).unwrap_or(&0) > before.get(name).unwrap_or(&0);
     let errors = findings.iter().filter(|finding| finding.code.severity == Severity::Error);
-    let mut worse = errors.filter(|finding| finding.code.name != codes::PIPELINE_PLAN_SCORE.name);
+    let results = [codes::PIPELINE_PLAN_SCORE.name, codes::PIPELINE_DEADLOCK.name];
+    let mut worse = errors.filter(|finding| !results.contains(&finding.code.name));
     match worse.find(|finding| is_new(finding.code.name)) {
         Some(finding) => Err(Refusal::rule(format!("this would break a rule: {}", finding.message))
             .hint(format!("{} ({})", finding.code.help, finding.code.name))),

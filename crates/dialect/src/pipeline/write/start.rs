@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use piton_model::{Id, Lifecycle, Moment, Refusal, Start};
 use serde_json::json;
 
-use super::draft::Draft;
+use super::draft::{Draft, clean};
 use super::stages::parse_stage;
 use crate::json::Editor;
 
@@ -74,11 +74,12 @@ fn refuse_where_it_stands(draft: &Draft) -> Result<(), Refusal> {
     let lifecycle = unit.state.lifecycle();
     match lifecycle {
         Lifecycle::Done => Ok(()),
+        Lifecycle::Queued | Lifecycle::Blocked if !draft.has_checkpoint && !unit.blockers.is_empty() => {
+            Err(Refusal::rule(format!("it cannot start yet: {}", clean(&unit.blockers.join(", "))))
+                .hint(format!("see how far the others are: piton why {name}")))
+        }
         // The lead gives a story its stage before the worker writes for the first time.
         Lifecycle::Queued | Lifecycle::Running | Lifecycle::Unknown if !draft.has_checkpoint => Ok(()),
-        Lifecycle::Blocked if !draft.has_checkpoint => {
-            Err(Refusal::rule(format!("it cannot start yet: {}", unit.blockers.join(", "))))
-        }
         _ => Err(Refusal::rule(format!("a {lifecycle} story cannot be started"))
             .hint(format!("go on with it: piton resume {name}"))
             .hint(format!("or begin it again from nothing: piton restart {name}"))),

@@ -139,9 +139,13 @@ fn fail(draft: &mut Draft, tasks: &[String]) -> Result<Moved, Refusal> {
 /// Lists every task once: one that is listed as done and as remaining is not done.
 pub(super) fn repaired(draft: &mut Draft) -> Result<String, Refusal> {
     let (completed, remaining) = lists(draft)?;
+    let before = completed.len() + remaining.len();
     let mut seen = std::collections::HashSet::new();
     let remaining: Vec<_> = remaining.into_iter().filter(|task| seen.insert(task.clone())).collect();
     let completed: Vec<_> = completed.into_iter().filter(|task| seen.insert(task.clone())).collect();
+    if completed.len() + remaining.len() == before {
+        return Ok(format!("nothing to repair ({})", counts(draft)));
+    }
     draft.editor.set(&["tasksRemaining"], remaining).set(&["tasksCompleted"], completed);
     Ok(format!("lists brought into line ({})", counts(draft)))
 }

@@ -53,7 +53,7 @@ pub(super) fn reopen(spot: &Spot, files: &dyn Files, event: &Event, moment: &Mom
     let word = crate::task::wire::STATUS.read(&found.unit.status_text).word();
     if word != Some("complete") {
         let name = spot.unit();
-        permitted(&found.unit, event)?;
+        permitted(spot, &found.unit, event)?;
         return Err(Refusal::rule(format!("{name} does not say that it is complete"))
             .hint(format!("go on with it: piton unblock {name}")));
     }
@@ -89,7 +89,7 @@ pub(super) fn restart(
     moment: &Moment,
 ) -> Result<Change, Refusal> {
     let found = spot.live(files, moment)?;
-    permitted(&found.unit, event)?;
+    permitted(spot, &found.unit, event)?;
     let done = found.unit.progress.done;
     let name = spot.unit();
     if done > 0 && !force {
@@ -129,7 +129,7 @@ pub(super) fn take_over(
 ) -> Result<Change, Refusal> {
     check_names(agent, &spot.task)?;
     let found = spot.live(files, moment)?;
-    permitted(&found.unit, event)?;
+    permitted(spot, &found.unit, event)?;
     let path = spot.beside(&layout::file_name(agent, &spot.task));
     let new = Spot { path, agent: agent.to_owned(), archive: None, ..spot.clone() };
     if new.path == spot.path {
@@ -279,7 +279,7 @@ fn refuse_over_live(spot: &Spot, found: &Found, event: &Event) -> Result<(), Ref
         return Err(Refusal::document(format!("the file belongs to {there}: {}", spot.path)));
     }
     if matches!(found.unit.state.lifecycle(), Lifecycle::Queued | Lifecycle::Done) {
-        return permitted(&found.unit, event);
+        return permitted(spot, &found.unit, event);
     }
     let (done, total) = (found.unit.progress.done, found.unit.progress.total);
     let status = short(&found.unit.status_text);

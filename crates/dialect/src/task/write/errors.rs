@@ -7,6 +7,7 @@ use super::subtasks::{instructions, instructions_follow, move_steps};
 use super::update::{given, list, push};
 use super::{Spot, short};
 use crate::json::Editor;
+use crate::task::wire;
 
 /// Adds an error.
 pub(super) fn add_error(editor: &mut Editor, kind: &str, message: &str, blocking: bool, moment: &Moment) {
@@ -59,6 +60,34 @@ pub(super) fn fail(
     Ok(format!("failed: {}", short(&said)))
 }
 
+/// Moves pauses to the history: whoever resumes has ended them.
+pub(super) fn lift_pause(editor: &mut Editor, moment: &Moment) {
+    let is_pause = |error: &Value| error.get("type").and_then(Value::as_str) == Some(wire::PAUSED);
+    let (pauses, left): (Vec<_>, Vec<_>) = list(editor, "errors").into_iter().partition(is_pause);
+    if !pauses.is_empty() {
+        resolve(editor, pauses, moment);
+        editor.set(&["errors"], Value::Array(left));
+    }
+}
+
+/// Puts errors into the history, with when they were resolved.
+fn resolve(editor: &mut Editor, errors: Vec<Value>, moment: &Moment) {
+    for mut error in errors {
+        match &mut error {
+            Value::Object(entry) => {
+                entry.insert("resolved_at".into(), json!(moment.now.to_string()));
+            }
+            other => *other = json!({"message": said(other), "resolved_at": moment.now.to_string()}),
+        }
+        push(editor, "error_history", error);
+    }
+}
+
+fn said(error: &Value) -> String {
+    let text = error.as_str().or_else(|| error.get("message").and_then(Value::as_str));
+    text.map_or_else(|| error.to_string(), str::to_owned)
+}
+
 /// Moves one error or all of them to the history; the task goes on when none is left that blocks.
 pub(super) fn unblock(
     editor: &mut Editor,
@@ -67,10 +96,6 @@ pub(super) fn unblock(
     moment: &Moment,
 ) -> Result<String, Refusal> {
     let errors = list(editor, "errors");
-    let said = |error: &Value| {
-        let text = error.as_str().or_else(|| error.get("message").and_then(Value::as_str));
-        text.map_or_else(|| error.to_string(), str::to_owned)
-    };
     let (gone, left): (Vec<_>, Vec<_>) = match which.map(str::trim) {
         None => (errors, Vec::new()),
         Some(which) => {
@@ -95,15 +120,7 @@ pub(super) fn unblock(
     };
     let follows = instructions_follow(editor);
     let was_empty = gone.is_empty();
-    for mut error in gone {
-        match &mut error {
-            Value::Object(entry) => {
-                entry.insert("resolved_at".into(), json!(moment.now.to_string()));
-            }
-            other => *other = json!({"message": said(other), "resolved_at": moment.now.to_string()}),
-        }
-        push(editor, "error_history", error);
-    }
+    resolve(editor, gone, moment);
     let open: Vec<String> =
         left.iter().filter(|error| error.get("blocking") != Some(&json!(false))).map(said).collect();
     editor.set(&["errors"], Value::Array(left));

@@ -1,12 +1,12 @@
 //! The end of a task: what is still in the way, and its archive.
 
-use piton_model::{Change, Effect, Event, Moment, Refusal, State, Unit};
+use piton_model::{Change, Effect, Event, Moment, Refusal, State, StepState, Unit};
 use serde_json::{Value, json};
 
 use super::{Spot, board, permitted, short, update};
 use crate::json::Editor;
-use crate::task::layout;
 use crate::task::read::{Counts, item_id, item_word, items};
+use crate::task::{layout, wire};
 use crate::{Files, time};
 
 /// The task is complete: its last state goes to the archive, and the current checkpoint goes.
@@ -17,17 +17,31 @@ pub(super) fn finish(spot: &Spot, files: &dyn Files, event: &Event, moment: &Mom
     let is_blocked = found.unit.state == State::Blocked;
     let open = missing(&found.editor, &found.unit);
     if !is_blocked || open.is_empty() {
-        permitted(&found.unit, event)?;
+        permitted(spot, &found.unit, event)?;
     }
     if !open.is_empty() {
         let name = spot.unit();
         let mut refusal = Refusal::rule(format!("{name} is not complete: {}", open.join("; ")));
-        if is_blocked {
-            refusal = refusal.hint(format!("when it is mended: piton unblock {name}"));
+        match wire::STATUS.read(&found.unit.status_text).word() {
+            Some("complete") => {
+                return Err(refusal.hint(format!("open it again for what is missing: piton reopen {name}")));
+            }
+            _ if is_blocked => refusal = refusal.hint(format!("when it is mended: piton unblock {name}")),
+            _ => {}
         }
-        return Err(refusal
-            .hint(format!("piton step {name} done SUBTASK"))
-            .hint(format!("piton gate {name} pass CRITERION")));
+        let steps = [StepState::Running, StepState::Pending, StepState::Failed].map(|state| {
+            let steps = &found.unit.steps;
+            steps.iter().find(|step| step.state == state).map(|step| short(&step.id))
+        });
+        if let Some(step) = steps.into_iter().flatten().next() {
+            refusal = refusal.hint(format!("piton step {name} done {step}"));
+        } else if open.iter().any(|what| what.ends_with("not done")) {
+            refusal = refusal.hint(format!("piton step {name} done SUBTASK"));
+        }
+        if let Some(criterion) = first_unmet(&found.editor) {
+            refusal = refusal.hint(format!("piton gate {name} pass {}", short(&criterion)));
+        }
+        return Err(refusal);
     }
     let mut editor = found.editor;
     let now = moment.now.to_string();
@@ -42,6 +56,11 @@ pub(super) fn finish(spot: &Spot, files: &dyn Files, event: &Event, moment: &Mom
     change.effects.extend(board::update(spot, files, &editor, &archive, moment, &mut change.warnings)?);
     change.effects.push(board::post(spot, 100));
     Ok(change)
+}
+
+fn first_unmet(editor: &Editor) -> Option<String> {
+    let Some(Value::Object(criteria)) = editor.get(&["acceptance_criteria_met"]) else { return None };
+    criteria.iter().find(|(_, met)| **met != json!(true)).map(|(name, _)| name.clone())
 }
 
 /// What keeps a task from being complete, each by name.

@@ -3,7 +3,7 @@
 use piton_model::{Change, Event, GateJudgement, Moment, NotePurpose, Refusal, State, Unit, Verdict};
 use serde_json::{Value, json};
 
-use super::errors::{block, fail, unblock};
+use super::errors::{block, fail, lift_pause, unblock};
 use super::subtasks::{self, move_steps, recount};
 use super::{Spot, commit, permitted, short};
 use crate::Files;
@@ -22,9 +22,9 @@ pub(super) fn may(spot: &Spot, unit: &Unit, event: &Event) -> Result<(), Refusal
         Event::Marked => Err(Refusal::usage("subtasks have ids already")),
         Event::Resumed { .. } => match not_resumable(spot, unit) {
             Some(refusal) => Err(refusal),
-            None => permitted(unit, event),
+            None => permitted(spot, unit, event),
         },
-        _ => permitted(unit, event),
+        _ => permitted(spot, unit, event),
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn apply(
         Event::Blocked { message, kind } => block(editor, kind.as_deref().unwrap_or("blocked"), message, moment),
         Event::Paused { reason } => {
             let reason = reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
-            block(editor, "paused", reason.unwrap_or("paused by a person"), moment)?;
+            block(editor, wire::PAUSED, reason.unwrap_or("paused by a person"), moment)?;
             Ok(format!("paused: {}", short(reason.unwrap_or("by a person"))))
         }
         Event::Failed { step, message, file, line } => {
@@ -111,6 +111,7 @@ pub(super) fn apply(
         Event::HelperStarted { kind, .. } => Ok(format!("helper started: {}", short(kind))),
         Event::HelperStopped { kind, .. } => Ok(format!("helper stopped: {}", short(kind))),
         Event::Resumed { .. } => {
+            lift_pause(editor, moment);
             editor.set(&["status"], "in_progress");
             let next = editor.string(&["context", "next_to_process"]).or_else(|| subtasks::next_open(editor));
             Ok(next.map_or_else(|| "resumed".into(), |next| format!("resumed at {}", short(&next))))
