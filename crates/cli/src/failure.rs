@@ -27,13 +27,20 @@ pub struct Failure {
     /// The exit code.
     pub code: u8,
     message: String,
+    quoted: Vec<String>,
     hints: Vec<String>,
 }
 
 impl Failure {
     /// A failure with its exit code; the message is a lower-case fragment.
     pub fn new(code: u8, message: impl Into<String>) -> Failure {
-        Failure { code, message: message.into(), hints: Vec::new() }
+        Failure { code, message: message.into(), quoted: Vec::new(), hints: Vec::new() }
+    }
+
+    /// Adds lines that somebody else printed.
+    pub fn quote(mut self, text: &str) -> Failure {
+        self.quoted.extend(text.lines().map(str::to_owned));
+        self
     }
 
     /// Adds what to do next.
@@ -113,6 +120,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "error: {}", printable(&self.message))?;
+        self.quoted.iter().try_for_each(|line| writeln!(f, "  | {}", printable(line)))?;
         self.hints.iter().try_for_each(|hint| writeln!(f, "hint: {}", printable(hint)))
     }
 }

@@ -70,7 +70,8 @@ fn refused_for_life(session: &Session<'_>, found: &Found, claim: &Claim<'_>, rec
     let name = &session.target.name;
     let age = if is_alive { found.judgement.believed.as_ref().map(|believed| believed.age) } else { recorded };
     let seen = age.map_or_else(String::new, |age| format!(", last seen {age} ago"));
-    let who = text(HOLDER).or(found.unit.agent.as_deref()).unwrap_or("somebody");
+    let last = session.unit.last().map(|entry| entry.by.as_str());
+    let who = text(HOLDER).or(found.unit.agent.as_deref()).or(last).unwrap_or("somebody");
     // Who was never recorded has no attempt.
     let attempt = match session.unit.attempt() {
         0 => String::new(),

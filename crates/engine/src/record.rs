@@ -127,6 +127,11 @@ pub fn record(
         (Err(NoTarget::NotFound(NotFound::Nothing { .. })), Event::Started(_), Some(dialect)) => {
             Target::make(workspace, wanted, dialect)
         }
+        (Err(NoTarget::NotFound(NotFound::Nothing { .. })), Event::Started(_), None) => {
+            let refusal = Refusal::usage(format!("nobody knows what kind of unit this is to be: {wanted}"))
+                .hint("name its dialect, such as build:PRD-009, task:migration/T060, crew:Secondary-A");
+            return Err(RecordError::Refused(refusal));
+        }
         (target, _, _) => target.map_err(|error| gone_or(workspace, wanted, recorder.now, error))?,
     };
     if target.place.document.is_none() {
@@ -224,7 +229,7 @@ impl<'w> Session<'w> {
         if claimed > current {
             let refusal =
                 Refusal::rule(format!("attempt {claimed} of {name} has not begun; it is at attempt {current}"))
-                    .hint("leave --attempt and PITON_ATTEMPT away to act for the current attempt");
+                    .hint("leave out --attempt and PITON_ATTEMPT to act for the current attempt");
             return Err(RecordError::Refused(refusal));
         }
         let summary = format!("refused `{what}` of attempt {claimed}: the unit is at attempt {current}");

@@ -73,7 +73,7 @@ fn run_gates(matches: &ArgMatches, args: &GateArgs) -> Result<u8, Failure> {
         acknowledge(&recorded)?;
         if !passed {
             let message = format!("gate {name} failed: `{command}` ended with {}", evidence.exit_code);
-            return Err(evidence.tail.lines().fold(Failure::new(FAILED, message), |failure, line| failure.hint(line)));
+            return Err(Failure::new(FAILED, message).quote(&evidence.tail));
         }
     }
     Ok(0)
@@ -100,7 +100,8 @@ pub fn evidence(context: &Context, command: &str, must_pass: bool) -> Result<Evi
         .map_err(|error| Failure::new(FAILED, format!("cannot run `{command}`: {error}")))?;
     if must_pass && evidence.exit_code != 0 {
         let message = format!("the evidence does not bear it out: `{command}` ended with {}", evidence.exit_code);
-        return Err(evidence.tail.lines().fold(Failure::new(REFUSED, message), |failure, line| failure.hint(line)));
+        let hint = "nothing was recorded; mend it and run the same command again";
+        return Err(Failure::new(REFUSED, message).quote(&evidence.tail).hint(hint));
     }
     Ok(evidence)
 }

@@ -1,6 +1,6 @@
 use clap::{ArgMatches, Args};
-use piton_engine::{ResumeRequest, Resumption, resumable, resume};
-use piton_model::{ResumeAction, ResumeMode};
+use piton_engine::{RecordError, ResumeRequest, Resumption, resumable, resume};
+use piton_model::{Refusal, RefusalKind, ResumeAction, ResumeMode, UnitRef};
 use serde_json::json;
 
 use crate::context::Context;
@@ -53,8 +53,14 @@ pub fn run(matches: &ArgMatches, args: &ResumeArgs) -> Result<u8, Failure> {
     };
     let request = ResumeRequest { mode, force: args.force, budget: args.budget };
     let recorder = args.writer.recorder(&context, "resume")?;
-    let resumption =
-        resume(&context.workspace, &wanted, &request, &recorder).map_err(|error| Failure::record(&wanted, &error))?;
+    let resumption = match resume(&context.workspace, &wanted, &request, &recorder) {
+        Ok(resumption) => resumption,
+        Err(RecordError::Refused(refusal)) if args.json && refusal.kind == RefusalKind::Rule => {
+            print_json(&refused(&wanted, &refusal))?;
+            return Ok(REFUSED);
+        }
+        Err(error) => return Err(Failure::record(&wanted, &error)),
+    };
     warn(&resumption.warnings);
     let is_refused = resumption.plan.action == ResumeAction::Refuse;
     if args.json {
@@ -89,6 +95,24 @@ fn list(context: &Context, args: &ResumeArgs) -> Result<u8, Failure> {
     }
     print(&render::report::resumable(&rows, context.color, context.width))?;
     Ok(0)
+}
+
+/// A refusal before there was a plan, with the same keys.
+fn refused(wanted: &UnitRef, refusal: &Refusal) -> serde_json::Value {
+    let reasons: Vec<&String> = [&refusal.message].into_iter().chain(&refusal.hints).collect();
+    json!({
+        "unit": wanted.to_string(),
+        "attempt": null,
+        "action": ResumeAction::Refuse.word(),
+        "position": null,
+        "next": "",
+        "done": [],
+        "remaining": [],
+        "brief": "",
+        "reasons": reasons,
+        "alarms": [],
+        "seq": null,
+    })
 }
 
 fn document(resumption: &Resumption) -> serde_json::Value {

@@ -16,8 +16,10 @@ fn events(workspace: &Workspace, unit: &str) -> Vec<(String, String)> {
     log["events"].as_array().expect("events").iter().map(|event| (text(event, "event"), text(event, "by"))).collect()
 }
 
+type Life = (&'static str, &'static str, &'static str, (&'static str, &'static str), &'static str);
+
 /// A unit of each dialect: how it starts, its document, an edit by hand, and a verb that comes after.
-const LIVES: [(&str, &str, &str, (&str, &str), &str); 5] = [
+const LIVES: [Life; 5] = [
     (
         "build:PRD-001",
         "start build:PRD-001 --title Quay --step WS1 --step WS2 --gate lint",

@@ -254,3 +254,31 @@ fn begun(unit: &str) -> String {
         _ => format!("09:01 beat {unit}"),
     }
 }
+
+#[test]
+fn a_program_that_asks_is_answered_in_json_even_when_it_is_refused() {
+    let workspace = workspace();
+    Replay::new(&workspace).all(TASK);
+    let refused = workspace.call(&["resume", "task:quay/T1", "--json"]).at("2026-02-20T09:02:00Z").run().exits(4);
+    assert_eq!(refused.stderr, "");
+    let refused = refused.json();
+    assert_eq!((&refused["unit"], &refused["action"]), (&"task:quay/T1".into(), &"refuse".into()));
+    assert!(refused["reasons"][0].as_str().is_some_and(|reason| reason.contains("live agent")), "{refused:#}");
+    let resumed = workspace.run(&["resume", "task:quay/T1", "--json"]).exits(0).json();
+    let keys = |value: &Value| value.as_object().map(|object| object.keys().cloned().collect::<Vec<_>>());
+    assert_eq!(keys(&refused), keys(&resumed));
+}
+
+#[test]
+fn evidence_that_fails_is_shown_and_nothing_is_recorded() {
+    let workspace = workspace();
+    Replay::new(&workspace).all(BUILD).all("09:01 step build:PRD-001 begin WS1");
+    let before = documents(&workspace);
+    let line = ["step", "build:PRD-001", "done", "WS1", "--evidence"];
+    let run = workspace.run(&[&line[..], &["echo first; echo second; exit 3"]].concat()).exits(4);
+    assert!(run.stderr.contains("ended with 3\n  | first\n  | second\nhint: "), "{}", run.transcript());
+    assert_eq!(documents(&workspace), before);
+    workspace.run(&[&line[..], &["echo fine"]].concat()).exits(0);
+    let done = last_event(&workspace, "build:PRD-001");
+    assert_eq!((&done["event"], &done["data"]["evidence"]["exit_code"]), (&"step_done".into(), &0.into()), "{done:#}");
+}

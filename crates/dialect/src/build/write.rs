@@ -68,7 +68,9 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
             Err(Refusal::rule("a build has no agent of its own that another could replace").hint(hint))
         }
         Event::Repaired => life::repaired(draft),
-        Event::BackedUp { .. } | Event::HelperStarted { .. } | Event::HelperStopped { .. } | Event::Marked => {
+        Event::Marked => Err(Refusal::usage("the workstreams of a build have ids already")
+            .hint("only the checkboxes of a plan get ids: piton plan mark plan:ID")),
+        Event::BackedUp { .. } | Event::HelperStarted { .. } | Event::HelperStopped { .. } => {
             Err(Refusal::usage(format!("a build does not record `{}`", event.name())))
         }
     }

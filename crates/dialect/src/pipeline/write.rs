@@ -68,7 +68,9 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
         Event::Restarted { .. } => start::restarted(draft, moment),
         Event::Reopened => life::reopened(draft),
         Event::Repaired => tasks::repaired(draft),
-        Event::BackedUp { .. } | Event::HelperStarted { .. } | Event::HelperStopped { .. } | Event::Marked => {
+        Event::Marked => Err(Refusal::usage("the tasks of a story have ids already")
+            .hint("only the checkboxes of a plan get ids: piton plan mark plan:ID")),
+        Event::BackedUp { .. } | Event::HelperStarted { .. } | Event::HelperStopped { .. } => {
             Err(Refusal::usage(format!("a story does not record `{}`", event.name())))
         }
     }

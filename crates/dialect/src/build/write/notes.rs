@@ -11,7 +11,7 @@ pub(in super::super) const NOTES: &str = "execution_notes";
 /// Adds a note, for whoever reads the checkpoint or for whoever resumes.
 pub(super) fn noted(draft: &mut Draft, text: &str, purpose: NotePurpose, moment: &Moment) -> Result<String, Refusal> {
     if text.trim().is_empty() {
-        return Err(Refusal::usage("a note says something"));
+        return Err(Refusal::usage("the note is empty"));
     }
     let purpose = match purpose {
         NotePurpose::Note => "note",
@@ -24,7 +24,7 @@ pub(super) fn noted(draft: &mut Draft, text: &str, purpose: NotePurpose, moment:
 /// Adds a decision.
 pub(super) fn decided(draft: &mut Draft, text: &str, reason: Option<&str>, moment: &Moment) -> Result<String, Refusal> {
     if text.trim().is_empty() {
-        return Err(Refusal::usage("a decision says something"));
+        return Err(Refusal::usage("the decision is empty"));
     }
     let mut entry = json!({ "timestamp": moment.now.to_string(), "by": moment.by, "decision": text });
     if let Some(reason) = reason {
