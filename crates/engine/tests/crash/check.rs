@@ -4,7 +4,7 @@ use piton_engine::{RecordError, log};
 use piton_model::UnitRef;
 use piton_testkit::{CrashDisk, PowerLoss};
 
-use crate::scene::{Acknowledged, Looked, Scene, World, acknowledged, look, world};
+use crate::scene::{Acknowledged, Looked, Scene, World, acknowledged, look, shown, world};
 use crate::verb::{act, at, workspace};
 
 /// Commands of which one comes next.
@@ -13,11 +13,16 @@ const NEXT: [&str; 2] = ["beat", "note later"];
 /// Checks what is left: as it lies there, once the next command has looked at it, and once one has changed it.
 pub fn check(left: &CrashDisk, scene: &Scene, is_acknowledged: bool, number: u64) -> Result<(), String> {
     check_as_it_lies(left, scene)?;
-    keeps(&scene.acknowledged, &acknowledged(left, scene.unit, scene.now))
-        .map_err(|error| format!("as it lies: {error}"))?;
+    let events = acknowledged(left, scene.unit, scene.now);
+    keeps(&scene.acknowledged, &events).map_err(|error| format!("as it lies: {error}"))?;
+    if let Some(last) = scene.acknowledged.last()
+        && shown(left, scene.unit, last.seq, scene.now)? != last.documents
+    {
+        return Err(format!("@{} is shown otherwise", last.seq));
+    }
     let looked = look(left, scene.unit, scene.now).map_err(|error| format!("the next command: {error}"))?;
     check_at_rest(left, scene, is_acknowledged)?;
-    if looked == Looked::Nothing && !scene.makes_unit {
+    if looked == Looked::Nothing && !scene.makes_or_ends {
         return Err("the unit is gone".to_owned());
     }
     go_on(left, scene, number)
@@ -31,14 +36,15 @@ fn check_as_it_lies(left: &CrashDisk, scene: &Scene) -> Result<(), String> {
         let is_log =
             scene.logs.contains(path) && known.is_none_or(|known| known.iter().any(|known| has_begun(bytes, known)));
         if !is_known && !is_log {
-            return Err(format!("`{path}` is neither old nor new: {}", shown(Some(bytes))));
+            return Err(format!("`{path}` is neither old nor new: {}", excerpt(Some(bytes))));
         }
     }
     Ok(())
 }
 
+/// Whether a log holds what it held, and of what was added what has arrived; zeros stand where nothing has.
 fn has_begun(bytes: &[u8], known: &[u8]) -> bool {
-    bytes.starts_with(known) || known.starts_with(bytes)
+    bytes.len() <= known.len() && bytes.iter().zip(known).all(|(byte, known)| byte == known || *byte == 0)
 }
 
 /// All files together are those of one moment, and the journal says of which.
@@ -65,10 +71,10 @@ fn go_on(left: &CrashDisk, scene: &Scene, number: u64) -> Result<(), String> {
         0 => scene.verb.as_str(),
         number => NEXT[number as usize - 1],
     };
-    let seq = match act_again(left, scene, next, later) {
+    let seq = match act(left, scene.unit, next, later) {
         Ok(seq) => Some(seq),
         Err(RecordError::Refused(_)) => None,
-        Err(RecordError::NotFound(_)) if scene.makes_unit => None,
+        Err(RecordError::NotFound(_)) if scene.makes_or_ends => None,
         Err(error) => return Err(format!("{next}: {error:?}")),
     };
     if let Some(path) = left.files().iter().find(|path| is_aside(path)) {
@@ -85,15 +91,6 @@ fn go_on(left: &CrashDisk, scene: &Scene, number: u64) -> Result<(), String> {
     look(&left, scene.unit, later).map_err(|error| format!("{next}, then {loss:?}: {error}"))?;
     compare(&world(&left), &expected).map_err(|error| format!("{next}, then {loss:?}: {error}"))?;
     keeps(&events, &acknowledged(&left, scene.unit, later)).map_err(|error| format!("{next}, then {loss:?}: {error}"))
-}
-
-fn act_again(left: &CrashDisk, scene: &Scene, verb: &str, now: piton_model::Time) -> Result<u64, RecordError> {
-    let is_resume = verb == "resume";
-    // A plan of refusal is an answer too; whether it is one was tried by the first run.
-    if is_resume && acknowledged(left, scene.unit, now).len() as u64 == scene.after.1 {
-        return act(left, scene.unit, "beat", now);
-    }
-    act(left, scene.unit, verb, now)
 }
 
 /// What was acknowledged is in the journal, without a gap, and can be shown.
@@ -127,7 +124,7 @@ pub fn compare(found: &World, expected: &World) -> Result<(), String> {
     for path in found.keys().chain(expected.keys()) {
         let (found, expected) = (found.get(path), expected.get(path));
         if found != expected {
-            return Err(format!("{path}: found {}, expected {}", shown(found), shown(expected)));
+            return Err(format!("{path}: found {}, expected {}", excerpt(found), excerpt(expected)));
         }
     }
     Ok(())
@@ -137,7 +134,7 @@ fn is_aside(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.contains(".piton-"))
 }
 
-fn shown(bytes: Option<&Vec<u8>>) -> String {
+fn excerpt(bytes: Option<&Vec<u8>>) -> String {
     match bytes {
         None => "nothing".to_owned(),
         Some(bytes) => {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use piton_engine::{RecordError, log, record, show};
 use piton_model::{Event, Time, UnitRef};
+use piton_store::History;
 use piton_store::journal::FileChange;
 use piton_testkit::CrashDisk;
 
@@ -41,8 +42,8 @@ pub struct Scene {
     pub versions: BTreeMap<String, BTreeSet<Vec<u8>>>,
     /// Files to which lines are added.
     pub logs: BTreeSet<String>,
-    /// Whether there is no unit before.
-    pub makes_unit: bool,
+    /// Whether there is no unit before, or none after.
+    pub makes_or_ends: bool,
 }
 
 impl Scene {
@@ -71,18 +72,20 @@ impl Scene {
         let acknowledged = acknowledged(&base, unit, now);
         let last = |disk: &CrashDisk| self::acknowledged(disk, unit, now).last().map_or(0, |event| event.seq);
         let looked = base.after_kill();
-        let makes_unit = matches!(look(&looked, unit, now), Ok(Looked::Nothing));
+        let is_new = matches!(look(&looked, unit, now), Ok(Looked::Nothing));
         let done = base.after_kill();
         let seq = act(&done, unit, verb, now).unwrap_or_else(|error| panic!("{unit}: {prepare}: {verb}: {error}"));
         assert_eq!(seq, last(&done), "{unit}: {prepare}: {verb}");
         remember(&world(&looked));
         remember(&world(&done));
+        let is_over = matches!(look(&done.after_kill(), unit, now), Ok(Looked::Nothing));
+        let makes_or_ends = is_new || is_over;
         let before = (world(&base), acknowledged.last().map_or(0, |event| event.seq));
         let looked_at = (world(&looked), last(&looked));
         let after = (world(&done), seq);
         let (verb, prepared) = (verb.to_owned(), prepare.to_owned());
         let logs = logs(&done, unit, now);
-        Scene { unit, verb, prepared, base, now, acknowledged, before, looked_at, after, versions, logs, makes_unit }
+        Scene { unit, verb, prepared, base, now, acknowledged, before, looked_at, after, versions, logs, makes_or_ends }
     }
 
     pub fn act(&self, disk: &CrashDisk) -> Result<u64, RecordError> {
@@ -122,21 +125,29 @@ pub fn look(disk: &CrashDisk, unit: &str, now: Time) -> Result<Looked, String> {
 /// Every file but our own, with ids that are chance made alike.
 pub fn world(disk: &CrashDisk) -> World {
     let files = disk.files().into_iter().filter(|path| !path.starts_with(".piton/"));
-    files.map(|path| (path.clone(), masked(&disk.bytes(&path).unwrap_or_default()))).collect()
+    files.map(|path| (path.clone(), masked(disk.bytes(&path).unwrap_or_default()))).collect()
 }
 
 /// Everything in the unit's journal, with each version of its documents.
 pub fn acknowledged(disk: &CrashDisk, unit: &str, now: Time) -> Vec<Acknowledged> {
     let wanted = UnitRef::parse(unit).expect("a unit's name");
-    let workspace = workspace(disk);
-    let Ok(found) = log(&workspace, &wanted, now) else { return Vec::new() };
+    let Ok(found) = log(&workspace(disk), &wanted, now) else { return Vec::new() };
+    let journal = disk.files().into_iter().find(|path| path.starts_with(".piton/units") && path.ends_with("/journal"));
+    let history = journal.and_then(|path| History::open_path(disk, &path).expect("it opens")).expect("it is there");
     let events = found.log.events.into_iter().map(|entry| {
-        let shown = show(&workspace, &wanted, Some(entry.seq), now);
-        let mut documents = shown.map(|version| version.documents).unwrap_or_default();
-        documents.iter_mut().for_each(|(_, bytes)| *bytes = masked(bytes));
-        Acknowledged { seq: entry.seq, event: entry.event, summary: entry.summary, documents }
+        let known = entry.documents.iter().filter(|state| state.hash.is_some());
+        let version = |path: &String| history.version(path, entry.seq).expect("it can be read");
+        let documents = known.filter_map(|state| Some((state.path.clone(), masked(version(&state.path)?)))).collect();
+        Acknowledged { seq: entry.seq, event: entry.event.clone(), summary: entry.summary.clone(), documents }
     });
     events.collect()
+}
+
+/// A version as it is shown to people.
+pub fn shown(disk: &CrashDisk, unit: &str, seq: u64, now: Time) -> Result<Documents, String> {
+    let wanted = UnitRef::parse(unit).expect("a unit's name");
+    let version = show(&workspace(disk), &wanted, Some(seq), now).map_err(|error| format!("show @{seq}: {error:?}"))?;
+    Ok(version.documents.into_iter().map(|(path, bytes)| (path, masked(bytes))).collect())
 }
 
 fn logs(disk: &CrashDisk, unit: &str, now: Time) -> BTreeSet<String> {
@@ -152,7 +163,7 @@ fn logs(disk: &CrashDisk, unit: &str, now: Time) -> BTreeSet<String> {
 }
 
 /// Ids that are made by chance are replaced by one that is not.
-fn masked(bytes: &[u8]) -> Vec<u8> {
+fn masked(mut bytes: Vec<u8>) -> Vec<u8> {
     const SHAPE: &[u8] = b"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
     let is_id = |window: &[u8]| {
         window.iter().zip(SHAPE).all(|(byte, shape)| match shape {
@@ -160,13 +171,13 @@ fn masked(bytes: &[u8]) -> Vec<u8> {
             _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(byte),
         })
     };
-    let mut masked = bytes.to_vec();
-    let mut at = 0;
-    while at + SHAPE.len() <= masked.len() {
-        if is_id(&masked[at..at + SHAPE.len()]) {
-            masked[at..at + SHAPE.len()].copy_from_slice(SHAPE);
+    let places: Vec<usize> = (8..bytes.len()).filter(|at| bytes[*at] == b'-').map(|at| at - 8).collect();
+    for at in places {
+        if let Some(window) = bytes.get_mut(at..at + SHAPE.len())
+            && is_id(window)
+        {
+            window.copy_from_slice(SHAPE);
         }
-        at += 1;
     }
-    masked
+    bytes
 }

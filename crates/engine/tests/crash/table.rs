@@ -16,9 +16,9 @@ pub const BUILD: Dialect = Dialect {
         ("start; step begin WS1", "step done WS1"),
         ("start; step begin WS1", "step fail WS1"),
         ("start; step begin WS1", "step skip WS1"),
-        ("start", "stage 1"),
-        ("start", "gate pass lint"),
-        ("start; note x", "gate fail lint"),
+        ("start; step begin WS1", "stage 1"),
+        ("start; step begin WS1; step done WS1", "gate pass lint"),
+        ("start; step begin WS1; step done WS1", "gate fail lint"),
         ("start", "verdict ship"),
         ("start", "block"),
         ("start; block", "unblock"),
@@ -29,7 +29,7 @@ pub const BUILD: Dialect = Dialect {
         ("start", "decide blue"),
         ("start; beat", "beat"),
         (
-            "start; gate pass lint; gate pass tests; step begin WS1; step done WS1; step begin WS2; step done WS2",
+            "start; step begin WS1; step done WS1; gate pass lint; step begin WS2; step done WS2; gate pass tests",
             "finish",
         ),
         ("start; pause", "resume"),
@@ -100,7 +100,6 @@ pub const PLAN: Dialect = Dialect {
         ("start", "step begin db-schema"),
         ("start; step begin db-schema", "step done db-schema"),
         ("start; step begin db-schema", "step fail db-schema"),
-        ("start", "step skip db-schema"),
         ("start", "stage phase-2-ship"),
         ("start", "gate pass migrations"),
         ("start; gate pass migrations", "gate fail migrations"),
@@ -118,7 +117,7 @@ pub const PLAN: Dialect = Dialect {
         ("start", "repair"),
         ("start; edit plans/p1/plan.md [~] [x]", "repair"),
         ("start; tear plans/p1/.checkpoint/state.json", "repair"),
-        ("start; delete plans/p1/.checkpoint/state.json", "note x"),
+        ("start; beat; delete plans/p1/.checkpoint/state.json", "note x"),
         ("start; edit plans/p1/plan.md schema scheme", "note x"),
         ("start; backup before", "backup again"),
         ("start", "helper start db-schema"),
@@ -152,7 +151,7 @@ pub const TASK: Dialect = Dialect {
         ("start", "decide blue"),
         ("start; beat", "beat"),
         ("start; step done one; step done two; gate pass tidy", "finish"),
-        ("start; fail one", "resume"),
+        ("start; step begin one", "resume"),
         ("start", "takeover other"),
         ("start; step done one", "restart"),
         (TASK_DONE, "reopen"),
@@ -199,3 +198,17 @@ pub const CREW: Dialect = Dialect {
 };
 
 pub const ALL: [&Dialect; 5] = [&PIPELINE, &PLAN, &BUILD, &TASK, &CREW];
+
+#[test]
+fn every_verb_of_the_table_is_legal_where_it_stands() {
+    let mut refused = Vec::new();
+    for dialect in ALL {
+        for (prepare, verb) in dialect.verbs {
+            let made = std::panic::catch_unwind(|| crate::scene::Scene::new(dialect, prepare, verb));
+            if let Err(error) = made {
+                refused.push(error.downcast_ref::<String>().cloned().unwrap_or_default());
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use piton_engine::{RecordError, Recorder, ResumeRequest, Workspace, record, repair, resume, rollback};
-use piton_model::{Event, GateJudgement, NotePurpose, Start, StepMove, StepTo, Time, UnitRef, Verdict};
+use piton_model::{Event, GateJudgement, NotePurpose, Refusal, Start, StepMove, StepTo, Time, UnitRef, Verdict};
 use piton_testkit::CrashDisk;
 
 /// A moment, some minutes after the beginning.
@@ -37,7 +37,7 @@ pub fn act(disk: &CrashDisk, unit: &str, verb: &str, now: Time) -> Result<u64, R
         "resume" => {
             let request = ResumeRequest { mode: None, force: true, budget: 4000 };
             let resumed = resume(&workspace, &wanted, &request, &recorder)?;
-            resumed.seq.ok_or_else(|| panic!("{unit} {verb}: {:?}", resumed.plan))
+            resumed.seq.ok_or_else(|| RecordError::Refused(Refusal::rule(resumed.plan.reasons.join("; "))))
         }
         "repair" => repair(&workspace, &wanted, &recorder).map(|recorded| recorded.seq),
         "rollback" => {
