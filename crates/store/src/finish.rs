@@ -108,9 +108,13 @@ impl LockedUnit<'_> {
 
     /// Removes what lies beside documents and belongs to no event: its line was lost with the power.
     pub(crate) fn sweep(&self, documents: &[String]) -> Result<(), DiskError> {
-        let files = self.last().map_or(&[][..], |entry| &entry.files).iter().map(FileChange::path);
+        let earlier = self.event_before_last()?.map(|earlier| earlier.files).unwrap_or_default();
+        let files = self.last().map_or(&[][..], |entry| &entry.files).iter().chain(&earlier).map(FileChange::path);
         let paths = documents.iter().map(String::as_str).chain(files);
-        let mut directories: Vec<&str> = paths.map(directory_of).chain([""]).collect();
+        // Files that units share mostly lie above their documents, and a line that was lost does not name them.
+        let above =
+            |path| std::iter::successors(Some(directory_of(path)), |at| (!at.is_empty()).then(|| directory_of(at)));
+        let mut directories: Vec<&str> = paths.flat_map(above).chain([""]).collect();
         directories.sort_unstable();
         directories.dedup();
         let mark = self.aside_mark();

@@ -11,7 +11,7 @@ use piton_model::Time;
 use piton_store::disk::{
     Access, Disk, DiskError, Handle, Identity, LockError, Open, Rename, Stamp, directory_of, name_of,
 };
-use piton_store::{Content, LARGEST, ReadError};
+use piton_store::{Content, LARGEST, ReadError, SKIPPED};
 
 use crate::effect::{Course, Fault, Kind, Stop, dead};
 use crate::handle::CrashHandle;
@@ -207,8 +207,9 @@ impl Disk for CrashDisk {
     }
 
     fn walk(&self, visit: &mut dyn FnMut(&str)) {
-        for path in self.files() {
-            visit(&path);
+        let is_visited = |path: &String| directory_of(path).split('/').all(|name| !SKIPPED.contains(&name));
+        if !self.is_dead() {
+            self.files().iter().filter(|path| is_visited(path)).for_each(|path| visit(path));
         }
     }
 

@@ -31,6 +31,18 @@ impl CrashDisk {
         found
     }
 
+    /// All that another process could find out: each file, which one it is, what it holds, and how often the machine
+    /// was started.
+    pub fn snapshot(&self) -> (u64, Vec<(String, usize, Vec<u8>)>) {
+        let files = self.files();
+        let state = self.state();
+        let found = files.into_iter().filter_map(|path| {
+            let node = state.find(&path)?;
+            Some((path, node, state.file(node)?.bytes.clone()))
+        });
+        (state.boot, found.collect())
+    }
+
     /// Opens a file as somebody else.
     pub fn open_outside(&self, path: &str) -> Option<File> {
         let state = self.state();

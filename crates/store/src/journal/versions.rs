@@ -81,6 +81,8 @@ pub(crate) fn rebuild(handle: &dyn Handle, from: u64, path: &str, seq: u64) -> R
                 }
                 versions.see(&line, path);
             }
+            // Damage behind the event does not concern it.
+            None if reached == seq => break,
             // What this line did is not known, so nothing is known before the next snapshot.
             None => versions = Versions::default(),
         }
