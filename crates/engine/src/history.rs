@@ -1,5 +1,6 @@
 //! What a unit's journal tells: its events, every version of its documents, and the way back to one of them.
 
+use piton_dialect::Files as _;
 use piton_model::{Change, Effect, Refusal, Time, UnitRef};
 use piton_store::journal::{Entry, FileChange};
 use piton_store::{History, Log, seal};
@@ -66,13 +67,15 @@ pub fn rollback(
     let attempt = session.unit.attempt().max(1);
     let mut data = serde_json::Map::new();
     data.insert("to".to_owned(), seq.into());
-    session.change(recorder, "rolled_back", data, attempt, &|_, _, _| {
-        let write = |(path, bytes): &(String, Vec<u8>)| Effect::Write { path: path.clone(), bytes: bytes.clone() };
-        Ok(Change {
-            summary: format!("rolled back to version {seq}"),
-            warnings: Vec::new(),
-            effects: version.documents.iter().map(write).collect(),
-        })
+    session.change(recorder, "rolled_back", data, attempt, &|_, _, files| {
+        let mut effects = Vec::new();
+        for (path, bytes) in &version.documents {
+            // One that is like that already stays as it is.
+            if files.read(path)?.as_ref() != Some(bytes) {
+                effects.push(Effect::Write { path: path.clone(), bytes: bytes.clone() });
+            }
+        }
+        Ok(Change { summary: format!("rolled back to version {seq}"), warnings: Vec::new(), effects })
     })
 }
 

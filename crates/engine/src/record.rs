@@ -123,43 +123,27 @@ pub fn record(
     if let Event::TakenOver { agent } = event {
         return take_over(workspace, wanted, agent, Force::No, recorder);
     }
-    let target = match (Target::find(workspace, wanted, recorder.now), event, wanted.dialect) {
+    let mut session = match (Target::find(workspace, wanted, recorder.now), event, wanted.dialect) {
         (Err(NoTarget::NotFound(NotFound::Nothing { .. })), Event::Started(_), Some(dialect)) => {
-            Target::make(workspace, wanted, dialect)
+            let target = Target::make(workspace, wanted, dialect);
+            // A unit that is not there yet and cannot be made leaves nothing behind, not even a journal.
+            let (files, moment) = (DiskFiles::new(&*workspace.disk, None), first_moment(recorder));
+            dialects::record(dialect, &target.place, &files, event, &moment).map_err(RecordError::Refused)?;
+            Session::open(workspace, target, recorder)?
         }
         (Err(NoTarget::NotFound(NotFound::Nothing { .. })), Event::Started(_), None) => {
             let refusal = Refusal::usage(format!("nobody knows what kind of unit this is to be: {wanted}"))
                 .hint("name its dialect, such as build:PRD-009, task:migration/T060, crew:Secondary-A");
             return Err(RecordError::Refused(refusal));
         }
-        (target, _, _) => target.map_err(|error| gone_or(workspace, wanted, recorder.now, error))?,
+        (target, _, _) => Session::open_found(workspace, wanted, target, recorder)?,
     };
-    if target.place.document.is_none() {
-        // A unit that is not there yet and cannot be made leaves nothing behind, not even a journal.
-        let moment = first_moment(recorder);
-        dialects::record(target.dialect, &target.place, &DiskFiles::new(&*workspace.disk, None), event, &moment)
-            .map_err(RecordError::Refused)?;
-    }
-    let mut session = Session::open(workspace, target, recorder)?;
     session.fence_writer(recorder, event.name())?;
     if let Event::Restarted { force } = event {
         let command = format!("piton restart {}", session.target.name);
         session.spare_the_living(&Claim { force: *force, command: &command }, recorder)?;
     }
     session.record(event, recorder)
-}
-
-/// Why a unit cannot be written: what its journal knows says more than that it is not there.
-pub(crate) fn gone_or(workspace: &Workspace, wanted: &UnitRef, now: Time, error: NoTarget) -> RecordError {
-    let NoTarget::NotFound(NotFound::Nothing { .. }) = &error else { return error.into() };
-    match Target::find_with_journal(workspace, wanted, now) {
-        Ok(Target { name, place: Place { document: Some(path), .. }, .. }) => RecordError::Refused(
-            Refusal::missing(format!("the document of {name} is gone: {path}"))
-                .hint(format!("bring it back: piton repair {name}"))
-                .hint(format!("see what is known of it: piton log {name}")),
-        ),
-        _ => error.into(),
-    }
 }
 
 fn first_moment(recorder: &Recorder) -> Moment {
@@ -183,6 +167,36 @@ pub(crate) struct Session<'w> {
 }
 
 impl<'w> Session<'w> {
+    /// Locks a unit that was looked for. One that has a journal and no document may have lost it to a crash, and then
+    /// the contact brings it back; else somebody took it away, and that is said.
+    pub(crate) fn open_found(
+        workspace: &'w Workspace,
+        wanted: &UnitRef,
+        found: Result<Target, NoTarget>,
+        recorder: &Recorder,
+    ) -> Result<Session<'w>, RecordError> {
+        let error = match found {
+            Ok(target) => return Session::open(workspace, target, recorder),
+            Err(error @ NoTarget::NotFound(NotFound::Nothing { .. })) => error,
+            Err(error) => return Err(error.into()),
+        };
+        let Ok(target) = Target::find_with_journal(workspace, wanted, recorder.now) else { return Err(error.into()) };
+        let session = Session::open(workspace, target, recorder)?;
+        if session.unit.seq() == 0 {
+            // Whoever was about to make it died before anything was recorded.
+            return Err(error.into());
+        }
+        let path = workspace.disk.resolve(&session.target.key.document)?;
+        if session.contact.documents.get(&path).is_some_and(|seen| seen.content.is_some()) {
+            return Ok(session);
+        }
+        let name = &session.target.name;
+        let refusal = Refusal::missing(format!("the document of {name} is gone: {path}"))
+            .hint(format!("bring it back: piton repair {name}"))
+            .hint(format!("see what is known of it: piton log {name}"));
+        Err(RecordError::Refused(refusal))
+    }
+
     /// Locks a unit, and brings its documents to where its journal says they are.
     pub(crate) fn open(
         workspace: &'w Workspace,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::Workspace;
 use crate::life::Claim;
-use crate::record::{HOLDER, HOLDER_SESSION, RecordError, Recorder, Session, fresh_id, gone_or, resume_plan};
+use crate::record::{HOLDER, HOLDER_SESSION, RecordError, Recorder, Session, fresh_id, resume_plan};
 use crate::target::Target;
 
 /// How often the same position may be resumed without progress before it is said loudly.
@@ -50,8 +50,7 @@ pub fn resume(
     recorder: &Recorder,
 ) -> Result<Resumption, RecordError> {
     let found = Target::find(workspace, wanted, recorder.now);
-    let target = found.map_err(|error| gone_or(workspace, wanted, recorder.now, error))?;
-    let mut session = Session::open(workspace, target, recorder)?;
+    let mut session = Session::open_found(workspace, wanted, found, recorder)?;
     session.fence_writer(recorder, "resume")?;
     let command = format!("piton resume {}", session.target.name);
     let found = session.take(&Claim { force: request.force, command: &command }, recorder)?;

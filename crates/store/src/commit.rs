@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 use crate::ContactError;
 use crate::disk::{Access, DiskError, Handle, Rename, Stamp, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash};
-use crate::unit::{LockedUnit, keep_aside};
+use crate::unit::{LockedUnit, keep_aside, sync_names_to};
 use effects::{Undo, append, exchange, keep, take_away, write_aside};
 pub(crate) use effects::{hold_log, sync_all, sync_if_there};
 pub(crate) use entry::Lines;
@@ -198,6 +198,10 @@ impl LockedUnit<'_> {
         }
         for each in replacements {
             exchange(disk, each, undo)?;
+            if each.old.is_none() {
+                // All names that lead to it: somebody who failed may have made a directory and not have come to its sync.
+                sync_names_to(disk, directory_of(directory_of(&each.path)))?;
+            }
             if each.old.is_none() || !each.is_document {
                 touched.push(directory_of(&each.path).to_owned());
             }

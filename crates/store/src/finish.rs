@@ -210,7 +210,9 @@ impl LockedUnit<'_> {
         if hash == Some(after) {
             // It is done. What came out of its place, if it is still there, is what was there: unless somebody wrote
             // it in the last instant, and then their version goes back.
-            if left.is_some() && left.as_ref() != before && left.as_ref() != Some(after) {
+            // Where nothing changed, it cannot be told whether they have changed places: what is aside may be ours, torn.
+            let is_foreign = left.is_some() && left.as_ref() != before && left.as_ref() != Some(after);
+            if is_foreign && before != Some(after) {
                 self.disk.rename(aside, path, Rename::Exchange)?;
             }
         } else if is_due && found.as_ref().map_or(before.is_none(), |found| exchange.is_old(found)) {

@@ -18,7 +18,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Everything that is measured, by the name it can be chosen with.
-const SECTIONS: [(&str, fn(&Bench)); 4] =
+type Section = (&'static str, fn(&Bench));
+
+const SECTIONS: [Section; 4] =
     [("cold", cold::measure), ("aged", aged::measure), ("large", large::measure), ("library", library::measure)];
 
 fn main() {

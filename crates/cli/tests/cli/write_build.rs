@@ -150,7 +150,7 @@ fn the_history_of_a_build_is_kept() {
     ] {
         replay.refused(code, line);
     }
-    replay.run("10:22 restart build:PRD-010").exits(0);
+    replay.run("10:22 restart build:PRD-010 --force").exits(0);
     assert_snapshot!("build_history", replay.transcript());
     assert_snapshot!("build_restarted", shown(&workspace));
 }

@@ -82,7 +82,7 @@ fn a_silent_agent_is_resumed_taken_over_or_begun_again() {
     assert_snapshot!("agent_taken_over", shown(&workspace));
     replay.all(
         "13:00 start crew:Secondary-B --feature feature_03_buoys --stage S2.P1
-         13:05 restart crew:Secondary-B
+         13:05 restart crew:Secondary-B --force
          13:06 start crew:Secondary-D --feature feature_04_sand --stage S2.P1
          13:45 step crew:Secondary-D done 'dig'
          13:50 restart crew:Secondary-D --force",

@@ -97,7 +97,7 @@ fn the_leads_state_follows_its_story_and_keeps_everything_else() {
          10:08 step pipeline:PROJ-42 done PROJ-101
          10:09 diff pipeline:PROJ-42@8
          10:10 rollback pipeline:PROJ-42@5
-         10:11 restart pipeline:PROJ-42",
+         10:11 restart pipeline:PROJ-42 --force",
     );
     assert_snapshot!("story_in_a_state", replay.transcript());
     assert_snapshot!("state_with_a_restarted_story", shown(&workspace));

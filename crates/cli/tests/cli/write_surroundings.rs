@@ -221,7 +221,7 @@ fn the_state_of_another_tool_is_never_written() {
         "stage pipeline:H-1 1",
         "pause pipeline:H-1",
         "resume pipeline:H-1",
-        "restart pipeline:H-1",
+        "restart pipeline:H-1 --force",
     ] {
         call(&workspace, line).exits(0);
         assert_eq!(fs::read_to_string(workspace.path(".pipeline/state.json")).expect("the state"), foreign, "{line}");

@@ -4,7 +4,7 @@ use piton_engine::{RecordError, log};
 use piton_model::UnitRef;
 use piton_testkit::{CrashDisk, PowerLoss};
 
-use crate::scene::{Acknowledged, Looked, Scene, World, acknowledged, look, shown, world};
+use crate::scene::{Acknowledged, Looked, Scene, World, acknowledged, is_away, look, shown, world};
 use crate::verb::{act, at, workspace};
 
 /// Commands of which one comes next.
@@ -74,7 +74,7 @@ fn go_on(left: &CrashDisk, scene: &Scene, number: u64) -> Result<(), String> {
     let seq = match act(left, scene.unit, next, later) {
         Ok(seq) => Some(seq),
         Err(RecordError::Refused(_)) => None,
-        Err(RecordError::NotFound(_)) if scene.makes_or_ends => None,
+        Err(error) if is_away(&error) && scene.makes_or_ends => None,
         Err(error) => return Err(format!("{next}: {error:?}")),
     };
     if let Some(path) = left.files().iter().find(|path| is_aside(path)) {

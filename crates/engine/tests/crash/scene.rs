@@ -105,13 +105,30 @@ pub enum Looked {
     Nothing,
 }
 
+/// Whether the unit has no document: it was never made, or somebody took it away.
+pub fn is_away(error: &RecordError) -> bool {
+    match error {
+        RecordError::NotFound(_) => true,
+        RecordError::Refused(refusal) => refusal.message.contains("is gone: "),
+        _ => false,
+    }
+}
+
 /// Lets a command come that brings the unit to rest and is then refused: its attempt has not begun.
 pub fn look(disk: &CrashDisk, unit: &str, now: Time) -> Result<Looked, String> {
     let wanted = UnitRef::parse(unit).expect("a unit's name");
     let ghost = piton_engine::Recorder { attempt: Some(u64::MAX), ..recorder(now) };
+    if unit == "crew:Secondary-A" {
+        // Whoever took it over has a journal of its own, which has to come to rest as well.
+        let heir = UnitRef::parse("crew:Secondary-C").expect("a unit's name");
+        match record(&workspace(disk), &heir, &Event::Beat, &ghost) {
+            Err(RecordError::Refused(_) | RecordError::NotFound(_)) => {}
+            other => return Err(format!("the heir: {other:?}")),
+        }
+    }
     match record(&workspace(disk), &wanted, &Event::Beat, &ghost) {
         Err(RecordError::Refused(refusal)) if refusal.message.contains("has not begun") => Ok(Looked::Unit),
-        Err(RecordError::NotFound(_)) => {
+        Err(error) if is_away(&error) => {
             // One that is started again brings the rest of its first start to an end.
             match record(&workspace(disk), &wanted, &event(unit, "start", ""), &ghost) {
                 Err(RecordError::Refused(_)) => Ok(Looked::Nothing),

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use piton_engine::{RecordError, Recorder, ResumeRequest, Workspace, record, repair, resume, rollback};
+use piton_engine::{
+    Force, RecordError, Recorder, ResumeRequest, Workspace, record, repair, resume, rollback, take_over,
+};
 use piton_model::{Event, GateJudgement, NotePurpose, Refusal, Start, StepMove, StepTo, Time, UnitRef, Verdict};
 use piton_testkit::CrashDisk;
 
@@ -40,6 +42,7 @@ pub fn act(disk: &CrashDisk, unit: &str, verb: &str, now: Time) -> Result<u64, R
             resumed.seq.ok_or_else(|| RecordError::Refused(Refusal::rule(resumed.plan.reasons.join("; "))))
         }
         "repair" => repair(&workspace, &wanted, &recorder).map(|recorded| recorded.seq),
+        "takeover" => take_over(&workspace, &wanted, rest, Force::Yes, &recorder).map(|recorded| recorded.seq),
         "rollback" => {
             let seq = rest.parse().expect("a number");
             rollback(&workspace, &wanted, seq, &recorder).map(|recorded| recorded.seq)
@@ -115,7 +118,6 @@ pub fn event(unit: &str, word: &str, rest: &str) -> Event {
         "decide" => Event::Decided { text: text(), reason: Some("it is cheap".to_owned()) },
         "beat" => Event::Beat,
         "finish" => Event::Finished,
-        "takeover" => Event::TakenOver { agent: text() },
         "restart" => Event::Restarted { force: true },
         "reopen" => Event::Reopened,
         "backup" => Event::BackedUp { reason: text() },

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{CommitError, Replacement, SeenContent};
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Rename, directory_of, make_directories};
 use crate::journal::Hash;
-use crate::unit::keep_aside;
+use crate::unit::{keep_aside, sync_names_to};
 
 /// A document is compared byte by byte up to this size; beyond it the stamp of its file has to do.
 const COMPARED: u64 = 256 * 1024;
@@ -87,7 +87,8 @@ pub(super) fn append(
     log.write_at(size, text.as_bytes())?;
     log.sync()?;
     if is_new {
-        disk.sync_directory(directory_of(path))?;
+        // All names that lead to it: somebody who failed may have made a directory and not have come to its sync.
+        sync_names_to(disk, directory_of(path))?;
     }
     Ok(())
 }
