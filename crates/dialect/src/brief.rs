@@ -64,7 +64,7 @@ fn write(facts: &BriefFacts<'_>, most: usize) -> String {
     list(&mut out, facts.fence, "Files made or changed", &unit.files, most);
     if let Some(block) = &plan.block {
         out.push_str("\n## As the protocol puts it\n");
-        quote(&mut out, facts.fence, &[block.clone()], most);
+        quote(&mut out, facts.fence, std::slice::from_ref(block), most);
     }
     let texts = others(facts);
     if !texts.is_empty() {
