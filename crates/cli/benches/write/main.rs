@@ -17,8 +17,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// A part of the benchmark.
+type Section = (&'static str, fn(&Bench));
+
 /// Everything that is measured, by the name it can be chosen with.
-const SECTIONS: [(&str, fn(&Bench)); 4] =
+const SECTIONS: [Section; 4] =
     [("cold", cold::measure), ("aged", aged::measure), ("large", large::measure), ("library", library::measure)];
 
 fn main() {
