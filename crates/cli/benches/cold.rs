@@ -37,10 +37,11 @@ fn main() {
     fs::remove_dir_all(&scratch).expect("the scratch directory goes");
 }
 
-fn contender<'a>(name: &str, program: &'a Path, arguments: &[&Path]) -> Contender<'a> {
+fn contender(name: &str, program: &Path, arguments: &[&Path]) -> Contender<'static> {
+    let program = program.to_owned();
     let arguments: Vec<PathBuf> = arguments.iter().map(|argument| argument.to_path_buf()).collect();
     Contender::program(name, move |_| {
-        let mut command = Command::new(program);
+        let mut command = Command::new(&program);
         command.args(&arguments);
         command
     })

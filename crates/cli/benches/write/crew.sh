@@ -46,3 +46,8 @@ cat > "$CHECKPOINT" <<END
 }
 END
 jq '.' "$CHECKPOINT" >/dev/null
+
+# What it takes to make that durable, which the protocol does not ask for.
+if [ -n "$1" ]; then
+  sync "$CHECKPOINT" agent_checkpoints "$BACKUPS" "$BACKUPS/$(basename $CHECKPOINT .json)_$STAMP.json"
+fi

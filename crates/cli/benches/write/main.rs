@@ -17,9 +17,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Everything that is measured, by the name it can be chosen with.
+/// A part of the benchmark.
 type Section = (&'static str, fn(&Bench));
 
+/// Everything that is measured, by the name it can be chosen with.
 const SECTIONS: [Section; 4] =
     [("cold", cold::measure), ("aged", aged::measure), ("large", large::measure), ("library", library::measure)];
 

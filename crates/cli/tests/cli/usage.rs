@@ -35,6 +35,10 @@ const VERBS: [&str; 29] = [
     "rollback",
     "repair",
     "plan",
+    "send",
+    "inbox",
+    "sync",
+    "compact",
     "schema",
     "completions",
 ];

@@ -93,7 +93,7 @@ fn the_leads_state_follows_its_story_and_keeps_everything_else() {
     assert_snapshot!("state_with_a_paused_story", shown(&workspace));
     replay.all(
         "10:06 unblock pipeline:PROJ-42
-         10:07 takeover pipeline:PROJ-42 --as lamp-2
+         10:07 takeover pipeline:PROJ-42 --as lamp-2 --force
          10:08 step pipeline:PROJ-42 done PROJ-101
          10:09 diff pipeline:PROJ-42@8
          10:10 rollback pipeline:PROJ-42@5

@@ -69,7 +69,7 @@ fn a_task_comes_back_from_its_archive_and_never_overwrites_one() {
          10:06 gate task:quay/T1 pass listed
          10:07 finish task:quay/T1
          10:08 start task:quay/T1 --title 'List them again' --step north
-         10:09 takeover task:quay/T1 --as east
+         10:09 takeover task:quay/T1 --as east --force
          10:10 restart task:east/T1 --force
          10:11 rollback task:east/T1@2
          10:12 diff task:east/T1@1 task:east/T1@2
