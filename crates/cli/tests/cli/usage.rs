@@ -7,7 +7,7 @@ use crate::support::fixtures::{BUILDS, agent, build};
 use crate::support::harbour::{harbour, put};
 
 /// Every verb there is.
-const VERBS: [&str; 29] = [
+const VERBS: [&str; 33] = [
     "status",
     "check",
     "stale",
