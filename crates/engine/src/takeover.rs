@@ -34,7 +34,11 @@ pub fn take_over(
     force: Force,
     recorder: &Recorder,
 ) -> Result<Recorded, RecordError> {
-    let target = Target::find(workspace, wanted, recorder.now)?;
+    let target = match Target::find(workspace, wanted, recorder.now) {
+        Ok(target) => target,
+        // Somebody may have died in the middle of this very thing; the contact brings that to an end.
+        found => Session::open_found(workspace, wanted, found, recorder)?.target.clone(),
+    };
     let event = Event::TakenOver { agent: agent.to_owned() };
     let command = format!("piton takeover {} --as {agent}", target.name);
     let claim = Claim { force: force == Force::Yes, command: &command };

@@ -66,11 +66,14 @@ impl LockedUnit<'_> {
 
     /// Writes the documents that are behind. Somebody else's edit of one is left as it is, and seen at the next contact.
     pub fn flush(&mut self) -> Result<(), ContactError> {
-        if !self.on_disk.is_empty() {
-            self.bring_up()?;
-            self.on_disk.clear();
+        if self.on_disk.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        self.on_disk.clear();
+        let brought = self.bring_up().map(|_| ());
+        // Which documents have changed places is not known then: whoever goes on looks again.
+        self.is_stale |= brought.is_err();
+        brought
     }
 
     /// Whether documents are behind their journal.

@@ -1,8 +1,11 @@
 //! What a journal tells: its events, and every version of every document. Nothing here changes anything.
 
 use crate::disk::{Disk, DiskError, Handle, Open};
-use crate::journal::{Entry, Hash, Head, Line, Reader, last_event, rebuild};
+use crate::journal::{Entry, Hash, Head, Line, Reader, last_event, parse_line, rebuild};
 use crate::unit::Key;
+
+/// A head is hardly ever longer.
+const SHORT: usize = 2048;
 
 /// A journal that is read.
 pub struct History {
@@ -49,12 +52,15 @@ impl History {
 
     /// Whose journal it is.
     pub fn head(&self) -> Result<Option<Head>, DiskError> {
-        Ok(match Reader::new(&*self.journal, 0).next()?.flatten() {
-            Some(parsed) => match parsed.line {
-                Line::Head(head) => Some(head),
-                Line::Snapshot { .. } | Line::Event(_) => None,
-            },
-            None => None,
+        // It is a short line, and every command asks for it.
+        let start = self.journal.read_at(0, SHORT)?;
+        let parsed = match start.iter().position(|byte| *byte == b'\n') {
+            Some(end) => parse_line(&start[..end]),
+            None => Reader::new(&*self.journal, 0).next()?.flatten(),
+        };
+        Ok(match parsed.map(|parsed| parsed.line) {
+            Some(Line::Head(head)) => Some(head),
+            Some(Line::Snapshot { .. } | Line::Event(_)) | None => None,
         })
     }
 
