@@ -127,7 +127,15 @@ pub(super) fn exchange(disk: &dyn Disk, each: &Replacement<'_>, undo: &mut Undo<
         Err(error) if error.is_missing() => return Err(raced()),
         Err(error) => return Err(error.into()),
     }
-    if is_same(disk, &each.aside, old)? { Ok(()) } else { Err(raced()) }
+    if is_same(disk, &each.aside, old)? {
+        return Ok(());
+    }
+    // It goes back to its place. Whoever read what stood there for an instant may save over it before anybody else looks,
+    // so it is kept here as well.
+    if let Ok(content) = disk.read(&each.aside) {
+        keep_aside(disk, &undo.directory, "raced", &content.bytes)?;
+    }
+    Err(raced())
 }
 
 /// Takes a file out of its place, and looks at what it was.
