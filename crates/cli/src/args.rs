@@ -6,7 +6,7 @@ use clap::{Args, Command, CommandFactory as _, Parser};
 use crate::commands::{
     beat, block, check, compact, completions, decide, diff, fail, finish, gate, inbox, log, note, pause, plan, reopen,
     repair, restart, resume, rollback, schema, send, show, stage, stale, start, status, step, sync, takeover, unblock,
-    verdict, why,
+    verdict, why, worktrees,
 };
 
 /// Options that every verb takes.
@@ -83,6 +83,10 @@ pub fn command() -> Command {
         .subcommand(verb::<inbox::InboxArgs>("inbox", "List the messages to an agent of a crew, or mark one as read"))
         .subcommand(verb::<sync::SyncArgs>("sync", "Tell who is missing at a crew's sync point"))
         .subcommand(verb::<compact::CompactArgs>("compact", "Leave the oldest events out of a unit's journal"))
+        .subcommand(verb::<worktrees::WorktreesArgs>(
+            "worktrees",
+            "List the git worktrees of workers, clean them up, or bring one back",
+        ))
         .subcommand(verb::<schema::SchemaArgs>("schema", "Print the JSON Schema of a dialect's documents"))
         .subcommand(verb::<completions::CompletionsArgs>("completions", "Print a completion script for a shell"))
 }

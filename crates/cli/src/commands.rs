@@ -33,6 +33,7 @@ pub mod takeover;
 pub mod unblock;
 pub mod verdict;
 pub mod why;
+pub mod worktrees;
 
 use clap::{ArgMatches, FromArgMatches};
 
@@ -73,6 +74,7 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "inbox" => inbox::run(matches, &args(inner)?),
         "sync" => sync::run(matches, &args(inner)?),
         "compact" => compact::run(matches, &args(inner)?),
+        "worktrees" => worktrees::run(matches, &args(inner)?),
         "schema" => schema::run(&args(inner)?),
         "completions" => completions::run(&args(inner)?),
         verb => unreachable!("{verb} is not in the grammar"),

@@ -9,6 +9,7 @@ pub mod report;
 mod style;
 pub mod unit;
 pub mod why;
+pub mod worktrees;
 
 pub use style::Style;
 
