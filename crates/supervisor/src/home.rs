@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
-use crate::identity::Identity;
+use crate::identity::{Identity, boot_id};
 use crate::launch::Launch;
 use crate::output::Stream;
 use crate::worker::{End, Signs};
@@ -37,7 +37,21 @@ pub(crate) struct Home {
 pub(crate) struct Claim {
     /// Stands in the environment of all processes of the worker.
     pub mark: String,
+    /// The run of the machine in which it was claimed.
+    pub boot: String,
     pub launch: Launch,
+}
+
+impl Claim {
+    /// A claim for a new worker.
+    pub fn new(launch: &Launch) -> io::Result<Claim> {
+        Ok(Claim { mark: new_mark()?, boot: boot_id().to_owned(), launch: launch.clone() })
+    }
+
+    /// Whether the machine has not stopped since then.
+    pub fn is_of_this_boot(&self) -> bool {
+        self.boot == boot_id()
+    }
 }
 
 impl Home {
@@ -57,8 +71,8 @@ impl Home {
     pub fn claim(&self, claim: &Claim) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
         let launch = claim.launch.to_json().map_err(|message| io::Error::new(io::ErrorKind::InvalidInput, message))?;
-        let text = json!({ "mark": claim.mark, "launch": launch }).to_string();
-        let aside = self.aside("launch.json", text.as_bytes())?;
+        let text = json!({ "mark": claim.mark, "boot": claim.boot, "launch": launch }).to_string();
+        let aside = self.aside("launch.json", text.as_bytes(), Lasting::PowerLoss)?;
         let placed = renameat_with(CWD, &aside, CWD, self.file("launch.json"), RenameFlags::NOREPLACE);
         if let Err(error) = placed {
             fs::remove_file(&aside)?;
@@ -73,7 +87,9 @@ impl Home {
     pub fn claimed(&self) -> io::Result<Option<Claim>> {
         let Some(value) = self.read_json("launch.json")? else { return Ok(None) };
         let mark = value["mark"].as_str().filter(|mark| is_mark(mark)).map(str::to_owned);
-        let claim = mark.zip(Launch::from_json(&value["launch"])).map(|(mark, launch)| Claim { mark, launch });
+        let boot = value["boot"].as_str().map(str::to_owned);
+        let claim = mark.zip(boot).zip(Launch::from_json(&value["launch"]));
+        let claim = claim.map(|((mark, boot), launch)| Claim { mark, boot, launch });
         claim.map(Some).ok_or_else(|| self.unreadable("launch.json"))
     }
 
@@ -82,8 +98,9 @@ impl Home {
         self.read(name).ok()??.parse().ok()
     }
 
+    /// Writes down who is keeper or worker. It survives a crash of any process; when the machine stops, so do they.
     pub fn write_identity(&self, name: &str, identity: &Identity) -> io::Result<()> {
-        self.write_durably(name, identity.to_string().as_bytes())
+        self.replace(name, identity.to_string().as_bytes(), Lasting::Crash)
     }
 
     /// How it ended, once that is written down.
@@ -92,8 +109,11 @@ impl Home {
         End::from_json(&value).map(Some).ok_or_else(|| self.unreadable("exit.json"))
     }
 
+    /// Writes down how it ended, durably. That its leftovers are gone too is not worth waiting for the disk: should it
+    /// be forgotten, they are looked for again.
     pub fn write_end(&self, end: &End) -> io::Result<()> {
-        self.write_durably("exit.json", end.to_json().to_string().as_bytes())
+        let lasting = if end.is_swept && self.end()?.is_some() { Lasting::Crash } else { Lasting::PowerLoss };
+        self.replace("exit.json", end.to_json().to_string().as_bytes(), lasting)
     }
 
     /// What the keeper counted. A line that is torn, because it is just being written, is read again.
@@ -131,18 +151,25 @@ impl Home {
         serde_json::from_str(&text).map(Some).map_err(|_| self.unreadable(name))
     }
 
-    /// Replaces a file. When this returns, it is there whatever happens; before, the old one is, whole.
-    fn write_durably(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let aside = self.aside(name, bytes)?;
+    /// Replaces a file: at every instant it is the old or the new one, whole. When this returns, it is the new one,
+    /// whatever of the given happens.
+    fn replace(&self, name: &str, bytes: &[u8], lasting: Lasting) -> io::Result<()> {
+        let aside = self.aside(name, bytes, lasting)?;
         fs::rename(aside, self.file(name))?;
-        self.sync_directory()
+        match lasting {
+            Lasting::Crash => Ok(()),
+            Lasting::PowerLoss => self.sync_directory(),
+        }
     }
 
-    fn aside(&self, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+    fn aside(&self, name: &str, bytes: &[u8], lasting: Lasting) -> io::Result<PathBuf> {
         let path = self.file(&format!(".{name}.{}", std::process::id()));
         let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&path)?;
         file.write_all(bytes)?;
-        file.sync_all()?;
+        match lasting {
+            Lasting::Crash => {}
+            Lasting::PowerLoss => file.sync_all()?,
+        }
         Ok(path)
     }
 
@@ -154,6 +181,15 @@ impl Home {
         let message = format!("cannot make sense of {}", self.file(name).display());
         io::Error::new(io::ErrorKind::InvalidData, message)
     }
+}
+
+/// What a file has to survive.
+#[derive(Debug, Clone, Copy)]
+enum Lasting {
+    /// The end of any process.
+    Crash,
+    /// The end of the machine.
+    PowerLoss,
 }
 
 /// A new mark, that no other worker has.

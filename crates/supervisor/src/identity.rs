@@ -76,7 +76,7 @@ impl FromStr for Identity {
 }
 
 /// What tells this run of the machine from others; empty where the kernel does not say.
-fn boot_id() -> &'static str {
+pub(crate) fn boot_id() -> &'static str {
     static BOOT: OnceLock<String> = OnceLock::new();
     BOOT.get_or_init(|| {
         let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();

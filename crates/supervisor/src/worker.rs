@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::home::{Claim, Home, new_mark};
+use crate::home::{Claim, Home};
 use crate::identity::Identity;
 use crate::launch::{Launch, Spool};
 use crate::tree;
@@ -212,7 +212,7 @@ impl Worker {
     /// What is started is written down durably before. When this fails nothing runs, and the home stays as it is, to be
     /// looked at.
     pub fn start(program: &KeeperProgram, home: &Path, launch: &Launch) -> Result<Worker, StartError> {
-        let claim = Claim { mark: new_mark().map_err(io_error("get random bytes"))?, launch: launch.clone() };
+        let claim = Claim::new(launch).map_err(io_error("get random bytes"))?;
         let home = Home::new(home);
         home.claim(&claim).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => StartError::Used { home: home.path.clone() },
@@ -283,7 +283,8 @@ impl Worker {
             _ => {}
         }
         let leftovers = tree::end_marked(&self.claim.mark, worker.as_ref());
-        let has_begun = worker.is_some() || leftovers > 0;
+        // Who they were does not survive the machine, so that it may have begun.
+        let has_begun = worker.is_some() || leftovers > 0 || !self.claim.is_of_this_boot();
         let exit = match end {
             Some(end) => end.exit,
             None if has_begun => Exit::Vanished,

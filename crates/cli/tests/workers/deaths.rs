@@ -112,6 +112,24 @@ fn a_claim_that_nobody_fulfilled_is_void_for_ever() {
 }
 
 #[test]
+fn a_claim_of_another_boot_may_have_been_fulfilled() {
+    let lab = Lab::new();
+    let donor = lab.start("exit 0");
+    end_of(&donor);
+    let home = lab.home();
+    fs::create_dir(&home).expect("it can be made");
+    let own = Identity::current().expect("we run").boot;
+    let text = fs::read_to_string(donor.home().join("launch.json")).expect("it is there");
+    assert!(text.contains(&own), "{text}");
+    fs::write(home.join("launch.json"), text.replace(&own, "another")).expect("it can be written");
+    let late = Command::new(env!("CARGO_BIN_EXE_piton")).arg("keep").arg(&home).output().expect("it can be started");
+    assert_eq!(String::from_utf8_lossy(&late.stdout), "it was claimed before the machine was started\n");
+    let worker = Worker::adopt(&program(), &home).expect("it was claimed");
+    let Ok(Condition::Ended(end)) = worker.condition() else { panic!("nothing runs") };
+    assert_eq!(end.exit, Exit::Vanished);
+}
+
+#[test]
 fn a_stranger_with_the_same_pid_is_left_alone() {
     let lab = Lab::new();
     let worker = lab.start("sleep 1000");

@@ -1,4 +1,3 @@
-use std::fs;
 use std::time::{Duration, Instant};
 
 use piton_supervisor::{Condition, Launch, Wake, Watch, Worker};
@@ -34,7 +33,6 @@ fn many_workers_cost_their_lead_next_to_nothing() {
     let share = (processor_time() - time).as_secs_f64() / steady.elapsed().as_secs_f64();
     let count = workers.len();
     println!("{count} adopted for {adopted:?} of processor time, then {:.2} % of a core", share * 100.0);
-    assert!(adopted > Duration::ZERO, "the kernel does not count");
     assert!(share < 0.05, "{share}");
     for worker in &workers {
         worker.stop_now().expect("it can be stopped");
@@ -54,7 +52,6 @@ fn many_workers_cost_their_lead_next_to_nothing() {
 
 /// What this thread has used: others of these tests run beside it.
 fn processor_time() -> Duration {
-    let text = fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel counts");
-    let nanoseconds = text.split(' ').next().and_then(|word| word.parse().ok()).expect("a number");
-    Duration::from_nanos(nanoseconds)
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }

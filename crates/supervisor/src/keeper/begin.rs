@@ -36,7 +36,7 @@ fn prepare(home: &Home) -> Result<Command, String> {
     let own = |error: io::Error| format!("cannot use {}: {error}", home.path.display());
     // Away from every terminal, and a group of its own that can be signalled.
     rustix::process::setsid().map_err(|error| format!("cannot begin a session: {error}"))?;
-    let Claim { launch, mark } = home.claimed().map_err(own)?.ok_or("nothing is to be started")?;
+    let Claim { launch, mark, .. } = home.claimed().map_err(own)?.ok_or("nothing is to be started")?;
     let identity = Identity::current().ok_or("cannot tell this process from others: /proc is missing")?;
     home.write_identity("worker", &identity).map_err(own)?;
     let (name, input) = match &launch.input {

@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
@@ -95,7 +96,14 @@ fn settle_in(home: &Home) -> Result<(File, File, Claim), String> {
     rustix::process::setsid().map_err(|error| format!("cannot begin a session: {error}"))?;
     rustix::process::set_child_subreaper(Pid::from_raw(std::process::id() as i32))
         .map_err(|error| format!("cannot become the one to whom orphans come: {error}"))?;
+    let owner = std::fs::metadata(&home.path).map_err(own(home))?.uid();
+    if owner != rustix::process::geteuid().as_raw() {
+        return Err(format!("{} belongs to somebody else", home.path.display()));
+    }
     let claim = home.claimed().map_err(own(home))?.ok_or("nothing is to be started here")?;
+    if !claim.is_of_this_boot() {
+        return Err("it was claimed before the machine was started".to_owned());
+    }
     let lock = home.lock().map_err(own(home))?;
     // Whoever looks whether there is a keeper holds it for a moment.
     lock.lock().map_err(own(home))?;
