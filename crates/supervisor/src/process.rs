@@ -68,12 +68,31 @@ pub(crate) fn children(pid: u32) -> Option<Vec<u32>> {
     Some(found)
 }
 
+/// Whether a process is one of a worker's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Marked {
+    Yes,
+    No,
+    /// Its environment is empty, as it is for a moment while it becomes another program.
+    Unclear,
+}
+
 /// Whether a process was started with this mark in its environment. Those of other users cannot be looked at.
-pub(crate) fn has_mark(pid: u32, mark: &str) -> bool {
-    let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) else { return false };
+pub(crate) fn marked(pid: u32, mark: &str) -> Marked {
+    let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) else { return Marked::No };
     let mut environment = Vec::new();
-    let read = file.take(LONGEST_ENVIRONMENT).read_to_end(&mut environment);
-    read.is_ok() && environment.split(|byte| *byte == 0).any(|entry| is_marked(entry, mark))
+    match file.take(LONGEST_ENVIRONMENT).read_to_end(&mut environment) {
+        Err(_) => Marked::No,
+        Ok(_) if environment.split(|byte| *byte == 0).any(|entry| is_marked(entry, mark)) => Marked::Yes,
+        Ok(_) if environment.is_empty() && stat(pid).is_some_and(|stat| is_program(pid, &stat)) => Marked::Unclear,
+        Ok(_) => Marked::No,
+    }
+}
+
+/// Whether it is no part of the kernel, which has no environment, and has not ended.
+fn is_program(pid: u32, stat: &Stat) -> bool {
+    const KERNEL: u32 = 2;
+    pid != KERNEL && stat.parent != KERNEL && !stat.has_ended()
 }
 
 fn is_marked(entry: &[u8], mark: &str) -> bool {

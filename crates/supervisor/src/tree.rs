@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::identity::Identity;
-use crate::process;
+use crate::process::{self, Marked};
 
 /// The variable that all processes of a worker have in their environment. A worker within a worker has the marks of
 /// both, separated by colons.
@@ -15,6 +15,9 @@ pub(crate) const MARK: &str = "PITON_WORKER";
 /// How often it is looked for more processes before giving up. Each time all that were found are stopped first, so that
 /// they cannot start others.
 const ROUNDS: usize = 100;
+
+/// How often a process is looked at that may just be becoming another program. There are some without an environment.
+const UNCLEAR_LOOKS: usize = 20;
 
 /// Ends everything below this process; returns how many that were. They are not collected here.
 pub(crate) fn end_descendants() -> u32 {
@@ -109,12 +112,20 @@ fn marked(mark: &str, worker: Option<&Identity>) -> BTreeSet<u32> {
         // The session has the worker's pid as its number. Once the worker is gone that may be another session's.
         worker.is_some_and(|worker| process::stat(pid).is_some_and(|stat| stat.session == worker.pid))
     };
-    let mut found: BTreeSet<u32> = process::all()
-        .into_iter()
-        .filter(|pid| *pid > 1 && *pid != own)
-        .filter(|pid| is_in_session(*pid) || process::has_mark(*pid, mark))
-        .collect();
-    found.extend(worker.map(|worker| worker.pid));
+    let mut found: BTreeSet<u32> = worker.map(|worker| worker.pid).into_iter().collect();
+    let mut open: Vec<u32> = process::all().into_iter().filter(|pid| *pid > 1 && *pid != own).collect();
+    for _ in 0..UNCLEAR_LOOKS {
+        open.retain(|pid| match process::marked(*pid, mark) {
+            _ if is_in_session(*pid) => !found.insert(*pid),
+            Marked::Yes => !found.insert(*pid),
+            Marked::No => false,
+            Marked::Unclear => true,
+        });
+        if open.is_empty() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
     found.extend(descendants(&found));
     found.remove(&own);
     found

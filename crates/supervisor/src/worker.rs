@@ -282,7 +282,10 @@ impl Worker {
             (None, Some(worker)) if worker.is_alive() => return Ok(Condition::Orphaned { worker: worker.clone() }),
             _ => {}
         }
-        let leftovers = tree::end_marked(&self.claim.mark, worker.as_ref());
+        let leftovers = match self.claim.is_of_this_boot() {
+            true => tree::end_marked(&self.claim.mark, worker.as_ref()),
+            false => 0,
+        };
         // Who they were does not survive the machine, so that it may have begun.
         let has_begun = worker.is_some() || leftovers > 0 || !self.claim.is_of_this_boot();
         let exit = match end {

@@ -1,6 +1,6 @@
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use piton_supervisor::{Condition, Exit, Gently, Identity, Worker};
 use rustix::process::Signal;
@@ -86,11 +86,10 @@ fn a_keeper_killed_after_the_end_loses_neither_status_nor_leftovers() {
     fs::write(&path, text).expect("it can be written");
     let mark = fs::read_to_string(worker.home().join("launch.json")).expect("it is there");
     let mark = mark.split("\"mark\":\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a mark");
-    let mut left = Command::new("/bin/sleep").arg("1000").env("PITON_WORKER", format!("other:{mark}")).spawn();
+    let mut left = Stranger::start(&[("PITON_WORKER", &format!("other:{mark}"))]);
     let Ok(Condition::Ended(found)) = worker.condition() else { panic!("it has ended") };
     assert_eq!((found.exit, found.leftovers), (end.exit, 1));
-    let status = left.as_mut().expect("it was started").wait().expect("it was ours");
-    assert!(!status.success());
+    assert!(!left.0.wait().expect("it was ours").success());
 }
 
 #[test]
@@ -137,8 +136,8 @@ fn a_stranger_with_the_same_pid_is_left_alone() {
     kill_keeper(&worker);
     assert!(kept.signal(Signal::KILL));
     until("it is gone", || !kept.is_alive());
-    let mut stranger = Command::new("/bin/sleep").arg("1000").spawn().expect("it starts");
-    let real = Identity::of(stranger.id()).expect("it runs");
+    let stranger = Stranger::start(&[]);
+    let real = Identity::of(stranger.0.id()).expect("it runs");
     for forged in [
         Identity { start: real.start - 1, ..real.clone() },
         Identity { start: real.start + 1, ..real.clone() },
@@ -153,8 +152,26 @@ fn a_stranger_with_the_same_pid_is_left_alone() {
         assert_eq!(worker.force_end().expect("there is nothing to end").exit, Exit::Vanished);
         assert!(real.is_alive(), "a stranger was killed");
     }
-    stranger.kill().expect("it is ours");
-    stranger.wait().expect("it is ours");
+}
+
+/// A process that sleeps, and does not outlive this test.
+struct Stranger(Child);
+
+impl Stranger {
+    fn start(environment: &[(&str, &str)]) -> Stranger {
+        let mut command = Command::new("/bin/sleep");
+        command.arg("1000").envs(environment.iter().copied());
+        // It must not hold what whoever runs these tests reads.
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Stranger(command.spawn().expect("it starts"))
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 fn kill_keeper(worker: &Worker) {

@@ -1,4 +1,4 @@
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use piton_supervisor::{Removal, Repository};
 
@@ -47,7 +47,13 @@ fn everything_else_stays_and_is_kept_besides() {
     git(&scratch.root, &["worktree", "lock", "--reason", "on a stick", ".worktrees/story-7"]);
     assert_eq!(reasons(&remove(&scratch)), ["somebody locked it: on a stick"]);
     git(&scratch.root, &["worktree", "unlock", ".worktrees/story-7"]);
-    let mut user = Command::new("/bin/sleep").arg("1000").current_dir(&path).spawn().expect("it starts");
+    let mut user = Command::new("/bin/sleep")
+        .arg("1000")
+        .current_dir(&path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
     let used = remove(&scratch);
     user.kill().expect("it is ours");
     user.wait().expect("it is ours");
