@@ -55,10 +55,10 @@ fn a_variable_of_the_lead_can_be_kept_from_a_worker() {
         let worker = lab.start_launch(&Launch { argv: vec!["/usr/bin/env".to_owned()], ..launch });
         assert_eq!(end_of(&worker).exit, Exit::Code(0));
         let out = tail(worker.home(), Stream::Out, worker.spool(), 100_000).expect("it is kept");
-        String::from_utf8(out).expect("it is text").lines().any(|line| line.starts_with("CARGO_MANIFEST_DIR="))
+        String::from_utf8(out).expect("it is text").lines().any(|line| line.starts_with("PATH="))
     };
-    assert!(printed(lab.launch("")), "cargo gives this to its tests");
-    assert!(!printed(lab.launch("").unset("CARGO_MANIFEST_DIR")));
+    assert!(printed(lab.launch("")), "these tests have one");
+    assert!(!printed(lab.launch("").unset("PATH")));
 }
 
 #[test]
