@@ -22,7 +22,8 @@ use serde_json::{Map, Value};
 use crate::ContactError;
 use crate::disk::{Access, DiskError, Handle, Rename, Stamp, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash};
-use crate::unit::{LockedUnit, keep_aside, sync_names_to};
+use crate::stray::Stray;
+use crate::unit::{LockedUnit, sync_names_to};
 use effects::{Undo, append, exchange, keep, take_away, write_aside};
 pub(crate) use effects::{hold_log, sync_all, sync_if_there};
 pub(crate) use entry::Lines;
@@ -153,6 +154,7 @@ impl LockedUnit<'_> {
             // Nobody was told about the line. It is cut last: as long as it stands, what is left over is its business.
             let is_undone = undo.everything() && self.cut_journal().is_ok();
             self.is_stale = !is_undone;
+            self.strays.append(&mut undo.strays);
             return Err(if is_undone { error } else { CommitError::Unfinished { seq, error: Box::new(error) } });
         }
         self.end += lines.bytes.len() as u64;
@@ -249,7 +251,9 @@ impl LockedUnit<'_> {
             && found.is_some_and(|found| found != *known)
             && let Ok(content) = self.disk.read(&kept)
         {
-            keep_aside(self.disk, &self.key.directory(), "late", &content.bytes)?;
+            let own = self.key.directory();
+            self.strays.push(Stray::copy(self.disk, &own, path, &content.bytes)?);
+            self.note.has_strays = true;
         }
         // Two names of one file, which a rename would leave as they are.
         let own = match stamp {

@@ -17,6 +17,7 @@ mod reader;
 mod real;
 pub mod seal;
 mod stop;
+mod stray;
 mod unit;
 mod walk;
 

@@ -104,14 +104,14 @@ impl Disk for Tree {
             Rename::Exchange => RenameFlags::EXCHANGE,
         };
         rustix::fs::renameat_with(&old, name_of(from), &new, name_of(to), flags)
-            .map_err(|error| failed("rename to", to, error))
+            .map_err(|error| refused("rename to", to, error))
     }
 
     fn link(&self, from: &str, to: &str) -> Result<(), DiskError> {
         stop::here();
         let (old, new) = (self.parent(from, "link")?, self.parent(to, "link to")?);
         rustix::fs::linkat(&old, name_of(from), &new, name_of(to), AtFlags::empty())
-            .map_err(|error| failed("link to", to, error))
+            .map_err(|error| refused("link to", to, error))
     }
 
     fn remove(&self, path: &str) -> Result<(), DiskError> {
@@ -310,6 +310,11 @@ fn stamp_of(stat: &rustix::fs::Stat) -> Stamp {
         size: stat.st_size as u64,
         modified: i128::from(stat.st_mtime) * 1_000_000_000 + stat.st_mtime_nsec as i128,
     }
+}
+
+/// A file could not get a name. That it is on another file system is said as it is.
+fn refused(doing: &'static str, path: &str, error: rustix::io::Errno) -> DiskError {
+    DiskError { doing, path: path.to_owned(), error: error.into() }
 }
 
 fn failed(doing: &'static str, path: &str, error: rustix::io::Errno) -> DiskError {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::{CommitError, Replacement, SeenContent};
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Rename, directory_of, make_directories};
 use crate::journal::Hash;
-use crate::unit::{keep_aside, sync_names_to};
+use crate::stray::Stray;
+use crate::unit::sync_names_to;
 
 /// A document is compared byte by byte up to this size; beyond it the stamp of its file has to do.
 const COMPARED: u64 = 256 * 1024;
@@ -131,10 +132,8 @@ pub(super) fn exchange(disk: &dyn Disk, each: &Replacement<'_>, undo: &mut Undo<
         return Ok(());
     }
     // It goes back to its place. Whoever read what stood there for an instant may save over it before anybody else looks,
-    // so it is kept here as well.
-    if let Ok(content) = disk.read(&each.aside) {
-        keep_aside(disk, &undo.directory, "raced", &content.bytes)?;
-    }
+    // and whoever saved it may not be done yet. So the file itself is kept here as well.
+    undo.strays.push(Stray::link(disk, &undo.directory, &each.path, &each.aside)?);
     Err(raced())
 }
 
@@ -197,6 +196,8 @@ pub(super) struct Undo<'d> {
     logs: Vec<Appended>,
     /// Where files are that were taken out of their place, and that place.
     pub(super) taken: Vec<(String, String)>,
+    /// What others wrote in between.
+    pub(super) strays: Vec<Stray>,
 }
 
 impl<'d> Undo<'d> {
@@ -210,17 +211,21 @@ impl<'d> Undo<'d> {
             links: Vec::new(),
             logs: Vec::new(),
             taken: Vec::new(),
+            strays: Vec::new(),
         }
     }
 
     /// Takes everything back, durably. Returns whether all of it could be: this runs because something failed.
-    pub(super) fn everything(self) -> bool {
+    pub(super) fn everything(&mut self) -> bool {
         let mut done = true;
         for (aside, path) in self.taken.iter().rev() {
             done &= self.disk.rename(aside, path, Rename::New).is_ok();
         }
         for placed in self.exchanged.iter().rev() {
-            done &= self.exchange_back(placed).is_ok();
+            match self.exchange_back(placed) {
+                Ok(stray) => self.strays.extend(stray),
+                Err(_) => done = false,
+            }
         }
         for placed in &self.made {
             done &= self.unmake(placed).is_ok();
@@ -234,20 +239,17 @@ impl<'d> Undo<'d> {
         done && self.sync_names().is_ok()
     }
 
-    fn exchange_back(&self, placed: &Placed) -> Result<(), DiskError> {
+    /// What stood there for an instant is not removed: somebody may have opened it, and write to it yet.
+    fn exchange_back(&self, placed: &Placed) -> Result<Option<Stray>, DiskError> {
         let Placed { aside, path, hash } = placed;
         match self.disk.rename(aside, path, Rename::Exchange) {
             // Somebody removed what stood there for an instant.
-            Err(error) if error.is_missing() => return self.disk.rename(aside, path, Rename::New),
+            Err(error) if error.is_missing() => {
+                return self.disk.rename(aside, path, Rename::New).map(|()| None);
+            }
             exchanged => exchanged?,
         }
-        // Somebody may have written even to what stood there for an instant.
-        if let Ok(content) = self.disk.read(aside)
-            && Hash::of(&content.bytes) != *hash
-        {
-            keep_aside(self.disk, &self.directory, "raced", &content.bytes)?;
-        }
-        self.disk.remove(aside)
+        Stray::take(self.disk, &self.directory, path, aside, Some(hash.clone())).map(Some)
     }
 
     fn unmake(&self, placed: &Placed) -> Result<(), DiskError> {
