@@ -12,6 +12,7 @@ mod finish;
 mod history;
 pub mod journal;
 mod locate;
+mod parents;
 mod read;
 mod reader;
 mod real;

@@ -10,6 +10,9 @@ use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Stamp, direc
 use crate::journal::{Entry, Hash, Head, Line, last_event, rebuild, seal_line};
 use crate::stray::Stray;
 
+/// How long a note is at least.
+const NOTE: usize = 512;
+
 /// From this size on, work on several documents is worth a thread for each.
 pub(crate) const LARGE: u64 = 1024 * 1024;
 
@@ -193,9 +196,7 @@ impl<'d> LockedUnit<'d> {
     }
 
     pub(crate) fn write_note(&self, holder: &str) -> Result<(), DiskError> {
-        let text = self.note.text(holder);
-        self.lock.write_at(0, text.as_bytes())?;
-        self.lock.truncate(text.len() as u64)
+        self.lock.write_at(0, self.note.text(holder).as_bytes())
     }
 
     /// Opens the journal. Before its first line is written all names that lead to it are made durable, whoever gave
@@ -300,7 +301,8 @@ impl Note {
         if self.has_strays {
             note["strays"] = json!(true);
         }
-        format!("{note}\n")
+        // Nothing of a longer note is to stay behind a shorter one, and cutting costs more than blanks do.
+        format!("{:1$}\n", note.to_string(), NOTE - 1)
     }
 }
 

@@ -34,22 +34,12 @@ pub(super) fn write_aside(
     Ok(handle)
 }
 
-/// Syncs the journal, everything written aside, and the names that the event before left to this one. Each wait may
-/// cost milliseconds, so the files wait at once. Names come behind the journal: a file system that has made that one
-/// durable has nearly always made them durable with it, and then they are cheaper than a thread.
-pub(crate) fn sync_all(
-    disk: &dyn Disk,
-    journal: &dyn Handle,
-    handles: &[Box<dyn Handle>],
-    directories: &[String],
-) -> Result<(), DiskError> {
-    std::thread::scope(|scope| {
-        let others: Vec<_> = handles.iter().map(|handle| scope.spawn(move || handle.sync())).collect();
-        let names = || directories.iter().try_for_each(|directory| sync_if_there(disk, directory));
-        let first = journal.sync().and_then(|()| names());
-        let others = others.into_iter().map(|other| other.join().expect("a sync does not panic"));
-        others.fold(first, Result::and)
-    })
+/// Syncs what was written aside, and names: those that the event before left to this one, and those of copies. It comes
+/// behind the journal: a file system that has made that one durable has nearly always made everything durable with it
+/// that was written before, so that this is hardly waited for.
+pub(crate) fn sync_rest(disk: &dyn Disk, handles: &[Box<dyn Handle>], directories: &[String]) -> Result<(), DiskError> {
+    directories.iter().try_for_each(|directory| sync_if_there(disk, directory))?;
+    handles.iter().try_for_each(|handle| handle.sync())
 }
 
 /// Makes the names of a directory durable, unless somebody took the directory away.
