@@ -9,6 +9,7 @@ mod crew;
 mod evidence;
 mod find;
 mod history;
+mod in_git;
 mod journals;
 mod life;
 mod messages;

@@ -1,10 +1,12 @@
 //! Continues a unit: checks before it trusts, begins a new attempt, and writes the brief.
 
 use piton_dialect::brief::{BriefFacts, brief};
+use piton_dialect::git_names;
 use piton_model::{Event, Lifecycle, Liveness, ResumeAction, ResumeMode, ResumePlan, Row, Time, Unit, UnitRef};
 use serde_json::{Map, Value};
 
 use crate::Workspace;
+use crate::in_git::lost_in_git;
 use crate::life::Claim;
 use crate::record::{HOLDER, HOLDER_SESSION, RecordError, Recorder, Session, fresh_id, resume_plan};
 use crate::target::Target;
@@ -72,6 +74,11 @@ pub fn resume(
         });
     }
     let mut alarms = lost_outputs(workspace, &plan);
+    if let Some(document) = session.contact.documents.get(&session.target.key.document)
+        && let Some(content) = &document.content
+    {
+        alarms.extend(lost_in_git(workspace, &git_names(&content.bytes)));
+    }
     alarms.extend(session.remember_position(&found.unit, &plan));
     session.remember_holder(recorder);
     let recorded = session.record(&event, recorder)?;

@@ -9,6 +9,7 @@ mod hostile;
 mod json_contract;
 mod messages;
 mod places;
+mod resume_git;
 mod schema;
 mod stale;
 mod status;
