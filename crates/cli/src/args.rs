@@ -36,7 +36,7 @@ pub struct Global {
 
 /// The whole command line.
 pub fn command() -> Command {
-    Global::command()
+    with_servers(Global::command())
         .subcommand(verb::<status::StatusArgs>(
             "status",
             "Show every unit: how far it is, who works on it, whether they are alive",
@@ -85,6 +85,15 @@ pub fn command() -> Command {
         .subcommand(verb::<compact::CompactArgs>("compact", "Leave the oldest events out of a unit's journal"))
         .subcommand(verb::<schema::SchemaArgs>("schema", "Print the JSON Schema of a dialect's documents"))
         .subcommand(verb::<completions::CompletionsArgs>("completions", "Print a completion script for a shell"))
+}
+
+/// Verbs that serve others, where they are built in.
+fn with_servers(command: Command) -> Command {
+    #[cfg(feature = "mcp")]
+    let command = command.subcommand(
+        verb::<crate::commands::mcp::McpArgs>("mcp", "Serve clients of the Model Context Protocol").display_order(900),
+    );
+    command
 }
 
 fn verb<A: Args>(name: &'static str, about: &'static str) -> Command {

@@ -48,5 +48,5 @@ pub use sync::{SyncPoint, sync};
 pub use takeover::{Force, take_over};
 pub use watch::Watch;
 pub use why::{Reason, why};
-pub use workspace::{OpenError, Workspace, read_named_text};
+pub use workspace::{OpenError, Workspace, keep_secret, read_named_text};
 pub use writer::Writer;

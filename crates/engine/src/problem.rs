@@ -70,8 +70,9 @@ impl Problem {
             NotFound::Nothing { similar } if similar.is_empty() => {
                 Problem::new(ProblemKind::Missing, message).hint("list all units with: piton status --all")
             }
-            NotFound::Nothing { similar } => Problem::new(ProblemKind::Missing, message)
-                .hint(format!("did you mean {}?", similar.join(" or "))),
+            NotFound::Nothing { similar } => {
+                Problem::new(ProblemKind::Missing, message).hint(format!("did you mean {}?", similar.join(" or ")))
+            }
             NotFound::Ambiguous { names } => {
                 let problem = Problem::new(ProblemKind::Usage, message);
                 names.iter().fold(problem, |problem, name| problem.hint(format!("name one of them: {name}")))

@@ -134,3 +134,8 @@ pub fn read_named_text(path: &Path) -> io::Result<Option<String>> {
         Err(error) => Err(io::Error::other(error.to_string())),
     }
 }
+
+/// Keeps a secret of a process that runs where its owner alone can read it, and returns the path in the workspace.
+pub fn keep_secret(workspace: &Workspace, name: &str, secret: &str) -> Result<String, String> {
+    piton_store::keep_secret(&*workspace.disk, name, secret).map_err(|error| error.to_string())
+}
