@@ -215,13 +215,9 @@ impl ServerHandler for Handler {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let (accepted, shared) = (context.accepted().clone(), Shared::default());
         let begun = Arc::clone(&shared);
-        self.blocking(move |door| begin(door, &begun, &accepted)).await?;
+        let mut news = self.blocking(move |door| begin(door, &begun, &accepted)).await?;
         loop {
-            tokio::select! {
-                () = context.cancelled() => return Ok(()),
-                () = tokio::time::sleep(self.door.pulse) => {}
-            }
-            for news in look(&self.door, &shared).await {
+            for news in news {
                 let told = match news {
                     News::List => context.sink().notify_resource_list_changed().await,
                     News::Updated(uri) => context.sink().notify_resource_updated(uri).await,
@@ -230,6 +226,11 @@ impl ServerHandler for Handler {
                     return Ok(());
                 }
             }
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                () = tokio::time::sleep(self.door.pulse) => {}
+            }
+            news = look(&self.door, &shared).await;
         }
     }
 
@@ -267,13 +268,18 @@ impl ServerHandler for Handler {
     }
 }
 
-/// Begins to watch what was accepted. A unit that is not there is watched for.
-fn begin(door: &Door, shared: &Shared, accepted: &SubscriptionFilter) {
+/// Begins to watch what was accepted. A unit that is not there is watched for. Everything is news at first: the client
+/// was told that it is heard before anything was looked at, and something may have changed in between.
+fn begin(door: &Door, shared: &Shared, accepted: &SubscriptionFilter) -> Vec<News> {
     let mut watching = watching::lock(shared);
+    let mut news = Vec::new();
     if accepted.resources_list_changed == Some(true) {
         watching.add_list(door);
+        news.push(News::List);
     }
     for uri in accepted.resource_subscriptions.iter().flatten() {
         watching.add_or_wait(door, uri);
+        news.push(News::Updated(uri.clone()));
     }
+    news
 }

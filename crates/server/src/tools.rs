@@ -103,6 +103,8 @@ fn check_names(entry: &Entry, arguments: &JsonObject) -> Result<(), Problem> {
 fn with_example(entry: &Entry, problem: Problem) -> Problem {
     match problem.kind {
         ProblemKind::Usage => problem.hint(format!("call {} with arguments such as {}", entry.name, entry.example)),
+        // Nobody is left alone with a refusal.
+        _ if problem.hints.is_empty() => problem.hint("see where things stand with the tool `status`"),
         ProblemKind::Failed | ProblemKind::Refused | ProblemKind::Missing | ProblemKind::Busy => problem,
     }
 }

@@ -105,7 +105,8 @@ fn specification(workspace: &Workspace, path: String) -> Result<(String, String)
     inside(&path)?;
     match workspace.read_text(&path) {
         Ok(Some(text)) => Ok((path, text)),
-        Ok(None) => Err(Problem::new(ProblemKind::Missing, format!("there is no such specification: {path}"))),
+        Ok(None) => Err(Problem::new(ProblemKind::Missing, format!("there is no such specification: {path}"))
+            .hint("write its path relative to the workspace")),
         Err(error) => {
             Err(Problem::new(ProblemKind::Failed, format!("cannot read the specification `{path}`: {error}")))
         }
