@@ -96,6 +96,13 @@ impl Page {
         self.of - end..self.of - start
     }
 
+    /// What is said about a page of which so many entries are shown.
+    pub fn shown(self, entries: usize) -> Value {
+        let next = self.offset.saturating_add(entries);
+        let next = (entries > 0 && next < self.of).then_some(next);
+        json!({ "offset": self.offset, "shown": entries, "of": self.of, "next_offset": next })
+    }
+
     /// Cuts a document whose list holds the page until it fits, and says in `page` what is shown and how to go on.
     pub fn cut(self, mut document: Value, list: &str, keep: Keep) -> Value {
         let all = match document[list].take() {
@@ -109,9 +116,7 @@ impl Page {
                 Keep::Last => &all[all.len() - most..],
             };
             document[list] = shown.to_vec().into();
-            let next = self.offset.saturating_add(most);
-            let next = (next < self.of).then_some(next);
-            document["page"] = json!({ "offset": self.offset, "shown": most, "of": self.of, "next_offset": next });
+            document["page"] = self.shown(most);
             if most <= 1 || document.to_string().chars().count() <= MOST_CHARACTERS {
                 return document;
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use piton_engine::{Problem, ProblemKind, Recorder, Workspace};
-use piton_model::{Time, UnitRef};
+use piton_model::{Id, Time, UnitRef};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -91,11 +91,19 @@ impl Door {
     /// The attempt that the environment names. When it names a unit as well, the attempt is that unit's alone.
     fn attempt_of(&self, named: Option<&str>) -> Option<u64> {
         let is_other = match (named.map(UnitRef::parse), self.unit.as_deref().map(UnitRef::parse)) {
-            (Some(named), Some(own)) => named != own,
+            (Some(Ok(named)), Some(Ok(own))) => !may_mean_the_same(&named, &own),
             _ => false,
         };
         self.attempt.filter(|_| !is_other)
     }
+}
+
+/// Whether two names may be those of one unit: a name may leave out the dialect and directories, and agents of a crew are
+/// known by names that fold. In doubt they are the same, because a worker that was replaced must not slip through.
+fn may_mean_the_same(a: &UnitRef, b: &UnitRef) -> bool {
+    let is_same_kind = a.dialect.is_none() || b.dialect.is_none() || a.dialect == b.dialect;
+    let fold = |part: &Id| part.as_str().to_ascii_lowercase().replace('-', "_");
+    is_same_kind && a.parts.iter().rev().zip(b.parts.iter().rev()).all(|(a, b)| fold(a) == fold(b))
 }
 
 /// Parses a unit's name.
@@ -124,6 +132,11 @@ mod tests {
             (Some("build:A"), None, None, Some(3)),
             (Some("build:A"), Some("build:A"), None, Some(3)),
             (Some("build:A"), Some("build:B"), None, None),
+            (Some("build:A"), Some("plan:A"), None, None),
+            (Some("build:A"), Some("A"), None, Some(3)),
+            (Some("A"), Some("build:A"), None, Some(3)),
+            (Some("task:x/A"), Some("A"), None, Some(3)),
+            (Some("crew:Secondary-A"), Some("crew:epics/e7/secondary_a"), None, Some(3)),
             (Some("build:A"), Some("build:B"), Some(7), Some(7)),
             (Some("build:A"), None, Some(7), Some(7)),
             (None, Some("build:B"), None, Some(3)),

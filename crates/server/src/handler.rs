@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CompletionInfo,
     ContentBlock, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
     ReadResourceRequestParams, ReadResourceResponse, ResourceUpdatedNotificationParam, ServerCapabilities,
     ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
@@ -148,16 +148,20 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        let shared = Arc::clone(&self.watching);
+        // Who has a list is told when it is out of date. In the newest revision a client asks for that itself.
+        let tells = context.protocol_version().is_some_and(|version| version < ProtocolVersion::V_2026_07_28);
+        let shared = tells.then(|| Arc::clone(&self.watching));
         let listed = self
             .blocking(move |door| {
-                let listed = resources::list(door, cursor.as_deref());
-                // Who has a list may be told when it is out of date.
-                watching::lock(&shared).add_list(door);
-                listed
+                if let Some(shared) = shared {
+                    watching::lock(&shared).add_list(door);
+                }
+                resources::list(door, cursor.as_deref())
             })
             .await?;
-        self.watch(context.peer);
+        if tells {
+            self.watch(context.peer);
+        }
         listed
     }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::answer::words;
 use crate::bounds::{MOST_CHARACTERS, fit, shorten_text};
 use crate::door::Door;
-use crate::tools::{BUDGET, log_page};
+use crate::tools::{BUDGET, log_page, page_steps};
 use crate::uri::{Kind, STATUS, Uri, read as read_uri};
 
 /// The most units on a page of the list.
@@ -94,7 +94,7 @@ fn text_of(door: &Door, uri: &Uri) -> Result<(String, &'static str), Problem> {
         Kind::Unit => {
             let found = find(&workspace, wanted, now).map_err(|error| Problem::not_found(wanted, &error))?;
             let document = json::unit(&found, &workspace.root().display().to_string(), now);
-            Ok((fit(&document, MOST_CHARACTERS).to_string(), JSON))
+            Ok((fit(&page_steps(document, 0), MOST_CHARACTERS).to_string(), JSON))
         }
         Kind::Document => {
             let found = find(&workspace, wanted, now).map_err(|error| Problem::not_found(wanted, &error))?;

@@ -6,7 +6,7 @@ mod reading;
 mod recording;
 mod resuming;
 
-pub use reading::log_page;
+pub use reading::{log_page, page_steps};
 pub use resuming::BUDGET;
 
 use std::sync::LazyLock;

@@ -1,3 +1,4 @@
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
@@ -26,7 +27,12 @@ pub struct McpArgs {
 pub fn run(matches: &ArgMatches, args: &McpArgs) -> Result<u8, Failure> {
     let door = door(matches, args)?;
     let served = match &args.http {
-        None => serve_stdio(door),
+        None => {
+            if std::io::stdin().is_terminal() {
+                eprintln!("waiting for a client on standard input; clients start this themselves, see docs/mcp.md");
+            }
+            serve_stdio(door)
+        }
         Some(typed) => {
             let token = variable("PITON_MCP_TOKEN");
             let listen = Listen::parse(typed, token).map_err(|error| refused(&error))?;

@@ -201,3 +201,24 @@ fn a_long_list_comes_in_pages_that_fit() {
     seen.dedup();
     assert_eq!(seen.len(), 700);
 }
+
+#[test]
+fn the_steps_of_a_long_plan_come_in_pages_beside_what_else_is_known() {
+    let workspace = Workspace::new();
+    let boxes = (0..1_500).map(|number| format!("- [ ] Lay stone number {number} <!-- TASK: stone-{number} -->\n"));
+    workspace.write("plans/260101-0000-wall/plan.md", format!("# Wall\n\n{}", boxes.collect::<String>()));
+    let mut client = Client::connect(&workspace);
+    let (mut seen, mut offset) = (Vec::new(), json!(0));
+    while !offset.is_null() {
+        let document = client.does("status", json!({ "unit": "plan:260101-0000-wall", "offset": offset }));
+        assert!(document.to_string().chars().count() <= 25_000);
+        let unit = &document["units"][0];
+        assert_eq!(unit["total"], 1_500);
+        assert!(unit["why"].as_array().is_some_and(|why| !why.is_empty()), "{unit}");
+        let steps = unit["steps"].as_array().expect("steps").iter();
+        seen.extend(steps.map(|step| step["id"].as_str().expect("an id").to_owned()));
+        offset = document["page"]["next_offset"].clone();
+    }
+    let wanted: Vec<_> = (0..1_500).map(|number| format!("stone-{number}")).collect();
+    assert_eq!(seen, wanted);
+}

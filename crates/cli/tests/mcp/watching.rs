@@ -115,3 +115,19 @@ fn what_is_watched_for_one_client_is_bounded() {
     let again = client.ask("resources/subscribe", json!({ "uri": uri("260101-0000-7") }));
     assert_eq!(again["result"], json!({}), "{again}");
 }
+
+#[test]
+fn a_client_of_the_newest_revision_hears_nothing_that_it_did_not_ask_for() {
+    let workspace = workspace();
+    let mut client = start(&workspace);
+    client.ask("server/discover", with_meta(json!({})));
+    client.ask("resources/list", with_meta(json!({})));
+    let wanted = json!({ "resourceSubscriptions": ["piton://status"] });
+    client.send("subscriptions/listen", with_meta(json!({ "notifications": wanted })));
+    for round in 0..4 {
+        // The first time is for everything that may have changed before; each later one takes a look at all units.
+        client.notification(|message| is_update(message, "piton://status"));
+        workspace.write(&format!("plans/260102-0000-{round}/plan.md"), PLAN);
+    }
+    assert!(!client.waiting.iter().any(is_list), "{:?}", client.waiting);
+}

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{Effect, Entry, read};
 use crate::answer::Answer;
-use crate::bounds::{Keep, Page};
+use crate::bounds::{Keep, MOST_CHARACTERS, Page, fit};
 use crate::door::{Door, parse};
 use crate::schema;
 
@@ -73,7 +73,7 @@ struct StatusInput {
     lifecycle: Option<LifecycleWord>,
     /// Only units that could be resumed now, the most urgent first
     resumable: Option<bool>,
-    /// Skip that many units
+    /// Skip that many units; with `unit`, that many of its steps
     offset: Option<usize>,
 }
 
@@ -130,6 +130,7 @@ fn show_status(door: &Door, input: &StatusInput) -> Result<Answer, Problem> {
         let wanted = parse(name)?;
         let found = find(&workspace, &wanted, now).map_err(|error| Problem::not_found(&wanted, &error))?;
         let document = json::unit(&found, &workspace.root().display().to_string(), now);
+        let document = page_steps(document, input.offset.unwrap_or(0));
         let text = unit_line(&document["units"][0]);
         return Ok(Answer { document, text });
     }
@@ -147,6 +148,37 @@ fn show_status(door: &Door, input: &StatusInput) -> Result<Answer, Problem> {
     let text = report_text(&document);
     Ok(Answer { document, text })
 }
+
+/// The document of one unit with as many of its steps as fit beside the rest, which gets half of the room at most.
+pub fn page_steps(mut document: Value, offset: usize) -> Value {
+    let steps = match document["units"][0]["steps"].take() {
+        Value::Array(steps) => steps,
+        _ => Vec::new(),
+    };
+    document["units"][0]["steps"] = Value::Array(Vec::new());
+    let mut fitted = fit(&document, MOST_CHARACTERS / 2);
+    let page = Page { offset, of: steps.len() };
+    let mut room = MOST_CHARACTERS.saturating_sub(fitted.to_string().chars().count() + ROOM_FOR_PAGE);
+    let fits = |step: &Value| {
+        let size = step.to_string().chars().count() + 1;
+        let has_room = size <= room;
+        room = room.saturating_sub(size);
+        has_room
+    };
+    let bounded = steps[page.first()].iter().map(|step| fit(step, LONGEST_STEP));
+    let shown: Vec<Value> = bounded.take_while(fits).collect();
+    if shown.len() < steps.len() {
+        fitted["page"] = page.shown(shown.len());
+    }
+    fitted["units"][0]["steps"] = shown.into();
+    fitted
+}
+
+/// The most characters of one step.
+const LONGEST_STEP: usize = 2_000;
+
+/// What the words about a page take at most.
+const ROOM_FOR_PAGE: usize = 200;
 
 fn report_text(document: &Value) -> String {
     let units = document["units"].as_array().map(Vec::as_slice).unwrap_or_default();
