@@ -96,7 +96,7 @@ impl Answer {
     /// The message in the body, which may be a stream of events.
     fn message(&self) -> Value {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data:").map(str::trim));
-        let line = data.filter(|data| data.starts_with('{')).last().unwrap_or(self.body.trim());
+        let line = data.rev().find(|data| data.starts_with('{')).unwrap_or(self.body.trim());
         serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {:?}", self.body))
     }
 }
