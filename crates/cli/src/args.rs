@@ -1,7 +1,9 @@
-//! The grammar. Each verb's arguments are built only when that verb is used: most starts of this program are
+//! The grammar. A verb and its arguments are built only when that verb is used: most starts of this program are
 //! hooks and single commands, and building all of it would take as long as the work.
 
-use clap::{Args, Command, CommandFactory as _, Parser};
+use std::ffi::OsString;
+
+use clap::{ArgMatches, Args, Command, CommandFactory as _, Parser};
 
 use crate::commands::{
     beat, block, check, compact, completions, decide, diff, fail, finish, gate, inbox, log, note, pause, plan, reopen,
@@ -34,9 +36,25 @@ pub struct Global {
     pub at: Option<String>,
 }
 
+/// Parses the command line.
+pub fn parse(arguments: &[OsString]) -> Result<ArgMatches, clap::Error> {
+    let word = |at: usize| arguments.get(at).and_then(|word| word.to_str());
+    let verb = if word(1) == Some("-C") { word(3) } else { word(1) };
+    // What one verb does not understand is for the whole grammar to explain.
+    match verb.filter(|word| !word.starts_with('-')).map(|verb| grammar(Some(verb)).try_get_matches_from(arguments)) {
+        Some(Ok(matches)) => Ok(matches),
+        Some(Err(_)) | None => command().try_get_matches_from(arguments),
+    }
+}
+
 /// The whole command line.
 pub fn command() -> Command {
-    with_servers(Global::command())
+    grammar(None)
+}
+
+/// The command line with all verbs, or with one of them.
+fn grammar(only: Option<&str>) -> Command {
+    Grammar { command: Global::command(), only }
         .subcommand(verb::<status::StatusArgs>(
             "status",
             "Show every unit: how far it is, who works on it, whether they are alive",
@@ -83,19 +101,42 @@ pub fn command() -> Command {
         .subcommand(verb::<inbox::InboxArgs>("inbox", "List the messages to an agent of a crew, or mark one as read"))
         .subcommand(verb::<sync::SyncArgs>("sync", "Tell who is missing at a crew's sync point"))
         .subcommand(verb::<compact::CompactArgs>("compact", "Leave the oldest events out of a unit's journal"))
+        .subcommands_that_serve()
         .subcommand(verb::<schema::SchemaArgs>("schema", "Print the JSON Schema of a dialect's documents"))
         .subcommand(verb::<completions::CompletionsArgs>("completions", "Print a completion script for a shell"))
+        .command
 }
 
-/// Verbs that serve others, where they are built in.
-fn with_servers(command: Command) -> Command {
-    #[cfg(feature = "mcp")]
-    let command = command.subcommand(
-        verb::<crate::commands::mcp::McpArgs>("mcp", "Serve clients of the Model Context Protocol").display_order(900),
-    );
-    command
+struct Grammar<'a> {
+    command: Command,
+    only: Option<&'a str>,
 }
 
-fn verb<A: Args>(name: &'static str, about: &'static str) -> Command {
-    Command::new(name).about(about).defer(A::augment_args)
+struct Verb {
+    name: &'static str,
+    about: &'static str,
+    arguments: fn(Command) -> Command,
+}
+
+fn verb<A: Args>(name: &'static str, about: &'static str) -> Verb {
+    Verb { name, about, arguments: A::augment_args }
+}
+
+impl Grammar<'_> {
+    /// Verbs that serve others, where they are built in.
+    fn subcommands_that_serve(self) -> Self {
+        #[cfg(feature = "mcp")]
+        let with_servers = self
+            .subcommand(verb::<crate::commands::mcp::McpArgs>("mcp", "Serve clients of the Model Context Protocol"));
+        #[cfg(not(feature = "mcp"))]
+        let with_servers = self;
+        with_servers
+    }
+
+    fn subcommand(mut self, verb: Verb) -> Self {
+        if self.only.is_none_or(|only| only == verb.name) {
+            self.command = self.command.subcommand(Command::new(verb.name).about(verb.about).defer(verb.arguments));
+        }
+        self
+    }
 }

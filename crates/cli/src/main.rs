@@ -11,7 +11,8 @@ mod render;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let matches = match args::command().try_get_matches() {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let matches = match args::parse(&arguments) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version go to standard output and are no failure; everything else is a usage error.

@@ -205,7 +205,9 @@ impl<'w> Session<'w> {
     ) -> Result<Session<'w>, RecordError> {
         let disk: &dyn Disk = &*workspace.disk;
         let mut warnings = Vec::new();
-        if let Some(kept) = seal::prepare(disk)? {
+        if !target.is_journaled
+            && let Some(kept) = seal::prepare(disk)?
+        {
             warnings.push(format!("a journal that came from elsewhere is not believed; it was put into {kept}"));
         }
         let documents = dialects::documents(target.dialect, &target.place, &DiskFiles::new(disk, None));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use piton_model::Effect;
 
-use crate::commit::{CommitError, NewEntry, SeenContent, SeenDocument, sync_all};
+use crate::commit::{CommitError, NewEntry, SeenContent, SeenDocument, sync_rest};
 use crate::contact::ContactError;
 use crate::journal::{Entry, FileChange};
 use crate::unit::LockedUnit;
@@ -43,7 +43,8 @@ impl LockedUnit<'_> {
         let earlier = if is_first { self.unsynced_directories() } else { Vec::new() };
         let (disk, end) = (self.disk, self.end);
         let journal = self.journal()?;
-        let written = journal.write_at(end, &lines.bytes).and_then(|()| sync_all(disk, journal, &[], &earlier));
+        let line = journal.write_at(end, &lines.bytes).and_then(|()| journal.sync());
+        let written = line.and_then(|()| sync_rest(disk, &[], &earlier));
         if let Err(error) = written {
             let is_undone = self.cut_journal().is_ok();
             self.is_stale = !is_undone;

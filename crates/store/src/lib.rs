@@ -12,12 +12,14 @@ mod finish;
 mod history;
 pub mod journal;
 mod locate;
+mod parents;
 mod read;
 mod reader;
 mod real;
 pub mod seal;
 mod secret;
 mod stop;
+mod stray;
 mod unit;
 mod walk;
 
