@@ -101,6 +101,7 @@ fn grammar(only: Option<&str>) -> Command {
         .subcommand(verb::<inbox::InboxArgs>("inbox", "List the messages to an agent of a crew, or mark one as read"))
         .subcommand(verb::<sync::SyncArgs>("sync", "Tell who is missing at a crew's sync point"))
         .subcommand(verb::<compact::CompactArgs>("compact", "Leave the oldest events out of a unit's journal"))
+        .subcommands_that_serve()
         .subcommand(verb::<schema::SchemaArgs>("schema", "Print the JSON Schema of a dialect's documents"))
         .subcommand(verb::<completions::CompletionsArgs>("completions", "Print a completion script for a shell"))
         .command
@@ -122,6 +123,16 @@ fn verb<A: Args>(name: &'static str, about: &'static str) -> Verb {
 }
 
 impl Grammar<'_> {
+    /// Verbs that serve others, where they are built in.
+    fn subcommands_that_serve(self) -> Self {
+        #[cfg(feature = "mcp")]
+        let with_servers = self
+            .subcommand(verb::<crate::commands::mcp::McpArgs>("mcp", "Serve clients of the Model Context Protocol"));
+        #[cfg(not(feature = "mcp"))]
+        let with_servers = self;
+        with_servers
+    }
+
     fn subcommand(mut self, verb: Verb) -> Self {
         if self.only.is_none_or(|only| only == verb.name) {
             self.command = self.command.subcommand(Command::new(verb.name).about(verb.about).defer(verb.arguments));

@@ -12,6 +12,8 @@ pub mod finish;
 pub mod gate;
 pub mod inbox;
 pub mod log;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod note;
 pub mod pause;
 pub mod plan;
@@ -73,6 +75,8 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "inbox" => inbox::run(matches, &args(inner)?),
         "sync" => sync::run(matches, &args(inner)?),
         "compact" => compact::run(matches, &args(inner)?),
+        #[cfg(feature = "mcp")]
+        "mcp" => mcp::run(matches, &args(inner)?),
         "schema" => schema::run(&args(inner)?),
         "completions" => completions::run(&args(inner)?),
         verb => unreachable!("{verb} is not in the grammar"),

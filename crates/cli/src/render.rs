@@ -3,13 +3,13 @@
 pub mod crew;
 pub mod findings;
 pub mod history;
-pub mod json;
 pub mod messages;
 pub mod report;
 mod style;
 pub mod unit;
 pub mod why;
 
+pub use piton_engine::json;
 pub use style::Style;
 
 use piton_model::secret;

@@ -104,7 +104,7 @@ pub fn resume(
 }
 
 /// Files that were named as made and are not there.
-fn lost_outputs(workspace: &Workspace, plan: &ResumePlan) -> Vec<String> {
+pub(crate) fn lost_outputs(workspace: &Workspace, plan: &ResumePlan) -> Vec<String> {
     let is_lost = |path: &&String| {
         let is_plain =
             !path.starts_with('/') && !path.contains(['*', '\\']) && !path.split('/').any(|part| part == "..");
