@@ -11,6 +11,11 @@ mod render;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // A keeper is started for every worker and is nobody's command: it does without the grammar.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|verb| verb == "keep") {
+        return piton_engine::keep(arguments);
+    }
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {

@@ -8,9 +8,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Which of our crates each of our crates may use.
-const MAY_USE: [(&str, &[&str]); 6] = [
+const MAY_USE: [(&str, &[&str]); 7] = [
     ("piton", &["piton-engine", "piton-dialect", "piton-model"]),
-    ("piton-engine", &["piton-store", "piton-dialect", "piton-model"]),
+    ("piton-engine", &["piton-supervisor", "piton-store", "piton-dialect", "piton-model"]),
+    ("piton-supervisor", &[]),
     ("piton-store", &["piton-model"]),
     ("piton-dialect", &["piton-model"]),
     ("piton-model", &[]),

@@ -34,6 +34,7 @@ pub use history::{UnitLog, Version, log, rollback, show, touched};
 pub use messages::{Inbox, NewMessage, PRIMARY, ReadMessage, check_inbox, inbox, mark_read, send};
 pub use notify::{Notified, notify};
 pub use piton_store::Log;
+pub use piton_supervisor::keep;
 pub use record::{RecordError, Recorded, Recorder, record};
 pub use repair::{repair, repairable};
 pub use resume::{ResumeRequest, Resumption, resumable, resume};
