@@ -1,14 +1,22 @@
 //! Runs git, so that neither the environment nor the repository changes what it does.
 
+use std::ffi::OsString;
 use std::fmt;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Settings of a repository that would start programs of somebody else's choice, and how long paths are listed.
-const SETTINGS: [&str; 5] =
-    ["core.hooksPath=/dev/null", "core.fsmonitor=false", "core.quotePath=false", "gc.auto=0", "maintenance.auto=false"];
+/// Nothing of somebody else's choice is started, nothing is tidied up in passing, and what is said to be kept is on disk.
+const SETTINGS: [&str; 7] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.quotePath=false",
+    "core.fsync=committed,reference",
+    "core.fsyncMethod=batch",
+    "gc.auto=0",
+    "maintenance.auto=false",
+];
 
 /// Variables that would send git to another repository or index.
 const FOREIGN: [&str; 12] = [
@@ -82,17 +90,39 @@ impl Said {
 #[derive(Debug)]
 pub(crate) struct Git {
     directory: PathBuf,
-    index: Option<PathBuf>,
+    environment: Vec<(&'static str, OsString)>,
 }
+
+/// Who makes commits when the user has no name, and who makes those that the user never sees.
+const OURSELVES: [(&str, &str); 4] = [
+    ("GIT_AUTHOR_NAME", "piton"),
+    ("GIT_AUTHOR_EMAIL", "piton@localhost"),
+    ("GIT_COMMITTER_NAME", "piton"),
+    ("GIT_COMMITTER_EMAIL", "piton@localhost"),
+];
 
 impl Git {
     pub fn at(directory: &Path) -> Git {
-        Git { directory: directory.to_owned(), index: None }
+        Git { directory: directory.to_owned(), environment: Vec::new() }
     }
 
     /// The same with an index of its own, so that the user's is not touched.
-    pub fn with_index(&self, index: &Path) -> Git {
-        Git { directory: self.directory.clone(), index: Some(index.to_owned()) }
+    pub fn with_index(mut self, index: &Path) -> Git {
+        self.environment.push(("GIT_INDEX_FILE", index.into()));
+        self
+    }
+
+    /// The same in our own name.
+    pub fn in_our_name(mut self) -> Git {
+        self.environment.extend(OURSELVES.map(|(name, value)| (name, value.into())));
+        self
+    }
+
+    /// The same at another time, in seconds since 1970.
+    pub fn at_time(mut self, at: i64) -> Git {
+        let date = format!("@{at} +0000");
+        self.environment.extend(["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].map(|name| (name, date.clone().into())));
+        self
     }
 
     /// Runs a command that has to succeed; returns what it printed, without the last line's end.
@@ -105,10 +135,10 @@ impl Git {
     }
 
     /// The same, with bytes as they are: for lists that are separated by NUL.
-    pub fn list(&self, arguments: &[&str]) -> Result<Vec<String>, GitError> {
+    pub fn bytes(&self, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
         let said = self.ask(arguments)?;
         match said.code {
-            Some(0) => Ok(split(&said.out)),
+            Some(0) => Ok(said.out),
             _ => Err(failed(arguments, &said)),
         }
     }
@@ -117,7 +147,7 @@ impl Git {
     pub fn ask(&self, arguments: &[&str]) -> Result<Said, GitError> {
         let mut tries = 0;
         loop {
-            let said = self.once(arguments, None)?;
+            let said = self.once(arguments)?;
             tries += 1;
             let is_locked = said.code != Some(0) && is_lock_held(&said.err);
             if !is_locked || tries >= TRIES {
@@ -127,16 +157,7 @@ impl Git {
         }
     }
 
-    /// Runs a command that reads.
-    pub fn feed(&self, arguments: &[&str], input: &[u8]) -> Result<String, GitError> {
-        let said = self.once(arguments, Some(input))?;
-        match said.code {
-            Some(0) => Ok(said.text()),
-            _ => Err(failed(arguments, &said)),
-        }
-    }
-
-    fn once(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<Said, GitError> {
+    fn once(&self, arguments: &[&str]) -> Result<Said, GitError> {
         let mut command = Command::new("git");
         command.arg("-C").arg(&self.directory);
         for setting in SETTINGS {
@@ -146,18 +167,9 @@ impl Git {
             command.env_remove(name);
         }
         command.args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0");
-        if let Some(index) = &self.index {
-            command.env("GIT_INDEX_FILE", index);
-        }
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         let no_git = |error| GitError::NoGit { error };
-        command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(no_git)?;
-        if let (Some(input), Some(mut pipe)) = (input, child.stdin.take()) {
-            // git that ends early says why itself.
-            let _ = pipe.write_all(input);
-        }
-        let output = child.wait_with_output().map_err(no_git)?;
+        let output = command.stdin(Stdio::null()).output().map_err(no_git)?;
         Ok(Said {
             code: output.status.code(),
             out: output.stdout,
@@ -168,8 +180,12 @@ impl Git {
 
 /// Parts that are separated by NUL.
 pub(crate) fn split(bytes: &[u8]) -> Vec<String> {
-    let parts = bytes.split(|byte| *byte == 0).filter(|part| !part.is_empty());
-    parts.map(|part| String::from_utf8_lossy(part).into_owned()).collect()
+    split_keeping_empty(bytes).into_iter().filter(|part| !part.is_empty()).collect()
+}
+
+/// The same, with the empty ones that end a record.
+pub(crate) fn split_keeping_empty(bytes: &[u8]) -> Vec<String> {
+    bytes.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect()
 }
 
 pub(crate) fn failed(arguments: &[&str], said: &Said) -> GitError {

@@ -32,6 +32,6 @@ pub use output::{Line, LineReader, Stream, tail};
 pub use watch::{Wake, Watch};
 pub use worker::{AdoptError, Condition, End, Exit, Gently, KeeperProgram, Signs, StartError, StopError, Worker};
 pub use worktree::{
-    Created, Kept, Listed, Merge, Merging, NewWorktree, Removal, Repository, Restored, Snapshot, Statistics,
+    Created, Kept, Listed, Merge, Merging, NewWorktree, Removal, Repository, RestoreTo, Restored, Snapshot, Statistics,
     WorktreeState,
 };

@@ -2,9 +2,17 @@
 //!
 //! All is done by `git` itself. Hooks of the repository do not run for what is done here.
 
+mod clean;
+mod create;
+mod list;
+mod merge;
+mod restore;
+mod snapshot;
+mod state;
+
 use std::path::{Path, PathBuf};
 
-use crate::git::GitError;
+use crate::git::{Git, GitError};
 
 /// A repository, by its main work tree.
 #[derive(Debug, Clone)]
@@ -163,6 +171,15 @@ pub struct Kept {
     pub snapshot: Option<Snapshot>,
 }
 
+/// Where a snapshot is restored to. Nothing may be there yet, or an empty directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RestoreTo {
+    /// A new worktree: no branch is checked out there, and what was uncommitted is so again.
+    Worktree(PathBuf),
+    /// A directory that git knows nothing of.
+    Files(PathBuf),
+}
+
 /// What was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
@@ -175,8 +192,12 @@ pub struct Restored {
 impl Repository {
     /// The repository that holds a directory, from any of its worktrees.
     pub fn open(directory: &Path) -> Result<Repository, GitError> {
-        let _ = directory;
-        Err(unfinished())
+        let listed = list::all(&Git::at(directory))?;
+        match listed.into_iter().next() {
+            Some(main) if main.is_bare => refused(format!("{} has no work tree", main.listed.path.display())),
+            Some(main) => Ok(Repository { root: main.listed.path }),
+            None => refused(format!("git lists no work tree of {}", directory.display())),
+        }
     }
 
     /// Its main work tree, absolute.
@@ -186,57 +207,36 @@ impl Repository {
 
     /// The branch that is checked out in the main work tree.
     pub fn base_branch(&self) -> Result<String, GitError> {
-        Err(unfinished())
+        match self.git().ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])? {
+            said if said.code == Some(0) => Ok(said.text()),
+            _ => refused(format!(
+                "no branch is checked out in {0}: check one out with git -C {0} switch BRANCH",
+                self.root.display()
+            )),
+        }
     }
 
     /// All worktrees but the main one.
     pub fn worktrees(&self) -> Result<Vec<Listed>, GitError> {
-        Err(unfinished())
+        Ok(list::all(&self.git())?.into_iter().skip(1).map(|each| each.listed).collect())
     }
 
-    /// Makes a worktree, or takes the one that is there, as it is. Refuses when something else stands in its place.
-    pub fn create(&self, _wanted: &NewWorktree) -> Result<Created, GitError> {
-        Err(unfinished())
+    fn git(&self) -> Git {
+        Git::at(&self.root)
     }
 
-    /// How a worktree stands against a base.
-    pub fn state(&self, _worktree: &Path, _base: &str) -> Result<WorktreeState, GitError> {
-        Err(unfinished())
-    }
-
-    /// What was done in a worktree since it left its base, committed or not.
-    pub fn statistics(&self, _worktree: &Path, _base: &str) -> Result<Statistics, GitError> {
-        Err(unfinished())
-    }
-
-    /// Keeps all tracked and untracked files of a worktree (ignored ones not) as a commit under
-    /// `refs/piton/snapshots/NAME/TIME`. Index, branches and stash are not touched.
-    pub fn snapshot(&self, _worktree: &Path, _name: &str, _at: i64) -> Result<Snapshot, GitError> {
-        Err(unfinished())
-    }
-
-    /// All snapshots, the newest of each name first.
-    pub fn snapshots(&self) -> Result<Vec<Snapshot>, GitError> {
-        Err(unfinished())
-    }
-
-    /// Brings a branch into its base, when that touches nothing uncommitted.
-    pub fn merge(&self, _merging: &Merging) -> Result<Merge, GitError> {
-        Err(unfinished())
-    }
-
-    /// Removes a worktree when everything in it is committed and merged; else it stays. A snapshot is made before.
-    pub fn remove(&self, _worktree: &Path, _base: &str, _at: i64) -> Result<Removal, GitError> {
-        Err(unfinished())
-    }
-
-    /// Puts the files of a snapshot into a new worktree: no branch is checked out there, and what was uncommitted is so
-    /// again.
-    pub fn restore(&self, _snapshot: &Snapshot, _to: &Path) -> Result<Restored, GitError> {
-        Err(unfinished())
+    /// The commit that a name means.
+    fn commit(&self, name: &str) -> Result<String, GitError> {
+        let wanted = format!("{name}^{{commit}}");
+        self.git().run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted]).map_err(
+            |error| match error {
+                GitError::Failed { .. } => GitError::Refused { message: format!("no such branch or commit: {name}") },
+                other => other,
+            },
+        )
     }
 }
 
-fn unfinished() -> GitError {
-    GitError::Refused { message: "worktrees are not there yet".to_owned() }
+fn refused<T>(message: String) -> Result<T, GitError> {
+    Err(GitError::Refused { message })
 }
