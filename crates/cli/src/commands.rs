@@ -1,5 +1,6 @@
 //! One file a verb.
 
+pub mod approve;
 pub mod beat;
 pub mod block;
 pub mod check;
@@ -20,6 +21,7 @@ pub mod repair;
 pub mod restart;
 pub mod resume;
 pub mod rollback;
+pub mod run;
 pub mod schema;
 pub mod send;
 pub mod show;
@@ -28,6 +30,7 @@ pub mod stale;
 pub mod start;
 pub mod status;
 pub mod step;
+pub mod stop;
 pub mod sync;
 pub mod takeover;
 pub mod unblock;
@@ -73,6 +76,9 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "inbox" => inbox::run(matches, &args(inner)?),
         "sync" => sync::run(matches, &args(inner)?),
         "compact" => compact::run(matches, &args(inner)?),
+        "run" => run::run(matches, args(inner)?),
+        "stop" => stop::run(matches, &args(inner)?),
+        "approve" => approve::run(matches, &args(inner)?),
         "schema" => schema::run(&args(inner)?),
         "completions" => completions::run(&args(inner)?),
         verb => unreachable!("{verb} is not in the grammar"),

@@ -6,6 +6,7 @@ pub mod history;
 pub mod json;
 pub mod messages;
 pub mod report;
+pub mod run;
 mod style;
 pub mod unit;
 pub mod why;

@@ -17,6 +17,7 @@ mod parallel;
 mod record;
 mod repair;
 mod resume;
+pub mod run;
 mod status;
 mod survey;
 mod sync;

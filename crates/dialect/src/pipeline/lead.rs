@@ -15,7 +15,9 @@ use crate::{Files, Place};
 /// What a story's documents say about the stage that a worker was started for.
 ///
 /// A checkpoint that cannot be read is an open stage: whoever continues the story has it restored first.
-pub fn standing(place: &Place, files: &dyn Files, stage: u8, moment: &Moment) -> Standing {
+///
+/// `no_gos` is how many NO-GOs were answered by another validation: those are over.
+pub fn standing(place: &Place, files: &dyn Files, stage: u8, no_gos: u32, moment: &Moment) -> Standing {
     let Ok(draft) = Draft::open(place, files, moment) else { return Standing::Open };
     let Some(unit) = draft.unit.as_ref().filter(|_| draft.has_checkpoint) else { return Standing::Open };
     match &unit.state {
@@ -28,7 +30,7 @@ pub fn standing(place: &Place, files: &dyn Files, stage: u8, moment: &Moment) ->
         State::Queued | State::Running | State::Waiting | State::Done | State::Unknown => {}
     }
     match draft.stage {
-        Some(written) if written == stage => at_stage(&draft, stage),
+        Some(written) if written == stage => at_stage(&draft, stage, no_gos),
         Some(written) if written > stage || (stage == 3 && written == 2) => {
             Standing::Complete(StageResult::Moved { to: written })
         }
@@ -36,14 +38,22 @@ pub fn standing(place: &Place, files: &dyn Files, stage: u8, moment: &Moment) ->
     }
 }
 
-fn at_stage(draft: &Draft, stage: u8) -> Standing {
+/// The stage that a story's checkpoint is at; nothing when there is no checkpoint that can be read.
+pub fn stage_of(place: &Place, files: &dyn Files, moment: &Moment) -> Option<u8> {
+    Draft::open(place, files, moment).ok().filter(|draft| draft.has_checkpoint)?.stage
+}
+
+fn at_stage(draft: &Draft, stage: u8, no_gos: u32) -> Standing {
     let number = |key: &str| draft.editor.get(&[key]).and_then(|value| value.as_f64());
     let text = |key: &str| draft.editor.string(&[key]).map(|text| clean(&text)).unwrap_or_default();
     let has_open_tasks = !draft.editor.strings(&["tasksRemaining"]).is_empty();
     let result = match (stage, verdict_word(draft)) {
         (0, _) => number("planScore").filter(|_| has_open_tasks).map(|score| StageResult::Planned { score }),
         (1, Some("GO")) => Some(StageResult::Go { readiness: number("readiness").unwrap_or(5.0) }),
-        (1, Some("NO-GO")) => Some(StageResult::NoGo { reason: text("reason") }),
+        (1, Some("NO-GO")) => {
+            let given = draft.editor.int(&["noGos"]).unwrap_or(1).max(1);
+            (given > i64::from(no_gos)).then(|| StageResult::NoGo { reason: text("reason") })
+        }
         (2, _) => (!has_open_tasks).then_some(StageResult::Executed),
         (3, Some(word @ ("PASS" | "CONCERNS" | "WAIVED"))) => {
             Some(StageResult::Passed { word: word.to_owned(), score: number("qualityScore") })
