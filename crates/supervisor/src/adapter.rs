@@ -140,6 +140,28 @@ pub struct Seen {
     pub refused_session: bool,
 }
 
+impl Seen {
+    /// What an end with a code means that is no success.
+    fn limited_or_failed(&self, exit: &Exit) -> Outcome {
+        match &self.limit {
+            Some(limit) => Outcome::Limited(limit.clone()),
+            None => Outcome::Failed { reason: self.reason(exit) },
+        }
+    }
+
+    /// The best words for why it ended.
+    fn reason(&self, exit: &Exit) -> String {
+        let result = self.result.as_ref().filter(|result| !result.text.is_empty());
+        match (result, &self.complaint, exit) {
+            (Some(result), _, _) if result.is_error => result.text.clone(),
+            (_, Some(complaint), _) if self.refused_session => complaint.clone(),
+            (_, Some(complaint), _) => format!("{exit}: {complaint}"),
+            (_, None, Exit::Code(0)) => format!("{exit} without a result"),
+            (_, None, _) => exit.to_string(),
+        }
+    }
+}
+
 /// A result that a worker reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultSeen {
@@ -243,3 +265,6 @@ fn shorten(text: &str) -> String {
         None => text.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;
