@@ -76,6 +76,8 @@ pub struct LeadStory {
     pub id: String,
     /// Where it stands, when only the lead can say: a story that has begun records that itself.
     pub standing: Option<&'static str>,
+    /// Whether an earlier lead put it off, and this one does not.
+    pub requeued: bool,
     /// Whether it is neither done nor paused.
     pub remains: bool,
     /// Its worker.
@@ -191,10 +193,13 @@ type OfStory = fn(&LeadStory, Option<&NewValue>) -> Option<NewValue>;
 const MAPS: [(&str, OfStory); 11] = [
     ("story_state", |story, known| match story.standing {
         // Whoever moved the story recorded that; the lead only knows better where nothing was.
-        Some("QUEUED") if known.is_some_and(|known| !known.is_null()) => None,
+        Some("QUEUED") if !story.requeued && known.is_some_and(|known| !known.is_null()) => None,
         standing => standing.map(NewValue::from),
     }),
-    ("worker_map", |story, _| story.worker.as_deref().map(NewValue::from)),
+    ("worker_map", |story, known| match &story.worker {
+        Some(worker) => Some(worker.as_str().into()),
+        None => known.map(|_| NewValue::Null),
+    }),
     ("quality_cycles", |story, _| Some(story.reworks.into())),
     ("validation_retries", |story, _| Some(story.no_gos.into())),
     ("crash_count", |story, _| Some(story.crashes.into())),

@@ -252,15 +252,19 @@ impl Lead<'_> {
 
     fn paused(&mut self, at: LaneAt, reason: &str) -> Result<(), RunError> {
         self.tell_lane(at, "paused", reason);
+        let name = self.work.fleet.lanes[at].name.clone();
+        let has_begun = self.memory.lane(&name).attempt > 0;
+        self.memory.lane(&name).put_off = !has_begun;
         let is_whole = self.work.lanes[at].step.is_none();
-        if is_whole {
+        if is_whole && has_begun {
             let paused = Event::Paused { reason: Some(reason.to_owned()) };
             if self.record_lane(at, &paused).is_err() {
-                // Where a dialect knows no pause, what is in the way is a blocker; where nothing has begun, nothing is.
+                // Where a dialect knows no pause, what is in the way is a blocker.
                 let blocked = Event::Blocked { message: reason.to_owned(), kind: None };
                 let _ = self.record_lane(at, &blocked);
             }
         }
+        self.save()?;
         self.write_state_file(false)
     }
 

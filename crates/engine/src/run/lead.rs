@@ -257,11 +257,8 @@ impl<'w> Lead<'w> {
         match event {
             FleetEvent::Signalled => self.tell(None, "signalled", "asked to end"),
             FleetEvent::Woke => self.tell(None, "woke", "the machine slept; every worker gets its time anew"),
-            FleetEvent::StartFailed { lane, message } => {
-                let text = format!("cannot be started: {message}");
-                self.tell_lane(*lane, "start_failed", &text);
-            }
             FleetEvent::Begun
+            | FleetEvent::StartFailed { .. }
             | FleetEvent::WorkerStarted { .. }
             | FleetEvent::WorkerExited { .. }
             | FleetEvent::SignSeen { .. }

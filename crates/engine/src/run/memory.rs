@@ -66,6 +66,8 @@ pub(super) struct LaneMemory {
     pub saved: u64,
     /// Gates and how they ended.
     pub gates: Vec<(String, String)>,
+    /// Whether a lead put it off before anybody had begun: whoever leads next may queue it again.
+    pub put_off: bool,
 }
 
 /// What a lane was doing when it was written down.
@@ -283,6 +285,7 @@ impl LaneMemory {
             "resumes": self.resumes,
             "saved": self.saved,
             "gates": self.gates,
+            "put_off": self.put_off,
         })
     }
 
@@ -316,6 +319,7 @@ impl LaneMemory {
             resumes: number("resumes"),
             saved: number("saved"),
             gates: value["gates"].as_array().into_iter().flatten().filter_map(pair).collect(),
+            put_off: value["put_off"].as_bool().unwrap_or(false),
         }
     }
 }

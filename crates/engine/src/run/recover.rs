@@ -52,7 +52,9 @@ impl Lead<'_> {
             // Its document says that it is not done after all.
             Some(Stored::State(LaneState::Done)) => lane.state = LaneState::Queued,
             Some(Stored::State(LaneState::Paused { reason })) => {
+                let was_put_off = self.memory.lanes.get(&lane.name).is_some_and(|memory| memory.put_off);
                 let is_free = match lifecycle {
+                    _ if was_put_off => true,
                     Some(Lifecycle::Paused | Lifecycle::Blocked | Lifecycle::Failed) => request.retry,
                     Some(Lifecycle::Running | Lifecycle::Waiting) => {
                         row.is_some_and(|row| row.liveness != Liveness::Alive)
@@ -63,7 +65,7 @@ impl Lead<'_> {
                 lane.state = match is_free || request.retry {
                     true => {
                         lane.counts = Default::default();
-                        again(lifecycle, "a person lets it go on")
+                        again(lifecycle.filter(|_| !was_put_off), "a person lets it go on")
                     }
                     false => LaneState::Paused { reason },
                 };

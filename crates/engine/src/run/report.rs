@@ -240,7 +240,7 @@ impl Lead<'_> {
         if resumes > 0 {
             let _ = writeln!(
                 page,
-                "\n{} resumed; {} that had been recorded not done again.",
+                "\n{} resumed; {} already recorded and not done again.",
                 text::counted(usize::try_from(resumes).unwrap_or(0), "worker was", "workers were"),
                 text::counted(usize::try_from(saved).unwrap_or(0), "step was", "steps were"),
             );

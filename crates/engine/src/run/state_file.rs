@@ -77,6 +77,7 @@ impl Lead<'_> {
                 | LaneState::Parked { .. }
                 | LaneState::Closing(_) => Some("QUEUED"),
             },
+            requeued: memory.put_off && !lane.state.is_settled(),
             remains: !lane.state.is_settled(),
             worker: memory.worker.filter(|_| lane.state.has_worker()),
             reworks: lane.counts.reworks,

@@ -114,7 +114,10 @@ impl Lead<'_> {
             return;
         }
         let why = match repository.remove(&path, &base, self.time().unix_seconds()) {
-            Ok(Removal::Removed { .. }) => return,
+            Ok(Removal::Removed { .. }) => {
+                self.memory.lane(&name).worktree = None;
+                return;
+            }
             Ok(Removal::Kept(kept)) => kept.reasons.join("; "),
             Err(error) => error.to_string(),
         };
