@@ -80,6 +80,9 @@ case $unit in
     echo "$unit feature $PITON_ATTEMPT" >> "$LEDGER"
     echo "$id" > "$id.txt"
     commit "$id"
-    "$PITON" step "$unit" done research
+    for stage in S2.P1 S2.P2 S2.P3; do
+      "$PITON" stage "$unit" "$stage" || true
+      list next_steps | while read -r step; do "$PITON" step "$unit" done "$step"; done
+    done
     "$PITON" finish "$unit" ;;
 esac

@@ -102,7 +102,8 @@ fn a_build_whose_lead_is_killed_goes_on_where_it_was() {
 fn a_plan_goes_phase_by_phase_and_its_acceptance_is_run() {
     let plan = "# Plan\n\n## Ground\n<!-- CHECKPOINT: ground -->\n- [ ] Dig <!-- TASK: dig -->\n- [ ] Pour <!-- TASK: pour -->\n\
                 - [ ] It holds <!-- ACCEPT: holds -->\n\n## Walls\n<!-- CHECKPOINT: walls -->\n- [ ] Lay <!-- TASK: lay -->\n";
-    let yard = Yard::with("[run]\nworkers = 2\npatience = 60\n", "[gates]\nholds = 'test -f dig.txt && test -f pour.txt'\n");
+    let yard =
+        Yard::with("[run]\nworkers = 2\npatience = 60\n", "[gates]\nholds = 'test -f dig.txt && test -f pour.txt'\n");
     yard.workspace.write("plans/260301-0900-hut/plan.md", plan);
     yard.commit("a plan");
     yard.run(&["run", "plan:260301-0900-hut", "--yes"]);
@@ -125,7 +126,7 @@ fn tasks_of_a_registry_are_dispatched_in_their_order() {
     yard.commit("a registry");
     yard.run(&["run", "registry.json", "--yes"]);
     for task in ["copy-T01", "photo-T02"] {
-        let checkpoint = yard.read_json(&format!("progress/checkpoints/{task}.json"));
+        let checkpoint = yard.read_json(&format!("progress/checkpoints/{task}-complete.json"));
         assert_eq!(checkpoint["status"], "complete", "{checkpoint}");
     }
     assert_eq!(yard.text("T02-two.txt"), "two\n");

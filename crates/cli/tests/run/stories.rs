@@ -36,7 +36,8 @@ fn stories_that_wait_for_each_other_are_an_error_before_anything_starts() {
     let yard = Yard::new(&[("S-1", &["S-3"]), ("S-2", &["S-1"]), ("S-3", &["S-2"])]);
     let ended = yard.piton(&["run", "--yes"]);
     assert_eq!(ended.code, Some(4));
-    let want = "these wait for each other, so none can begin: pipeline:S-1 → pipeline:S-3 → pipeline:S-2 → pipeline:S-1";
+    let want =
+        "these wait for each other, so none can begin: pipeline:S-1 → pipeline:S-3 → pipeline:S-2 → pipeline:S-1";
     assert!(ended.stderr.contains(want), "{}", ended.stderr);
     assert!(!yard.workspace.path(".pipeline").exists() && !yard.workspace.path(".piton").exists());
 }

@@ -70,7 +70,17 @@ impl Yard {
 
     pub fn commit(&self, message: &str) {
         self.git(&["add", "-A"]);
-        self.git(&["-c", "user.name=u", "-c", "user.email=u@localhost", "commit", "-q", "--allow-empty", "-m", message]);
+        self.git(&[
+            "-c",
+            "user.name=u",
+            "-c",
+            "user.email=u@localhost",
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            message,
+        ]);
     }
 
     pub fn git(&self, arguments: &[&str]) -> String {
@@ -174,7 +184,8 @@ impl Yard {
                 let attempt = event["attempt"].as_u64().expect("an attempt");
                 let steps = event["data"]["steps"].as_array().cloned().unwrap_or_default();
                 for step in steps.iter().filter_map(Value::as_str) {
-                    let is_later = |(of, task, at): &&(String, String, u64)| of == unit && task == step && *at > attempt;
+                    let is_later =
+                        |(of, task, at): &&(String, String, u64)| of == unit && task == step && *at > attempt;
                     let ledger = self.ledger();
                     let again = ledger.iter().find(is_later);
                     assert!(again.is_none(), "{unit} {step} was recorded at attempt {attempt} and begun at {again:?}");

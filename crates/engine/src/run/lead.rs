@@ -132,6 +132,13 @@ impl<'w> Lead<'w> {
         if decisions.is_empty() && before == self.work.fleet {
             return Ok(());
         }
+        for decision in &decisions {
+            if let Decision::Claim { lane } = decision {
+                // Its last worker is judged; whoever leads next must not judge it again.
+                let name = self.work.fleet.lanes[*lane].name.clone();
+                self.memory.lane(&name).home = None;
+            }
+        }
         if !decisions.is_empty() || !same_but_signs(&before, &self.work.fleet) {
             self.save()?;
         }

@@ -7,6 +7,7 @@ use piton_model::fleet::{Approval, End, FleetEvent, How, LaneAt, LaneState};
 use piton_model::{Lifecycle, Liveness, State};
 use piton_supervisor::{Condition, Exit, Reading, Worker};
 
+use super::approvals::take_approval;
 use super::lead::{Lead, Live, steady};
 use super::memory::{Stored, adopted};
 use super::{RunError, RunRequest, failed};
@@ -53,16 +54,11 @@ impl Lead<'_> {
             Some(Stored::State(LaneState::Done)) => lane.state = LaneState::Queued,
             Some(Stored::State(LaneState::Paused { reason })) => {
                 let was_put_off = self.memory.lanes.get(&lane.name).is_some_and(|memory| memory.put_off);
-                let is_free = match lifecycle {
-                    _ if was_put_off => true,
-                    Some(Lifecycle::Paused | Lifecycle::Blocked | Lifecycle::Failed) => request.retry,
-                    Some(Lifecycle::Running | Lifecycle::Waiting) => {
-                        row.is_some_and(|row| row.liveness != Liveness::Alive)
-                    }
-                    Some(Lifecycle::Queued) | None => request.retry || lane.counts == Default::default(),
-                    Some(Lifecycle::Done | Lifecycle::Unknown) => false,
-                };
-                lane.state = match is_free || request.retry {
+                // Somebody who took the pause away lets it go on.
+                let was_freed = matches!(lifecycle, Some(Lifecycle::Running | Lifecycle::Waiting))
+                    && row.is_some_and(|row| row.liveness != Liveness::Alive);
+                let is_free = request.retry || was_put_off || was_freed;
+                lane.state = match is_free {
                     true => {
                         lane.counts = Default::default();
                         again(lifecycle.filter(|_| !was_put_off), "a person lets it go on")
@@ -145,15 +141,14 @@ impl Lead<'_> {
         if request.retry {
             group.halted = None;
         }
-        let is_halted_for_nothing = group.halted.is_some()
-            && !self
-                .work
-                .fleet
-                .lanes
-                .iter()
-                .any(|lane| lane.group == at && matches!(lane.state, LaneState::Paused { .. }));
-        if is_halted_for_nothing && group.phases.iter().all(|phase| phase.gates.is_empty()) {
-            group.halted = None;
+        let waiting = group
+            .phases
+            .iter_mut()
+            .find(|phase| matches!(phase.approval, Approval::Asked | Approval::Needed) && !phase.closed);
+        if let Some(phase) = waiting
+            && take_approval(self.workspace, &group.name)
+        {
+            phase.approval = Approval::Given;
         }
         if self.is_yes {
             for phase in &mut group.phases {
