@@ -4,9 +4,9 @@
 use clap::{Args, Command, CommandFactory as _, Parser};
 
 use crate::commands::{
-    approve, beat, block, check, compact, completions, decide, diff, fail, finish, gate, inbox, log, note, pause, plan,
-    reopen, repair, restart, resume, rollback, run, schema, send, show, stage, stale, start, status, step, stop, sync,
-    takeover, unblock, verdict, why,
+    approve, beat, block, check, compact, completions, decide, demo, diff, fail, finish, gate, inbox, log, note, pause,
+    plan, reopen, repair, restart, resume, rollback, run, schema, send, show, stage, stale, start, status, step, stop,
+    sync, takeover, unblock, verdict, why,
 };
 
 /// Options that every verb takes.
@@ -89,6 +89,7 @@ pub fn command() -> Command {
             "approve",
             "Let a run use the repository's commands, or go on after a phase",
         ))
+        .subcommand(verb::<demo::DemoArgs>("demo", "Show the main job on an example, from nothing"))
         .subcommand(verb::<schema::SchemaArgs>("schema", "Print the JSON Schema of a dialect's documents"))
         .subcommand(verb::<completions::CompletionsArgs>("completions", "Print a completion script for a shell"))
 }

@@ -7,6 +7,7 @@ pub mod check;
 pub mod compact;
 pub mod completions;
 pub mod decide;
+pub mod demo;
 pub mod diff;
 pub mod fail;
 pub mod finish;
@@ -79,6 +80,7 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "run" => run::run(matches, args(inner)?),
         "stop" => stop::run(matches, &args(inner)?),
         "approve" => approve::run(matches, &args(inner)?),
+        "demo" => demo::run(&args(inner)?),
         "schema" => schema::run(&args(inner)?),
         "completions" => completions::run(&args(inner)?),
         verb => unreachable!("{verb} is not in the grammar"),

@@ -241,3 +241,10 @@ pub fn stop_run(workspace: &Workspace, stops_workers: bool) -> Result<Stopping, 
     }
     Ok(if was_there { Stopping::Asked } else { Stopping::Nobody })
 }
+
+/// Lets this process outlive Ctrl-C, which its children get as well; the flag says whether it came.
+pub fn catch_interrupts() -> std::io::Result<std::sync::Arc<std::sync::atomic::AtomicBool>> {
+    let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGINT, std::sync::Arc::clone(&flag))?;
+    Ok(flag)
+}
