@@ -74,7 +74,7 @@ pub fn state_path() -> String {
 pub struct LeadStory {
     /// Its id.
     pub id: String,
-    /// Where it stands, when only the lead can say: a story that has begun records that itself.
+    /// Where it stands, when only the lead can say: a story that somebody is at records that itself.
     pub standing: Option<&'static str>,
     /// Whether an earlier lead put it off, and this one does not.
     pub requeued: bool,
@@ -192,6 +192,11 @@ type OfStory = fn(&LeadStory, Option<&NewValue>) -> Option<NewValue>;
 
 const MAPS: [(&str, OfStory); 11] = [
     ("story_state", |story, known| match story.standing {
+        // A pause or an end that somebody recorded stands.
+        Some(word) if word.starts_with("STAGE_") => {
+            let is_settled = known.and_then(NewValue::as_str).is_some_and(|known| matches!(known, "PAUSED" | "DONE"));
+            (!is_settled).then(|| word.into())
+        }
         // Whoever moved the story recorded that; the lead only knows better where nothing was.
         Some("QUEUED") if !story.requeued && known.is_some_and(|known| !known.is_null()) => None,
         standing => standing.map(NewValue::from),

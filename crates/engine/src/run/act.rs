@@ -39,6 +39,8 @@ impl Lead<'_> {
 
     /// Claims the unit and starts a worker: a new one, or by its own session, or with the brief.
     fn start(&mut self, at: LaneAt, how: How) -> Result<(), RunError> {
+        // Whoever died in the middle of a record may have left the state behind the story.
+        self.write_state_file(false)?;
         match self.try_start(at, how) {
             Ok(()) => self.write_state_file(false),
             Err(message) => {

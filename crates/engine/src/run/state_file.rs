@@ -11,6 +11,9 @@ use piton_store::disk::{Access, LockError};
 use super::lead::Lead;
 use super::{RunError, failed};
 
+/// The protocol's words for the stages.
+const STAGES: [&str; 4] = ["STAGE_0", "STAGE_1", "STAGE_2", "STAGE_3"];
+
 impl Lead<'_> {
     /// Writes the state of all stories; nothing where there are none.
     pub(super) fn write_state_file(&mut self, complete: bool) -> Result<(), RunError> {
@@ -67,6 +70,11 @@ impl Lead<'_> {
         LeadStory {
             id: self.work.lanes[at].id.clone(),
             standing: match &lane.state {
+                LaneState::Queued | LaneState::Between | LaneState::Working(_) | LaneState::Dead { .. }
+                    if has_begun && !self.live.contains_key(&at) =>
+                {
+                    STAGES.get(usize::from(lane.stage)).copied()
+                }
                 _ if has_begun => None,
                 LaneState::Paused { .. } => Some("PAUSED"),
                 LaneState::Done => None,
