@@ -6,7 +6,7 @@ use clap::{Args, Command, CommandFactory as _, Parser};
 use crate::commands::{
     approve, beat, block, check, compact, completions, decide, demo, diff, fail, finish, gate, inbox, log, note, pause,
     plan, reopen, repair, restart, resume, rollback, run, schema, send, show, stage, stale, start, status, step, stop,
-    sync, takeover, unblock, verdict, why,
+    sync, takeover, unblock, verdict, why, worktrees,
 };
 
 /// Options that every verb takes.
@@ -90,6 +90,10 @@ pub fn command() -> Command {
             "Let a run use the repository's commands, or go on after a phase",
         ))
         .subcommand(verb::<demo::DemoArgs>("demo", "Show the main job on an example, from nothing"))
+        .subcommand(verb::<worktrees::WorktreesArgs>(
+            "worktrees",
+            "List the git worktrees of workers, clean them up, or bring one back",
+        ))
         .subcommand(verb::<schema::SchemaArgs>("schema", "Print the JSON Schema of a dialect's documents"))
         .subcommand(verb::<completions::CompletionsArgs>("completions", "Print a completion script for a shell"))
 }

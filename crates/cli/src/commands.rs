@@ -37,6 +37,7 @@ pub mod takeover;
 pub mod unblock;
 pub mod verdict;
 pub mod why;
+pub mod worktrees;
 
 use clap::{ArgMatches, FromArgMatches};
 
@@ -81,6 +82,7 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "stop" => stop::run(matches, &args(inner)?),
         "approve" => approve::run(matches, &args(inner)?),
         "demo" => demo::run(&args(inner)?),
+        "worktrees" => worktrees::run(matches, &args(inner)?),
         "schema" => schema::run(&args(inner)?),
         "completions" => completions::run(&args(inner)?),
         verb => unreachable!("{verb} is not in the grammar"),

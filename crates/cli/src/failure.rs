@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use piton_engine::{CheckError, NotFound, OpenError, RecordError};
+use piton_engine::{CheckError, GitError, NotFound, OpenError, RecordError, WorktreesError};
 use piton_model::text::printable;
 use piton_model::{BadUnit, Refusal, RefusalKind, UnitRef};
 
@@ -93,6 +93,23 @@ impl Failure {
                     false => failure.hint(format!("see what is wrong: piton check {wanted}")),
                 }
             }
+        }
+    }
+
+    /// Worktrees that cannot be listed, cleaned up or restored.
+    pub fn worktrees(error: &WorktreesError) -> Failure {
+        match error {
+            WorktreesError::NoSnapshot { name, known } if known.is_empty() => {
+                Failure::new(NOTHING, format!("there is no snapshot of {name}, nor any other"))
+            }
+            WorktreesError::NoSnapshot { name, known } => {
+                Failure::new(NOTHING, format!("there is no snapshot of {name}"))
+                    .hint(format!("there are snapshots of {}", known.join(", ")))
+            }
+            WorktreesError::Git(GitError::Failed { message, .. }) if message.contains("not a git repository") => {
+                Failure::new(NOTHING, "this is no git repository").hint("name one with -C DIR")
+            }
+            WorktreesError::Git(error) => Failure::new(FAILED, error.to_string()),
         }
     }
 

@@ -10,6 +10,7 @@ pub mod run;
 mod style;
 pub mod unit;
 pub mod why;
+pub mod worktrees;
 
 pub use style::Style;
 

@@ -43,8 +43,7 @@ pub struct Line<'a> {
 
 /// Reads a stream line by line while it grows, with bounded memory.
 ///
-/// What the keeper has let go before it was read is left out: the line before the gap is given up as cut, and reading
-/// goes on with the first whole line after it.
+/// What the keeper has let go before it was read is left out, with the lines that are no longer whole.
 #[derive(Debug)]
 pub struct LineReader {
     home: Home,

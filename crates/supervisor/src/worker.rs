@@ -259,7 +259,8 @@ impl Worker {
     /// Where it stands now.
     ///
     /// When its keeper could not bring it to an end, that is done here: what it left behind is ended, and its end is
-    /// written down. So whoever is told `Ended` can start a successor.
+    /// written down. So whoever is told `Ended` can start a successor. For the one lead alone: a worker that another
+    /// process is just starting would be taken for one that nobody started.
     pub fn condition(&self) -> io::Result<Condition> {
         if let Some(end) = self.home.end()?.filter(|end| end.is_swept) {
             return Ok(Condition::Ended(end));

@@ -45,7 +45,7 @@ pub struct Created {
 /// A worktree, as git lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// The last part of its path: the name that commands take.
+    /// The name that commands take: where it is below `.worktrees`, else the last part of its path.
     pub name: String,
     /// Where, absolute.
     pub path: PathBuf,

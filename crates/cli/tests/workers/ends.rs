@@ -116,7 +116,7 @@ fn leftovers_are_ended() {
     for (what, script) in [
         ("a child in the background", "sleep 1000 & exit 0"),
         ("a daemon", "setsid sh -c 'setsid sleep 1000 & exit 0' & wait; exit 0"),
-        ("one without its environment", "setsid env -i /bin/sleep 1000 & exit 0"),
+        ("one without its environment", &format!("setsid env -i /bin/sleep {} & exit 0", unusual())),
         ("many", "for i in 1 2 3 4 5 6 7 8 9; do setsid sh -c 'sleep 1000 & sleep 1000' & done; exit 0"),
         (
             "one that ignores everything it can",
@@ -132,12 +132,18 @@ fn leftovers_are_ended() {
     assert_eq!(sleepers(), 0);
 }
 
+/// A time to sleep by which our sleepers are told from others.
+fn unusual() -> String {
+    format!("1000.{}", std::process::id())
+}
+
 /// Sleepers that lost their environment, which the lab does not find.
 fn sleepers() -> usize {
+    let wanted = format!("/bin/sleep\0{}\0", unusual());
     let is_sleeper = |pid: u32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        line == b"/bin/sleep\x001000\0" && environment.is_empty()
+        line == wanted.as_bytes() && environment.is_empty()
     };
     let pids = fs::read_dir("/proc").expect("there is /proc").flatten();
     pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(|pid| is_sleeper(*pid)).count()

@@ -5,4 +5,5 @@ mod ends;
 mod lab;
 mod many;
 mod output;
+mod scripted;
 mod stops;

@@ -103,7 +103,11 @@ fn see_result(seen: &mut Seen, event: &Value) {
 /// An error that may be a limit. What was said about when it is over is not forgotten.
 fn see_error(seen: &mut Seen, event: &Value, message: &str) {
     let told = rate_limit(&event["rate_limit_info"], message);
-    let limit = told.or_else(|| Limit::of_error(event["api_error_status"].as_i64(), message));
+    let status = event["api_error_status"].as_i64();
+    // A connection that broke has no status, and comes back.
+    let is_lost = status.is_none() && event["terminal_reason"] == "api_error";
+    let lost = || is_lost.then(|| Limit::new(LimitScope::Service, None, message));
+    let limit = told.or_else(|| Limit::of_error(status, message)).or_else(lost);
     let Some(limit) = limit else { return };
     let before = seen.limit.take();
     let resets_at = limit.resets_at.or(before.as_ref().and_then(|before| before.resets_at));

@@ -62,6 +62,8 @@ pub(super) fn see(seen: &mut Seen, stream: Stream, line: Line<'_>) {
         _ if text.trim().is_empty() => {}
         // Only the last line counts.
         Stream::Out => seen.limit = parked(line.bytes),
+        // What to do about it follows what is the matter, and is worth less here.
+        Stream::Err if text.starts_with("hint:") && seen.complaint.is_some() => {}
         Stream::Err => seen.complaint = Some(shorten(&text)),
     }
 }
@@ -157,6 +159,6 @@ mod tests {
         ] {
             check(&any, &exit, &lines, &[], &want);
         }
-        check(&any, &Exit::Code(2), &["x"], &["oops", ""], &failed("exit code 2: oops"));
+        check(&any, &Exit::Code(2), &["x"], &["oops", "", "hint: do"], &failed("exit code 2: oops"));
     }
 }

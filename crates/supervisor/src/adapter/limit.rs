@@ -60,10 +60,9 @@ pub(super) fn moment(value: &Value) -> Option<i64> {
 /// Whether these are the words for a used-up allowance, and not for a busy moment.
 fn is_usage_limit(message: &str) -> bool {
     let message = message.to_lowercase();
-    let phrases =
-        ["usage limit", "hit your", "limit reached", "out of extra usage", "spend limit", "out of usage credits"];
-    message.contains("limit") && phrases.iter().any(|phrase| message.contains(phrase))
-        || message.contains("out of usage credits")
+    let phrases = ["usage limit", "hit your", "limit reached", "extra usage", "spend limit", "account's rate limit"];
+    let is_limit = message.contains("limit") && phrases.iter().any(|phrase| message.contains(phrase));
+    is_limit || message.contains("out of usage credits")
 }
 
 /// The moment that older clients write after a bar: `usage limit reached|1788879437`.

@@ -3,23 +3,23 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Kept, Removal, Repository, WorktreeState, refused};
+use super::{Kept, Listed, Removal, Repository, WorktreeState, refused};
 use crate::git::GitError;
 
 impl Repository {
     /// Why a worktree has to stay; empty when it may go.
-    pub fn reasons_to_keep(&self, worktree: &Path, base: &str) -> Result<Vec<String>, GitError> {
-        let Some(listed) = self.worktrees()?.into_iter().find(|each| each.path == worktree) else {
-            return refused(format!("not a worktree of this repository: {}", worktree.display()));
-        };
+    pub fn reasons_to_keep(&self, listed: &Listed, base: &str) -> Result<Vec<String>, GitError> {
         let mut reasons = Vec::new();
-        if let Some(why) = listed.locked {
-            let why = if why.is_empty() { "no reason is given" } else { &why };
+        if let Some(why) = &listed.locked {
+            let why = if why.is_empty() { "no reason is given" } else { why };
             reasons.push(format!("somebody locked it: {why}"));
         }
-        if listed.is_there {
-            reasons.extend(state_reasons(&self.state(worktree, base)?, base));
-            reasons.extend(user_of(worktree).map(|pid| format!("process {pid} works in it")));
+        match listed.is_there {
+            true => {
+                reasons.extend(state_reasons(&self.state(&listed.path, base)?, base));
+                reasons.extend(user_of(&listed.path).map(|pid| format!("process {pid} works in it")));
+            }
+            false => reasons.push("its directory is gone already: git worktree prune forgets it".to_owned()),
         }
         Ok(reasons)
     }
@@ -27,17 +27,20 @@ impl Repository {
     /// Removes a worktree when everything in it is committed and merged and nobody works in it; else it stays. A
     /// snapshot is made before in either case. Files that git ignores go with the directory.
     pub fn remove(&self, worktree: &Path, base: &str, at: i64) -> Result<Removal, GitError> {
-        let name = worktree.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let reasons = self.reasons_to_keep(worktree, base)?;
-        if !worktree.join(".git").exists() {
-            let reasons = vec!["its directory is gone already: git worktree prune forgets it".to_owned()];
-            return Ok(Removal::Kept(Kept { reasons, snapshot: None }));
-        }
-        let snapshot = self.snapshot(worktree, &name, at)?;
+        // git lists paths without links.
+        let path = fs::canonicalize(worktree).unwrap_or_else(|_| worktree.to_owned());
+        let Some(listed) = self.worktrees()?.into_iter().find(|each| each.path == path) else {
+            return refused(format!("not a worktree of this repository: {}", worktree.display()));
+        };
+        let reasons = self.reasons_to_keep(&listed, base)?;
+        let snapshot = match listed.is_there {
+            true => self.snapshot(&path, &listed.name, at)?,
+            false => return Ok(Removal::Kept(Kept { reasons, snapshot: None })),
+        };
         if !reasons.is_empty() {
             return Ok(Removal::Kept(Kept { reasons, snapshot: Some(snapshot) }));
         }
-        let Some(text) = worktree.to_str() else { return refused("a path is not UTF-8".to_owned()) };
+        let Some(text) = path.to_str() else { return refused(format!("a path is not UTF-8: {}", path.display())) };
         // Without force: git looks once more whether it is clean.
         let said = self.git().ask(&["worktree", "remove", text])?;
         match said.code {

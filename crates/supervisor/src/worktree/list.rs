@@ -1,6 +1,6 @@
 //! Worktrees as git lists them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Listed;
 use crate::git::{Git, GitError, split_keeping_empty};
@@ -26,7 +26,7 @@ fn parse(lines: &[String]) -> Vec<Entry> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         if word == "worktree" {
             let path = PathBuf::from(rest);
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let name = name_of(&path);
             let listed = Listed { name, path, head: String::new(), branch: None, is_there: false, locked: None };
             entries.push(Entry { listed, is_bare: false });
             continue;
@@ -44,9 +44,29 @@ fn parse(lines: &[String]) -> Vec<Entry> {
     entries
 }
 
+/// What a worktree is called: where it is below `.worktrees`, else the last part of its path.
+fn name_of(path: &Path) -> String {
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    let below = parts.iter().rposition(|part| part == ".worktrees").map_or(parts.len(), |at| at + 1);
+    let first = if below < parts.len() { below } else { parts.len().saturating_sub(1) };
+    parts[first..].join("/")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_worktree_is_called_by_its_place() {
+        for (path, want) in [
+            ("/r/.worktrees/story-7", "story-7"),
+            ("/r/.worktrees/task-photo/T07", "task-photo/T07"),
+            ("/home/u/hotfix", "hotfix"),
+            ("/r/.worktrees", ".worktrees"),
+        ] {
+            assert_eq!(name_of(Path::new(path)), want);
+        }
+    }
 
     #[test]
     fn what_git_prints_is_understood() {

@@ -100,7 +100,13 @@ fn parse(line: &str) -> Option<Snapshot> {
     })
 }
 
-/// A name as a part of a ref.
+impl Snapshot {
+    /// What snapshots of a worktree of this name are called: a name as a part of a ref.
+    pub fn name_for(name: &str) -> String {
+        as_ref_part(name)
+    }
+}
+
 fn as_ref_part(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
     let mut part: String = name.chars().map(plain).collect();

@@ -6,6 +6,8 @@ const SESSION: &str = "0f8fad5b-d9cb-469f-a165-70867728950e";
 const INIT: &str = r#"{"type":"system","subtype":"init","cwd":"/r","session_id":"0f8fad5b-d9cb-469f-a165-70867728950e","tools":["Bash"]}"#;
 const SUCCESS: &str = r#"{"type":"result","subtype":"success","is_error":false,"result":"all done","total_cost_usd":0.25,"api_error_status":null}"#;
 const OVERLOADED: &str = r#"{"subtype":"success","is_error":true,"api_error_status":529,"terminal_reason":"api_error","result":"API Error: 529 overloaded","type":"result","total_cost_usd":0}"#;
+const LOST: &str = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":null,"terminal_reason":"api_error","result":"API Error: Connection dropped","total_cost_usd":0}"#;
+const BAD: &str = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"terminal_reason":"api_error","result":"API Error: 400 bad request","total_cost_usd":0}"#;
 const UNKNOWN: &str = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"total_cost_usd":0,"errors":["No conversation found with session ID: 0f8f"]}"#;
 const REJECTED: &str = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794798900,"rateLimitType":"five_hour","isUsingOverage":false}}"#;
 const HIT: &str = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your limit · resets 4am (UTC)","total_cost_usd":1.5}"#;
@@ -49,6 +51,8 @@ fn ends_are_understood() {
         (Exit::Code(1), vec![INIT, turns], failed("Reached maximum number of turns (2)")),
         (Exit::Code(143), vec![INIT], Outcome::Died { reason: "exit code 143".to_owned() }),
         (Exit::Signal(9), vec![INIT, SUCCESS], Outcome::Died { reason: "signal 9".to_owned() }),
+        (Exit::Code(1), vec![INIT, LOST], limited(LimitScope::Service, None, "API Error: Connection dropped")),
+        (Exit::Code(1), vec![INIT, BAD], failed("API Error: 400 bad request")),
         (Exit::Code(1), vec![INIT, OVERLOADED], limited(LimitScope::Service, None, "API Error: 529 overloaded")),
     ] {
         check(&claude(), &exit, &lines, &[], &want);
