@@ -234,10 +234,10 @@ pub fn stop_run(workspace: &Workspace, stops_workers: bool) -> Result<Stopping, 
     let Ok(lead) = holder.trim().parse::<Identity>() else {
         return Err(failed(format!("the lead's lock does not say who it is: {LOCK}")));
     };
-    let times = if stops_workers { 2 } else { 1 };
-    let mut was_there = false;
-    for _ in 0..times {
-        was_there |= lead.signal(rustix::process::Signal::TERM);
+    let mut was_there = lead.signal(rustix::process::Signal::TERM);
+    if stops_workers {
+        // Another signal than the first: two of one kind may arrive as one.
+        was_there |= lead.signal(rustix::process::Signal::INT);
     }
     Ok(if was_there { Stopping::Asked } else { Stopping::Nobody })
 }

@@ -67,6 +67,24 @@ fn a_failed_gate_fails_the_build_and_nothing_more_begins() {
 }
 
 #[test]
+fn what_was_mended_goes_on_with_its_gate_and_not_with_its_work() {
+    let yard = settings();
+    let spec = SPEC.replace("test -f WS1.txt", "test -f level.txt");
+    yard.workspace.write("docs/EXECUTION-SPEC-PRD-031.md", spec);
+    yard.commit("a specification");
+    let ended = yard.piton(&["run", "docs/EXECUTION-SPEC-PRD-031.md", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}{}", ended.stdout, ended.stderr);
+    // It stays paused until a person says otherwise.
+    assert_eq!(yard.piton(&["run", "build:PRD-031", "--yes"]).code, Some(4));
+    yard.workspace.write("level.txt", "level\n");
+    yard.run(&["run", "build:PRD-031", "--yes", "--retry"]);
+    assert_eq!(yard.read_json(CHECKPOINT)["status"], "complete");
+    let begun = yard.ledger().into_iter().filter(|(_, step, _)| step == "WS1").count();
+    assert_eq!(begun, 1, "{:?}", yard.ledger());
+    yard.assert_nothing_left();
+}
+
+#[test]
 fn a_failed_workstream_lets_its_siblings_end() {
     let yard = build().env("BAD", "always-exits");
     let ended = yard.piton(&["run", "docs/EXECUTION-SPEC-PRD-031.md", "--yes"]);

@@ -116,3 +116,34 @@ fn a_worker_that_died_while_nobody_led_is_judged_by_the_next_lead() {
     assert_eq!(state["crash_count"]["S-1"], 1, "{}", ended.stdout);
     yard.assert_nothing_left();
 }
+
+/// Dies before its n-th effect on the disk, for some n, and is started again each time.
+#[test]
+fn a_lead_that_dies_between_any_two_effects_is_followed_by_one_that_goes_on() {
+    let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
+    // All of them by hand: PITON_TEST_STRIDE=1.
+    let stride = number("PITON_TEST_STRIDE", 37);
+    let mut effect = number("PITON_TEST_FIRST", 5);
+    let mut has_ended = false;
+    while !has_ended {
+        let yard = Yard::new(&[("S-1", &[])]).env("BAD", "exits");
+        yard.run(&["approve"]);
+        let mut lead = yard.command(&["run"]);
+        let ended = finish(lead.env("PITON_STOP_AT", effect.to_string()).spawn().expect("it starts"));
+        has_ended = ended.code.is_some();
+        assert!(!has_ended || ended.code == Some(0), "{effect}: {}{}", ended.stdout, ended.stderr);
+        let again = yard.piton(&["run"]);
+        assert_eq!(again.code, Some(0), "died before effect {effect}: {}{}", again.stdout, again.stderr);
+        let state = yard.read_json(".pipeline/state.json");
+        assert_eq!(
+            (&state["story_state"]["S-1"], &state["crash_count"]["S-1"]),
+            (&"DONE".into(), &1.into()),
+            "died before effect {effect}: {}",
+            again.stdout
+        );
+        yard.assert_nothing_twice(&["pipeline:S-1"]);
+        yard.assert_nothing_left();
+        effect += stride;
+    }
+    println!("the run has less than {effect} effects");
+}

@@ -127,3 +127,43 @@ fn a_conflict_pauses_and_changes_nothing() {
     assert_eq!(yard.text("S-1-a.txt"), "mine\n");
     assert_eq!(yard.git(&["status", "--porcelain"]), "");
 }
+
+#[test]
+fn a_plan_is_explained_and_nothing_is_started() {
+    let yard = Yard::new(&[("S-1", &[]), ("S-2", &["S-1"])]);
+    let shown = yard.run(&["run", "--explain"]).stdout;
+    let agent = yard.outer("agent.sh").display().to_string();
+    let want = format!(
+        "3 at once at most; a dead worker is started again 1 time(s), a NO-GO validated again 1, a FAIL reworked 2\n\
+         worker: /bin/sh {agent}\n\nwave 1\n  pipeline:S-1  Story S-1\n\nwave 2\n  pipeline:S-2  Story S-2\n    \
+         after pipeline:S-1\n\nnot approved yet (piton approve):\n  worker: /bin/sh {agent}\n"
+    );
+    assert_eq!(shown, want);
+    let plan = yard.json(&["run", "--explain", "--json"]);
+    assert_eq!(plan["lanes"][1]["wave"], 2);
+    assert_eq!(plan["lanes"][1]["depends_on"][0], "pipeline:S-1");
+    assert!(!yard.workspace.path(".pipeline").exists() && !yard.workspace.path(".piton").exists());
+}
+
+#[test]
+fn a_wrong_key_is_an_error_with_what_was_meant() {
+    let yard = Yard::with("[run]\nworker = 3\n", "");
+    let ended = yard.piton(&["run", "--explain"]);
+    assert_eq!(ended.code, Some(2));
+    assert_eq!(
+        ended.stderr,
+        "error: piton.toml: there is no setting `run.worker`\nhint: did you mean `run.workers`?\n"
+    );
+}
+
+#[test]
+fn the_demo_is_complete_although_a_worker_and_the_lead_are_killed() {
+    let yard = Yard::new(&[("S-1", &[])]);
+    let place = yard.outer("demo");
+    let shown = yard.run(&["demo", place.to_str().expect("UTF-8")]).stdout;
+    assert!(shown.contains("-- the lead was killed with -9"), "{shown}");
+    assert!(shown.contains("pipeline:TRAIL-4: its worker ended: signal 9"), "{shown}");
+    assert!(shown.contains("done: 5 of 5 done"), "{shown}");
+    assert!(place.join("guide/TRAIL-5-chapter.md").exists());
+    yard.assert_nothing_left();
+}

@@ -156,7 +156,9 @@ impl Lead<'_> {
         let mut launch = launch
             .set("PITON", self.surroundings.program.display().to_string())
             .set("PITON_INBOX", root.join(self.inbox_of(&id)).display().to_string())
-            .set("PITON_STAGE", stage.to_string());
+            .set("PITON_STAGE", stage.to_string())
+            // A place to die, for tests, is this process's own.
+            .unset("PITON_STOP_AT");
         if let Some(step) = &self.work.lanes[at].step {
             launch = launch.set("PITON_STEP", step);
         }

@@ -126,10 +126,12 @@ impl<'w> Lead<'w> {
 
     /// Decides, writes down, acts.
     fn take(&mut self, event: FleetEvent) -> Result<(), RunError> {
-        let before = self.work.fleet.clone();
         self.tell_event(&event);
+        // Signs come by the hundred; nobody has to remember them.
+        let before = (!matches!(event, FleetEvent::SignSeen { .. })).then(|| self.work.fleet.clone());
         let decisions = self.work.fleet.step(event, self.now());
-        if decisions.is_empty() && before == self.work.fleet {
+        let is_same = before.is_none_or(|before| same_but_signs(&before, &self.work.fleet));
+        if decisions.is_empty() && is_same {
             return Ok(());
         }
         for decision in &decisions {
@@ -139,9 +141,7 @@ impl<'w> Lead<'w> {
                 self.memory.lane(&name).home = None;
             }
         }
-        if !decisions.is_empty() || !same_but_signs(&before, &self.work.fleet) {
-            self.save()?;
-        }
+        self.save()?;
         for decision in decisions {
             if let Decision::EndRun { outcome } = decision {
                 self.outcome = Some(outcome);

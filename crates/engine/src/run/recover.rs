@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use piton_model::fleet::{Approval, End, FleetEvent, How, LaneAt, LaneState};
+use piton_model::fleet::{Approval, End, FleetEvent, How, LaneAt, LaneState, Standing};
 use piton_model::{Lifecycle, Liveness, State};
 use piton_supervisor::{Condition, Exit, Reading, Worker};
 
@@ -48,6 +48,17 @@ impl Lead<'_> {
                 return Ok(());
             }
         }
+        let is_paused = matches!(stored, Some(Stored::State(LaneState::Paused { .. }))) && !request.retry;
+        if self.work.lanes[at].step.is_some() && !is_paused && !matches!(stored, Some(Stored::Worked(_))) {
+            let standing = self.standing(at, false);
+            if matches!(standing, Standing::Complete(_)) {
+                // Its step is done, and not yet closed: what is left is the lead's.
+                self.work.fleet.lanes[at].state = adopted(How::Fresh, steady());
+                self.queue.push_back(FleetEvent::WorkerExited { lane: at, end: End::Exited(0), standing });
+                return Ok(());
+            }
+        }
+        let lane = &mut self.work.fleet.lanes[at];
         match stored {
             Some(Stored::Worked(how)) => self.recover_worker(at, how)?,
             // Its document says that it is not done after all.

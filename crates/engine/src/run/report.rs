@@ -118,6 +118,11 @@ impl Lead<'_> {
                 next.push(format!("let it go on: piton approve {} && piton run {}", group.name, group.name));
             }
         }
+        let halted = self.work.fleet.groups.iter().zip(&self.work.groups);
+        let halted: Vec<&str> = halted
+            .filter(|(group, work)| group.halted.is_some() && work.unit.is_some())
+            .map(|(group, _)| group.name.as_str())
+            .collect();
         let paused: Vec<&str> = self
             .work
             .fleet
@@ -127,6 +132,10 @@ impl Lead<'_> {
             .filter(|(lane, _)| matches!(lane.state, LaneState::Paused { .. }))
             .map(|(_, work)| work.unit_name.as_str())
             .collect();
+        if let (Some(group), None) = (halted.first(), paused.first()) {
+            next.push(format!("see why: piton why {group}"));
+            next.push(format!("when it is mended: piton run {group} --retry"));
+        }
         if let Some(first) = paused.first() {
             next.push(format!("see why: piton why {first}"));
             next.push("when it is mended: piton run --retry".to_owned());

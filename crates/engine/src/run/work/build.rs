@@ -3,7 +3,7 @@
 use piton_dialect::build::{Spec, read_spec, spec_of};
 use piton_dialect::{Place, Source};
 use piton_model::fleet::{Approval, Lane, LaneState};
-use piton_model::{Dialect, Id, Start, StepState, UnitRef};
+use piton_model::{Dialect, GateState, Id, Start, StepState, UnitRef};
 
 use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_lane, new_phase, unusable};
 use crate::record::DiskFiles;
@@ -68,7 +68,21 @@ impl Draft<'_> {
             })?;
             let phase = spec.phases.iter().position(|phase| phase.parallel.contains(&stream.id)).unwrap_or(last);
             let step = known.as_ref().and_then(|found| found.unit.steps.iter().find(|step| step.id == stream.id));
-            let is_done = step.is_some_and(|step| matches!(step.state, StepState::Done { .. } | StepState::Skipped));
+            // Its gate belongs to it: without that it is not through.
+            let has_passed = |gate: &String| {
+                known.as_ref().is_some_and(|found| {
+                    found.unit.gates.iter().any(|known| {
+                        known.name == *gate
+                            && known.step.as_deref() == Some(&stream.id)
+                            && matches!(known.state, GateState::Passed { .. })
+                    })
+                })
+            };
+            let is_done = step.is_some_and(|step| match step.state {
+                StepState::Done { .. } => stream.gate.iter().all(has_passed),
+                StepState::Skipped => true,
+                StepState::Pending | StepState::Running | StepState::Failed => false,
+            });
             let lane = Lane {
                 phase,
                 priority: i64::try_from(place).unwrap_or(i64::MAX),
