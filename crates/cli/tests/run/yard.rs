@@ -48,7 +48,7 @@ impl Yard {
         }
         fs::write(workspace.outer().join("ledger"), "").expect("a ledger");
         let worker = format!("[worker]\ncommand = [\"/bin/sh\", {:?}]\n", agent.display().to_string());
-        workspace.write("piton.toml", &format!("{settings}{worker}{more}"));
+        workspace.write("piton.toml", format!("{settings}{worker}{more}"));
         workspace.write("README.md", "a yard\n");
         workspace.write(".gitignore", ".piton/\n.pipeline/\n.worktrees/\n.claude/\nplans/*/.checkpoint/\nprogress/\n");
         let yard = Yard { workspace, environment: Vec::new() };

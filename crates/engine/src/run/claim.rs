@@ -64,7 +64,7 @@ impl Lead<'_> {
         pipeline::stage_of(&self.place(at), &files, &self.moment())
     }
 
-    fn claim_whole(&mut self, at: LaneAt, worker: &str) -> Result<Claimed, String> {
+    pub(super) fn claim_whole(&mut self, at: LaneAt, worker: &str) -> Result<Claimed, String> {
         let unit = &self.work.lanes[at].unit;
         let start = self.work.lanes[at].start.clone();
         match crate::find(self.workspace, unit, self.time()) {

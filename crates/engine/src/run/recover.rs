@@ -27,6 +27,9 @@ impl Lead<'_> {
         }
         for at in 0..self.work.fleet.groups.len() {
             self.recover_group(at, request);
+            if request.retry {
+                self.retry_group(at);
+            }
         }
         self.work.fleet.parked_until = self.memory.parked_until.filter(|until| *until > now);
         self.save()
@@ -165,6 +168,21 @@ impl Lead<'_> {
             for phase in &mut group.phases {
                 phase.approval = Approval::NotNeeded;
             }
+        }
+    }
+
+    /// A unit that several lanes share and that failed is taken up again before anything of it goes on.
+    fn retry_group(&mut self, group: usize) {
+        let first = (0..self.work.lanes.len()).find(|at| self.work.fleet.lanes[*at].group == group);
+        let (Some(first), Some(unit)) = (first, self.work.groups[group].unit.clone()) else { return };
+        let Ok(found) = crate::find(self.workspace, &unit, self.time()) else { return };
+        let is_stuck = matches!(found.unit.state.lifecycle(), Lifecycle::Failed | Lifecycle::Paused);
+        if !is_stuck || self.live.keys().any(|at| self.work.fleet.lanes[*at].group == group) {
+            return;
+        }
+        match self.claim_whole(first, "lead") {
+            Ok(claimed) => self.claimed[group] = Some(claimed.attempt),
+            Err(why) => self.memory.issues.push((unit.to_string(), "resume".to_owned(), why)),
         }
     }
 
