@@ -12,6 +12,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
+    // A keeper is started for every worker and is nobody's command: it does without the grammar.
+    if arguments.get(1).is_some_and(|verb| verb == "keep") {
+        return piton_engine::keep(arguments.into_iter().skip(2));
+    }
     let matches = match args::parse(&arguments) {
         Ok(matches) => matches,
         Err(error) => {

@@ -11,7 +11,8 @@ use serde_json::Value;
 const MAY_USE: [(&str, &[&str]); 7] = [
     ("piton", &["piton-server", "piton-engine", "piton-dialect", "piton-model"]),
     ("piton-server", &["piton-engine", "piton-model"]),
-    ("piton-engine", &["piton-store", "piton-dialect", "piton-model"]),
+    ("piton-engine", &["piton-supervisor", "piton-store", "piton-dialect", "piton-model"]),
+    ("piton-supervisor", &[]),
     ("piton-store", &["piton-model"]),
     ("piton-dialect", &["piton-model"]),
     ("piton-model", &[]),

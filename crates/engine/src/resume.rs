@@ -23,6 +23,8 @@ pub struct ResumeRequest {
     pub force: bool,
     /// The most characters of the brief.
     pub budget: usize,
+    /// The directory, below the workspace, where files that are recorded as made are looked for: a worktree.
+    pub outputs_in: Option<String>,
 }
 
 /// A unit that is resumed, or the reasons why it is not.
@@ -73,7 +75,7 @@ pub fn resume(
             warnings: session.warnings,
         });
     }
-    let mut alarms = lost_outputs(workspace, &plan);
+    let mut alarms = lost_outputs(workspace, &plan, request.outputs_in.as_deref());
     if let Some(document) = session.contact.documents.get(&session.target.key.document)
         && let Some(content) = &document.content
     {
@@ -104,11 +106,12 @@ pub fn resume(
 }
 
 /// Files that were named as made and are not there.
-pub(crate) fn lost_outputs(workspace: &Workspace, plan: &ResumePlan) -> Vec<String> {
+pub(crate) fn lost_outputs(workspace: &Workspace, plan: &ResumePlan, below: Option<&str>) -> Vec<String> {
+    let is_there = |path: &str| !matches!(workspace.disk.stamp(path), Ok(None));
     let is_lost = |path: &&String| {
         let is_plain =
             !path.starts_with('/') && !path.contains(['*', '\\']) && !path.split('/').any(|part| part == "..");
-        is_plain && matches!(workspace.disk.stamp(path), Ok(None))
+        is_plain && !is_there(path) && !below.is_some_and(|below| is_there(&format!("{below}/{path}")))
     };
     let lost: Vec<&String> = plan.outputs.iter().filter(is_lost).collect();
     lost.iter().map(|path| format!("a file that is recorded as made is not there: {path}")).collect()

@@ -16,6 +16,7 @@ mod parents;
 mod read;
 mod reader;
 mod real;
+mod replace;
 pub mod seal;
 mod secret;
 mod stop;
@@ -26,6 +27,7 @@ mod walk;
 pub use locate::{Located, locate};
 pub use read::{Content, LARGEST, ReadError, Tree, read_named};
 pub use reader::Reader;
+pub use replace::{lock_shared, replace};
 pub use walk::{SKIPPED, walk};
 
 pub use commit::{CommitError, NewEntry, SeenContent, SeenDocument};

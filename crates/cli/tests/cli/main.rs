@@ -17,6 +17,7 @@ mod sync;
 mod takeover;
 mod usage;
 mod why;
+mod worktrees;
 mod write_build;
 mod write_crew;
 mod write_outside;

@@ -40,6 +40,7 @@ const VERBS: [&str; 34] = [
     "sync",
     "compact",
     "mcp",
+    "worktrees",
     "schema",
     "completions",
 ];
