@@ -16,6 +16,7 @@ mod read;
 mod reader;
 mod real;
 pub mod seal;
+pub mod small;
 mod stop;
 mod unit;
 mod walk;
