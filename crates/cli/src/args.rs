@@ -8,6 +8,7 @@ use crate::commands::{
     repair, restart, resume, rollback, schema, send, show, stage, stale, start, status, step, sync, takeover, unblock,
     verdict, why,
 };
+use crate::hook;
 
 /// Options that every verb takes.
 #[derive(Parser, Debug)]
@@ -83,6 +84,7 @@ pub fn command() -> Command {
         .subcommand(verb::<inbox::InboxArgs>("inbox", "List the messages to an agent of a crew, or mark one as read"))
         .subcommand(verb::<sync::SyncArgs>("sync", "Tell who is missing at a crew's sync point"))
         .subcommand(verb::<compact::CompactArgs>("compact", "Leave the oldest events out of a unit's journal"))
+        .subcommand(verb::<hook::HookArgs>("hook", "Hear an event of a coding agent's host: JSON on standard input"))
         .subcommand(verb::<schema::SchemaArgs>("schema", "Print the JSON Schema of a dialect's documents"))
         .subcommand(verb::<completions::CompletionsArgs>("completions", "Print a completion script for a shell"))
 }

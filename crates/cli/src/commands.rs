@@ -73,6 +73,8 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "inbox" => inbox::run(matches, &args(inner)?),
         "sync" => sync::run(matches, &args(inner)?),
         "compact" => compact::run(matches, &args(inner)?),
+        // It is heard before arguments are parsed, and never fails; this is for who asks in an unusual way.
+        "hook" => Ok(crate::hook::run_parsed(args(inner)?)),
         "schema" => schema::run(&args(inner)?),
         "completions" => completions::run(&args(inner)?),
         verb => unreachable!("{verb} is not in the grammar"),

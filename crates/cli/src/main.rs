@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod context;
 mod failure;
+mod hook;
 mod output;
 mod recording;
 mod render;
@@ -11,6 +12,9 @@ mod render;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(call) = hook::called() {
+        return call.run();
+    }
     let matches = match args::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {
