@@ -107,7 +107,7 @@ pub(crate) fn preview(
     budget: usize,
     fence: &str,
     now: Time,
-) -> Result<Option<String>, RecordError> {
+) -> Result<Option<Preview>, RecordError> {
     let unit = match crate::find::read_one(workspace, target, now) {
         Some(unit) => unit,
         None => crate::find(workspace, &crate::life::exact(target)?, now).map_err(RecordError::NotFound)?.unit,
@@ -123,7 +123,17 @@ pub(crate) fn preview(
     }
     let alarms = lost_outputs(workspace, &plan);
     let facts = BriefFacts { name: &target.name, attempt, plan: &plan, unit: &unit, alarms: &alarms, fence, budget };
-    Ok(Some(brief(&facts)))
+    let texts = [&plan.done, &plan.remaining, &plan.instructions, &unit.blockers, &alarms];
+    let mut substance = format!("{}\0{}\0{}", target.name, plan.position, plan.next);
+    texts.into_iter().flatten().for_each(|text| substance.extend(["\0", text]));
+    Ok(Some(Preview { brief: brief(&facts), substance }))
+}
+
+/// A brief that begins nothing.
+pub(crate) struct Preview {
+    pub brief: String,
+    /// What in it changes what is to be done, to be compared; what somebody noted on the way does not.
+    pub substance: String,
 }
 
 /// Files that were named as made and are not there.

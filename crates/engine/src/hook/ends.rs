@@ -1,9 +1,11 @@
 //! Prompts, and the ends of turns and sessions.
 
+use piton_dialect::plan::{Alignment, alignment};
 use piton_model::{Dialect, Event};
 
 use super::documents::Deed;
 use super::{Hook, one_line};
+use crate::record::DiskFiles;
 
 /// A copy of the state is kept after so many prompts.
 const BACKUP_EVERY: u64 = 5;
@@ -54,11 +56,22 @@ impl Hook<'_> {
         session.ended = Some(one_line(reason, 40));
     }
 
-    /// Catches what a command did to the session's plan.
+    /// Catches what a command did to the session's plan; to the one that it was told about, when it has none.
     pub(super) fn align_own(&mut self) {
-        if let Some(target) = self.unit().filter(|target| target.dialect == Dialect::Plan) {
-            let result = self.align(&target, Deed::Own);
-            self.tell_failure(result);
+        let workspace = self.workspace;
+        let own = self.unit();
+        let is_own = own.is_some();
+        let target = own.or_else(|| self.session().shown.as_ref().map(|shown| shown.target(workspace)));
+        let Some(target) = target.filter(|target| target.dialect == Dialect::Plan) else { return };
+        if !is_own {
+            let files = DiskFiles::new(&*workspace.disk, None);
+            let is_changed = alignment(&target.place, &files) == Ok(Alignment::Behind);
+            if !is_changed || !self.session().is_open {
+                return;
+            }
+            self.bind(&target);
         }
+        let result = self.align(&target, Deed::Own);
+        self.tell_failure(result);
     }
 }

@@ -11,7 +11,7 @@ use super::documents::Deed;
 use super::sessions::{self, Bound, Session};
 use super::{Hook, process};
 use crate::record::{RecordError, Session as Locked};
-use crate::resume::{ResumeRequest, preview, resume};
+use crate::resume::{Preview, ResumeRequest, preview, resume};
 use crate::target::Target;
 
 /// How many units are listed when nobody knows which one is meant.
@@ -46,16 +46,19 @@ impl Hook<'_> {
         self.begin(source);
         let context = match chosen {
             Some(chosen) => self.brief(&chosen),
-            None => Some(list(&rows)),
+            None => {
+                let brief = list(&rows);
+                Some(Preview { substance: brief.clone(), brief })
+            }
         };
-        let Some(context) = context else { return };
+        let Some(Preview { brief, substance }) = context else { return };
         let session = self.session();
-        let digest = Hash::of(context.as_bytes()).to_string();
+        let digest = Hash::of(substance.as_bytes()).to_string();
         // A resumed session has its context still, and a second copy of the same would only fill it.
         let is_known = source == Source::Resume && session.told.as_ref() == Some(&digest) && session.alarms.is_empty();
         session.told = Some(digest);
         if !is_known {
-            self.done.reply.context = Some(context);
+            self.done.reply.context = Some(brief);
         }
     }
 
@@ -196,7 +199,7 @@ impl Hook<'_> {
     }
 
     /// What the session is told about its unit; the host watches the unit's documents from now on.
-    fn brief(&mut self, chosen: &Chosen) -> Option<String> {
+    fn brief(&mut self, chosen: &Chosen) -> Option<Preview> {
         let target = &chosen.target;
         let bound = Bound::of(target);
         match chosen.is_bound {
@@ -211,13 +214,13 @@ impl Hook<'_> {
         let fence = self.session().fence.clone();
         if chosen.has_crashed {
             match self.resumed(target) {
-                Ok(Some(brief)) => return Some(brief),
+                Ok(Some(brief)) => return Some(Preview { substance: brief.clone(), brief }),
                 Ok(None) => {}
                 Err(error) => self.tell_failure(Err(error)),
             }
         }
         match preview(self.workspace, target, BRIEF, &fence, self.now) {
-            Ok(brief) => brief,
+            Ok(preview) => preview,
             Err(error) => {
                 self.tell_failure(Err(error));
                 None
