@@ -4,9 +4,9 @@
 use clap::{Args, Command, CommandFactory as _, Parser};
 
 use crate::commands::{
-    beat, block, check, compact, completions, decide, diff, fail, finish, gate, inbox, log, note, pause, plan, reopen,
-    repair, restart, resume, rollback, schema, send, show, stage, stale, start, status, step, sync, takeover, unblock,
-    verdict, why,
+    beat, block, check, compact, completions, decide, diff, doctor, fail, finish, gate, inbox, init, log, note, pause,
+    plan, reopen, repair, restart, resume, rollback, schema, send, show, stage, stale, start, status, step, sync,
+    takeover, unblock, verdict, why,
 };
 use crate::hook;
 
@@ -85,6 +85,8 @@ pub fn command() -> Command {
         .subcommand(verb::<sync::SyncArgs>("sync", "Tell who is missing at a crew's sync point"))
         .subcommand(verb::<compact::CompactArgs>("compact", "Leave the oldest events out of a unit's journal"))
         .subcommand(verb::<hook::HookArgs>("hook", "Hear an event of a coding agent's host: JSON on standard input"))
+        .subcommand(verb::<init::InitArgs>("init", "Make this repository's coding agents use piton, or take that back"))
+        .subcommand(verb::<doctor::DoctorArgs>("doctor", "Look whether disk, hooks and clients are as they should be"))
         .subcommand(verb::<schema::SchemaArgs>("schema", "Print the JSON Schema of a dialect's documents"))
         .subcommand(verb::<completions::CompletionsArgs>("completions", "Print a completion script for a shell"))
 }

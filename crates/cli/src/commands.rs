@@ -7,10 +7,12 @@ pub mod compact;
 pub mod completions;
 pub mod decide;
 pub mod diff;
+pub mod doctor;
 pub mod fail;
 pub mod finish;
 pub mod gate;
 pub mod inbox;
+pub mod init;
 pub mod log;
 pub mod note;
 pub mod pause;
@@ -75,6 +77,8 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "compact" => compact::run(matches, &args(inner)?),
         // It is heard before arguments are parsed, and never fails; this is for who asks in an unusual way.
         "hook" => Ok(crate::hook::run_parsed(args(inner)?)),
+        "init" => init::run(matches, &args(inner)?),
+        "doctor" => doctor::run(matches, &args(inner)?),
         "schema" => schema::run(&args(inner)?),
         "completions" => completions::run(&args(inner)?),
         verb => unreachable!("{verb} is not in the grammar"),
