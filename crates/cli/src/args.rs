@@ -6,10 +6,11 @@ use std::ffi::OsString;
 use clap::{ArgMatches, Args, Command, CommandFactory as _, Parser};
 
 use crate::commands::{
-    approve, beat, block, check, compact, completions, decide, demo, diff, fail, finish, gate, inbox, log, note, pause,
-    plan, reopen, repair, restart, resume, rollback, run, schema, send, show, stage, stale, start, status, step, stop,
-    sync, takeover, unblock, verdict, why, worktrees,
+    approve, beat, block, check, compact, completions, decide, demo, diff, doctor, fail, finish, gate, inbox, init,
+    log, note, pause, plan, reopen, repair, restart, resume, rollback, run, schema, send, show, stage, stale, start,
+    status, step, stop, sync, takeover, unblock, verdict, why, worktrees,
 };
+use crate::hook;
 
 /// Options that every verb takes.
 #[derive(Parser, Debug)]
@@ -112,6 +113,9 @@ fn grammar(only: Option<&str>) -> Command {
             "worktrees",
             "List the git worktrees of workers, clean them up, or bring one back",
         ))
+        .subcommand(verb::<hook::HookArgs>("hook", "Hear an event of a coding agent's host: JSON on standard input"))
+        .subcommand(verb::<init::InitArgs>("init", "Make this repository's coding agents use piton, or take that back"))
+        .subcommand(verb::<doctor::DoctorArgs>("doctor", "Look whether disk, hooks and clients are as they should be"))
         .subcommands_that_serve()
         .subcommand(verb::<schema::SchemaArgs>("schema", "Print the JSON Schema of a dialect's documents"))
         .subcommand(verb::<completions::CompletionsArgs>("completions", "Print a completion script for a shell"))

@@ -9,10 +9,12 @@ pub mod completions;
 pub mod decide;
 pub mod demo;
 pub mod diff;
+pub mod doctor;
 pub mod fail;
 pub mod finish;
 pub mod gate;
 pub mod inbox;
+pub mod init;
 pub mod log;
 #[cfg(feature = "mcp")]
 pub mod mcp;
@@ -87,6 +89,10 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "approve" => approve::run(matches, &args(inner)?),
         "demo" => demo::run(&args(inner)?),
         "worktrees" => worktrees::run(matches, &args(inner)?),
+        // It is heard before arguments are parsed, and never fails; this is for who asks in an unusual way.
+        "hook" => Ok(crate::hook::run_parsed(args(inner)?)),
+        "init" => init::run(matches, &args(inner)?),
+        "doctor" => doctor::run(matches, &args(inner)?),
         "schema" => schema::run(&args(inner)?),
         "completions" => completions::run(&args(inner)?),
         verb => unreachable!("{verb} is not in the grammar"),

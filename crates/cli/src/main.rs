@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod context;
 mod failure;
+mod hook;
 mod output;
 mod recording;
 mod render;
@@ -11,6 +12,9 @@ mod render;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(call) = hook::called() {
+        return call.run();
+    }
     let arguments: Vec<_> = std::env::args_os().collect();
     // A keeper is started for every worker and is nobody's command: it does without the grammar.
     if arguments.get(1).is_some_and(|verb| verb == "keep") {

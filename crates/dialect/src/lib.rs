@@ -8,6 +8,7 @@ pub mod brief;
 pub mod codes;
 pub mod content;
 pub mod graph;
+pub mod hook;
 pub mod json;
 pub mod schema;
 pub mod shape;

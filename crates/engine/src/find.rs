@@ -8,6 +8,8 @@ use piton_model::{
 
 use crate::Workspace;
 use crate::survey::{Scope, Seen, Surveyed, survey, written};
+use crate::target::Target;
+use crate::workspace::source;
 
 /// One unit, with everything that is known about it.
 #[derive(Debug)]
@@ -84,6 +86,26 @@ pub(crate) fn found(surveyed: Surveyed, name: String, now: Time) -> Found {
     let Surveyed { unit, full_name, findings } = surveyed;
     let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
     Found { unit, name, full_name, judgement, findings }
+}
+
+/// Reads the one unit of a target, and nothing else of the workspace; nothing when it cannot be read by itself.
+pub(crate) fn read_one(workspace: &Workspace, target: &Target, now: Time) -> Option<Unit> {
+    let document = target.place.document.as_deref()?;
+    match target.dialect {
+        Dialect::Plan => {
+            let (directory, _) = piton_dialect::plan::layout::recognise(document)?;
+            crate::survey::read_plan(workspace, directory, now)
+        }
+        Dialect::Task => {
+            let content = workspace.read(document).ok()?;
+            piton_dialect::task::read_checkpoint(&source(document, &content), now).unit
+        }
+        Dialect::Crew => {
+            let content = workspace.read(document).ok()?;
+            piton_dialect::crew::read_checkpoint(&source(document, &content), Detail::Full, now).unit
+        }
+        Dialect::Pipeline | Dialect::Build => None,
+    }
 }
 
 /// For each document, the place of the newer one that describes the same unit, when there is one.

@@ -22,6 +22,7 @@ pub(crate) use self::dialects::resume_plan;
 pub(crate) use self::files::DiskFiles;
 use crate::Workspace;
 use crate::find::NotFound;
+use crate::hook::bind_known;
 use crate::life::Claim;
 use crate::takeover::{Force, take_over};
 use crate::target::{NoTarget, Target};
@@ -144,7 +145,11 @@ pub fn record(
         let command = format!("piton restart {}", session.target.name);
         session.spare_the_living(&Claim { force: *force, command: &command }, recorder)?;
     }
-    session.record(event, recorder)
+    let recorded = session.record(event, recorder)?;
+    if let Some(name) = &recorder.session {
+        bind_known(workspace, name, &session.target);
+    }
+    Ok(recorded)
 }
 
 fn first_moment(recorder: &Recorder) -> Moment {
@@ -395,6 +400,11 @@ impl<'w> Session<'w> {
         }
         Ok(true)
     }
+}
+
+/// The documents of a unit that is to be written, the main one first.
+pub(crate) fn documents_of(workspace: &Workspace, target: &Target) -> Vec<String> {
+    dialects::documents(target.dialect, &target.place, &DiskFiles::new(&*workspace.disk, None))
 }
 
 /// Under which key a journal carries when somebody last recorded something.

@@ -19,6 +19,7 @@ mod real;
 mod replace;
 pub mod seal;
 mod secret;
+pub mod small;
 mod stop;
 mod stray;
 mod unit;

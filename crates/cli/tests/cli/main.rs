@@ -5,7 +5,11 @@ mod support;
 
 mod check;
 mod compact;
+mod doctor;
+mod hook;
+mod hook_hostile;
 mod hostile;
+mod init;
 mod json_contract;
 mod messages;
 mod places;
