@@ -12,21 +12,28 @@ mod finish;
 mod history;
 pub mod journal;
 mod locate;
+mod parents;
 mod read;
 mod reader;
 mod real;
+mod replace;
 pub mod seal;
+mod secret;
+pub mod small;
 mod stop;
+mod stray;
 mod unit;
 mod walk;
 
 pub use locate::{Located, locate};
 pub use read::{Content, LARGEST, ReadError, Tree, read_named};
 pub use reader::Reader;
+pub use replace::{lock_shared, replace};
 pub use walk::{SKIPPED, walk};
 
 pub use commit::{CommitError, NewEntry, SeenContent, SeenDocument};
 pub use compact::{CompactError, Compacted, Keep};
 pub use contact::{Contact, ContactError, Observation};
 pub use history::{History, Log};
+pub use secret::keep_secret;
 pub use unit::{Key, LockedUnit, holder_of};

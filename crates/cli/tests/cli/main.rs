@@ -5,10 +5,15 @@ mod support;
 
 mod check;
 mod compact;
+mod doctor;
+mod hook;
+mod hook_hostile;
 mod hostile;
+mod init;
 mod json_contract;
 mod messages;
 mod places;
+mod resume_git;
 mod schema;
 mod stale;
 mod status;

@@ -7,7 +7,7 @@ use crate::support::fixtures::{BUILDS, agent, build};
 use crate::support::harbour::{harbour, put};
 
 /// Every verb there is.
-const VERBS: [&str; 34] = [
+const VERBS: [&str; 35] = [
     "status",
     "check",
     "stale",
@@ -39,6 +39,7 @@ const VERBS: [&str; 34] = [
     "inbox",
     "sync",
     "compact",
+    "mcp",
     "worktrees",
     "schema",
     "completions",
