@@ -13,9 +13,11 @@ mod claude;
 mod codex;
 mod command;
 mod limit;
+mod reset;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 pub use claude::Claude;
 pub use codex::Codex;
@@ -202,30 +204,39 @@ pub struct Reading {
     out: LineReader,
     err: LineReader,
     seen: Seen,
+    /// When the worker last said something.
+    last: Option<SystemTime>,
 }
 
 impl Reading {
     /// Begins at the beginning, as whoever adopts a worker has to.
     pub fn new(adapter: &Adapter, worker: &Worker) -> Reading {
         let reader = |stream| LineReader::new(worker.home(), stream, worker.spool());
-        Reading { adapter: adapter.clone(), out: reader(Stream::Out), err: reader(Stream::Err), seen: Seen::default() }
+        let last = worker.signs().ok().and_then(|signs| signs.last);
+        let (out, err) = (reader(Stream::Out), reader(Stream::Err));
+        Reading { adapter: adapter.clone(), out, err, seen: Seen::default(), last }
     }
 
     /// Reads what has come since the last time; says whether there is more to be read at once.
     pub fn catch_up(&mut self) -> io::Result<bool> {
-        let Reading { adapter, out, err, seen } = self;
+        let Reading { adapter, out, err, seen, .. } = self;
         let more_out = out.read(&mut |line| see(adapter, seen, Stream::Out, line))?;
         let more_err = err.read(&mut |line| see(adapter, seen, Stream::Err, line))?;
         Ok(more_out || more_err)
     }
 
-    /// Reads all that is left, when the worker has ended.
+    /// Reads all that is left, when the worker has ended. When a limit is over that was only given in words ("resets 2pm
+    /// (UTC)", "try again at 3:05 PM") is worked out here, from when the worker last said something.
     pub fn finish(&mut self) -> io::Result<&Seen> {
         while self.catch_up()? {}
-        let Reading { adapter, out, err, seen } = self;
+        let Reading { adapter, out, err, seen, .. } = self;
         out.finish(&mut |line| see(adapter, seen, Stream::Out, line));
         err.finish(&mut |line| see(adapter, seen, Stream::Err, line));
-        Ok(seen)
+        let said_at = self.last.unwrap_or_else(SystemTime::now);
+        if let Some(limit) = self.seen.limit.as_mut().filter(|limit| limit.resets_at.is_none()) {
+            limit.resets_at = reset::in_words(&limit.message, said_at);
+        }
+        Ok(&self.seen)
     }
 
     /// What is known so far.
