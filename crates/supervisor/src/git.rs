@@ -18,8 +18,8 @@ const SETTINGS: [&str; 7] = [
     "maintenance.auto=false",
 ];
 
-/// Variables that would send git to another repository or index.
-const FOREIGN: [&str; 12] = [
+/// Variables that would send git to another repository or index, or let it understand its arguments differently.
+const FOREIGN: [&str; 16] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -32,6 +32,10 @@ const FOREIGN: [&str; 12] = [
     "GIT_CONFIG_PARAMETERS",
     "GIT_CONFIG_COUNT",
     "GIT_EXTERNAL_DIFF",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
 ];
 
 /// How often and how long another git is waited for.

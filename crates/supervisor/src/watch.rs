@@ -58,8 +58,14 @@ impl Watch {
         Ok(())
     }
 
-    /// Watches anything that becomes readable, such as a pipe that signals write to. The descriptor is kept open.
+    /// Watches anything that becomes readable, such as a pipe that signals write to, under a number of its own kind. The
+    /// descriptor is kept open. It is reported again and again until it has been read; a number that is in use is taken
+    /// over.
     pub fn add_readable(&mut self, number: u64, descriptor: impl AsFd) -> io::Result<()> {
+        if let Some(old) = self.others.remove(&number) {
+            // Closing it is not enough: whoever gave it has it open too.
+            epoll::delete(&self.epoll, old)?;
+        }
         let descriptor = descriptor.as_fd().try_clone_to_owned()?;
         epoll::add(&self.epoll, &descriptor, EventData::new_u64(number | OTHER), epoll::EventFlags::IN)?;
         self.others.insert(number, descriptor);
@@ -110,5 +116,29 @@ impl Watch {
             wakes.push(Wake::Worker(number));
         }
         Ok(wakes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_becomes_readable_wakes_until_it_is_read() {
+        let mut watch = Watch::new().expect("there is epoll");
+        let (read, write) = rustix::pipe::pipe().expect("a pipe can be made");
+        watch.add_readable(3, &read).expect("it can be watched");
+        assert!(watch.is_empty(), "it is no worker");
+        let at_once = Some(Duration::ZERO);
+        assert_eq!(watch.wait(at_once).expect("it can be waited for"), []);
+        rustix::io::write(&write, b"x").expect("there is room");
+        for _ in 0..2 {
+            assert_eq!(watch.wait(None).expect("it can be waited for"), [Wake::Readable(3)]);
+        }
+        // Under the same number something else: the old one is forgotten, though it is open.
+        let (other, _write) = rustix::pipe::pipe().expect("a pipe can be made");
+        watch.add_readable(3, &other).expect("it can be watched");
+        assert_eq!(watch.wait(at_once).expect("it can be waited for"), []);
+        rustix::io::read(&read, &mut [0; 8]).expect("it can be read");
     }
 }

@@ -72,6 +72,23 @@ fn a_worktree_whose_unit_is_not_done_stays() {
 }
 
 #[test]
+fn an_environment_for_another_repository_leads_nobody_astray() {
+    let workspace = repository();
+    let plain = workspace.run(&["worktrees", "--json"]).exits(0).json();
+    let astray = workspace
+        .call(&["worktrees", "--json"])
+        .env("GIT_DIR", "/nowhere")
+        .env("GIT_WORK_TREE", "/nowhere")
+        .env("GIT_INDEX_FILE", "/nowhere/index")
+        .env("GIT_LITERAL_PATHSPECS", "1")
+        .env("LC_ALL", "de_DE.UTF-8");
+    assert_eq!(astray.run().exits(0).json(), plain);
+    let clean = workspace.call(&["worktrees", "clean"]).env("GIT_INDEX_FILE", "/nowhere/index");
+    clean.env("GIT_LITERAL_PATHSPECS", "1").run().exits(0);
+    assert!(!workspace.path(".worktrees/build-PRD-009").exists());
+}
+
+#[test]
 fn what_cannot_be_done_is_said() {
     let plain = Workspace::new();
     assert_snapshot!("no_repository", plain.run(&["worktrees"]).exits(5).transcript());
