@@ -24,10 +24,11 @@ pub use codex::Codex;
 pub use command::{CommandLine, PromptBy};
 pub use limit::{Limit, LimitScope};
 
+use crate::end::Exit;
 use crate::home::random;
 use crate::launch::Launch;
 use crate::output::{Line, LineReader, Stream};
-use crate::worker::{Exit, Worker};
+use crate::worker::Worker;
 
 /// A kind of worker, with its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
+use crate::end::{End, Signs};
 use crate::identity::{Identity, boot_id};
 use crate::launch::Launch;
 use crate::output::Stream;
-use crate::worker::{End, Signs};
 
 /// No file that is read whole is longer.
 const LONGEST: u64 = 16 << 20;

@@ -8,6 +8,7 @@
 //! Everything here is synchronous. Nothing here knows a dialect or opens a document.
 
 mod adapter;
+mod end;
 mod git;
 mod home;
 mod identity;
@@ -24,13 +25,14 @@ pub use adapter::{
     Adapter, Claude, Codex, CommandLine, Limit, LimitScope, Outcome, PromptBy, Reading, ResultSeen, Seen, Work,
     new_session_id,
 };
+pub use end::{End, Exit, Signs};
 pub use git::GitError;
 pub use identity::Identity;
 pub use keeper::keep;
 pub use launch::{Input, Launch, Spool};
 pub use output::{Line, LineReader, Stream, tail};
 pub use watch::{Wake, Watch};
-pub use worker::{AdoptError, Condition, End, Exit, Gently, KeeperProgram, Signs, StartError, StopError, Worker};
+pub use worker::{AdoptError, Condition, Gently, KeeperProgram, StartError, StopError, Worker};
 pub use worktree::{
     Created, Kept, Listed, Merge, Merging, NewWorktree, Removal, Repository, RestoreTo, Restored, Snapshot, Statistics,
     WorktreeState,

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::limit::moment;
 use super::{Limit, LimitScope, Outcome, ResultSeen, Seen, Work, shorten};
+use crate::end::Exit;
 use crate::launch::Launch;
 use crate::output::{Line, Stream};
-use crate::worker::Exit;
 
 /// Settings of Claude Code.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{Limit, LimitScope, Outcome, ResultSeen, Seen, Work, shorten};
+use crate::end::Exit;
 use crate::launch::Launch;
 use crate::output::{Line, Stream};
-use crate::worker::Exit;
 
 /// Settings of Codex.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::limit::moment;
 use super::{Limit, LimitScope, Outcome, Seen, Work, read_prompt, shorten};
+use crate::end::Exit;
 use crate::launch::Launch;
 use crate::output::{Line, Stream};
-use crate::worker::Exit;
 
 /// How a command gets its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -10,10 +10,10 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
 use super::spool::SpoolFile;
+use crate::end::Signs;
 use crate::home::Home;
 use crate::launch::Spool;
 use crate::output::Stream;
-use crate::worker::Signs;
 
 /// Signs are written at most so often.
 const SIGNS_EVERY: Duration = Duration::from_millis(250);

@@ -14,10 +14,10 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::drain::Drain;
 use super::{OURSELVES, say};
+use crate::end::{End, Exit, Signs};
 use crate::home::{Claim, Home};
 use crate::identity::Identity;
 use crate::tree;
-use crate::worker::{End, Exit, Signs};
 
 /// How long what is left in the pipes is read after the worker has ended.
 const REST: Duration = Duration::from_millis(200);
