@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::Signal;
 
@@ -17,6 +17,9 @@ use crate::home::{Claim, Home};
 use crate::identity::Identity;
 use crate::launch::{Launch, Spool};
 use crate::tree;
+
+/// How long killed processes may take to be gone.
+const FORCE_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The program that keeps workers.
 #[derive(Debug, Clone)]
@@ -277,9 +280,11 @@ impl Worker {
     }
 
     /// Ends it and everything that it started without its keeper, which is ended too. For a keeper that does not answer.
+    /// Waits until it is done; fails when a process does not even end by `SIGKILL`, because it waits for a device.
     pub fn force_end(&self) -> Result<End, StopError> {
         let failed = |error| StopError { home: self.home.path.clone(), error };
-        loop {
+        let begun = Instant::now();
+        while begun.elapsed() < FORCE_PATIENCE {
             if let Some(keeper) = self.home.identity("keeper") {
                 keeper.signal(Signal::KILL);
             }
@@ -294,6 +299,7 @@ impl Worker {
                 }
             }
         }
+        Err(failed(io::Error::new(io::ErrorKind::TimedOut, "its processes cannot be killed")))
     }
 
     /// What becomes readable when the worker ends, or its keeper.
