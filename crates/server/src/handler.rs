@@ -58,6 +58,26 @@ impl Handler {
         self
     }
 
+    /// Tells a client that listens what has changed, until it cannot be told any more.
+    async fn keep_telling(&self, context: &SubscriptionContext) -> Result<(), ErrorData> {
+        let (accepted, shared) = (context.accepted().clone(), Shared::default());
+        let begun = Arc::clone(&shared);
+        let mut news = self.blocking(move |door| begin(door, &begun, &accepted)).await?;
+        loop {
+            for news in news {
+                let told = match news {
+                    News::List => context.sink().notify_resource_list_changed().await,
+                    News::Updated(uri) => context.sink().notify_resource_updated(uri).await,
+                };
+                if told.is_err() {
+                    return Ok(());
+                }
+            }
+            tokio::time::sleep(self.door.pulse).await;
+            news = look(&self.door, &shared).await;
+        }
+    }
+
     /// Waits until the client has left.
     async fn gone(&self) {
         match self.is_gone.clone() {
@@ -233,27 +253,12 @@ impl ServerHandler for Handler {
         Some(accepted)
     }
 
-    /// Clients of the newest revision say at once what they want to hear about, and listen until they cancel.
+    /// Clients of the newest revision say at once what they want to hear about, and listen until they cancel or leave.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let (accepted, shared) = (context.accepted().clone(), Shared::default());
-        let begun = Arc::clone(&shared);
-        let mut news = self.blocking(move |door| begin(door, &begun, &accepted)).await?;
-        loop {
-            for news in news {
-                let told = match news {
-                    News::List => context.sink().notify_resource_list_changed().await,
-                    News::Updated(uri) => context.sink().notify_resource_updated(uri).await,
-                };
-                if told.is_err() {
-                    return Ok(());
-                }
-            }
-            tokio::select! {
-                () = context.cancelled() => return Ok(()),
-                () = self.gone() => return Ok(()),
-                () = tokio::time::sleep(self.door.pulse) => {}
-            }
-            news = look(&self.door, &shared).await;
+        tokio::select! {
+            () = context.cancelled() => Ok(()),
+            () = self.gone() => Ok(()),
+            told = self.keep_telling(&context) => told,
         }
     }
 
