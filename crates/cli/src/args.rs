@@ -6,10 +6,11 @@ use std::ffi::OsString;
 use clap::{ArgMatches, Args, Command, CommandFactory as _, Parser};
 
 use crate::commands::{
-    beat, block, check, compact, completions, decide, diff, fail, finish, gate, inbox, log, note, pause, plan, reopen,
-    repair, restart, resume, rollback, schema, send, show, stage, stale, start, status, step, sync, takeover, unblock,
-    verdict, why,
+    approve, beat, block, check, compact, completions, decide, demo, diff, doctor, fail, finish, gate, inbox, init,
+    log, note, pause, plan, reopen, repair, restart, resume, rollback, run, schema, send, show, stage, stale, start,
+    status, step, stop, sync, takeover, unblock, verdict, why, worktrees,
 };
+use crate::hook;
 
 /// Options that every verb takes.
 #[derive(Parser, Debug)]
@@ -101,6 +102,20 @@ fn grammar(only: Option<&str>) -> Command {
         .subcommand(verb::<inbox::InboxArgs>("inbox", "List the messages to an agent of a crew, or mark one as read"))
         .subcommand(verb::<sync::SyncArgs>("sync", "Tell who is missing at a crew's sync point"))
         .subcommand(verb::<compact::CompactArgs>("compact", "Leave the oldest events out of a unit's journal"))
+        .subcommand(verb::<run::RunArgs>("run", "Lead a fleet of workers to the end, whatever dies"))
+        .subcommand(verb::<stop::StopArgs>("stop", "Ask the lead that is at work to end"))
+        .subcommand(verb::<approve::ApproveArgs>(
+            "approve",
+            "Let a run use the repository's commands, or go on after a phase",
+        ))
+        .subcommand(verb::<demo::DemoArgs>("demo", "Show the main job on an example, from nothing"))
+        .subcommand(verb::<worktrees::WorktreesArgs>(
+            "worktrees",
+            "List the git worktrees of workers, clean them up, or bring one back",
+        ))
+        .subcommand(verb::<hook::HookArgs>("hook", "Hear an event of a coding agent's host: JSON on standard input"))
+        .subcommand(verb::<init::InitArgs>("init", "Make this repository's coding agents use piton, or take that back"))
+        .subcommand(verb::<doctor::DoctorArgs>("doctor", "Look whether disk, hooks and clients are as they should be"))
         .subcommands_that_serve()
         .subcommand(verb::<schema::SchemaArgs>("schema", "Print the JSON Schema of a dialect's documents"))
         .subcommand(verb::<completions::CompletionsArgs>("completions", "Print a completion script for a shell"))

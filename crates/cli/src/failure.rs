@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use piton_engine::{CheckError, NotFound, OpenError, Problem, ProblemKind, RecordError};
+use piton_engine::{CheckError, GitError, NotFound, OpenError, Problem, ProblemKind, RecordError, WorktreesError};
 use piton_model::text::printable;
 use piton_model::{BadUnit, Refusal, UnitRef};
 
@@ -68,6 +68,23 @@ impl Failure {
     /// Something that was not recorded.
     pub fn record(wanted: impl fmt::Display, error: &RecordError) -> Failure {
         Problem::record(wanted, error).into()
+    }
+
+    /// Worktrees that cannot be listed, cleaned up or restored.
+    pub fn worktrees(error: &WorktreesError) -> Failure {
+        match error {
+            WorktreesError::NoSnapshot { name, known } if known.is_empty() => {
+                Failure::new(NOTHING, format!("there is no snapshot of {name}, nor any other"))
+            }
+            WorktreesError::NoSnapshot { name, known } => {
+                Failure::new(NOTHING, format!("there is no snapshot of {name}"))
+                    .hint(format!("there are snapshots of {}", known.join(", ")))
+            }
+            WorktreesError::Git(GitError::Failed { message, .. }) if message.contains("not a git repository") => {
+                Failure::new(NOTHING, "this is no git repository").hint("name one with -C DIR")
+            }
+            WorktreesError::Git(error) => Failure::new(FAILED, error.to_string()),
+        }
     }
 
     /// Something that a rule forbids.

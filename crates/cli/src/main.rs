@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod context;
 mod failure;
+mod hook;
 mod output;
 mod recording;
 mod render;
@@ -11,7 +12,14 @@ mod render;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(call) = hook::called() {
+        return call.run();
+    }
     let arguments: Vec<_> = std::env::args_os().collect();
+    // A keeper is started for every worker and is nobody's command: it does without the grammar.
+    if arguments.get(1).is_some_and(|verb| verb == "keep") {
+        return piton_engine::keep(arguments.into_iter().skip(2));
+    }
     let matches = match args::parse(&arguments) {
         Ok(matches) => matches,
         Err(error) => {

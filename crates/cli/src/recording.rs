@@ -35,7 +35,7 @@ pub struct Writer {
     #[arg(long, value_name = "N")]
     attempt: Option<u64>,
 
-    /// The worker's own session
+    /// The worker's own session [default: PITON_SESSION]
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
 
@@ -54,11 +54,16 @@ impl Writer {
             now: context.now,
             by: self.by.clone(),
             attempt: self.attempt.map_or_else(attempt_of_environment, |attempt| Ok(Some(attempt)))?,
-            session: self.session.clone(),
+            session: self.session.clone().or_else(session_of_environment),
             wait,
             holder: format!("`piton {verb}`, process {}, since {}", std::process::id(), context.now),
         })
     }
+}
+
+/// The session that a hook of the host named to its commands.
+fn session_of_environment() -> Option<String> {
+    std::env::var("PITON_SESSION").ok().filter(|session| piton_model::Id::check(session).is_ok())
 }
 
 /// Parses a unit's name.

@@ -5,9 +5,11 @@ pub mod findings;
 pub mod history;
 pub mod messages;
 pub mod report;
+pub mod run;
 mod style;
 pub mod unit;
 pub mod why;
+pub mod worktrees;
 
 pub use piton_engine::json;
 pub use style::Style;

@@ -8,10 +8,11 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Which of our crates each of our crates may use.
-const MAY_USE: [(&str, &[&str]); 7] = [
+const MAY_USE: [(&str, &[&str]); 8] = [
     ("piton", &["piton-server", "piton-engine", "piton-dialect", "piton-model"]),
     ("piton-server", &["piton-engine", "piton-model"]),
-    ("piton-engine", &["piton-store", "piton-dialect", "piton-model"]),
+    ("piton-engine", &["piton-supervisor", "piton-store", "piton-dialect", "piton-model"]),
+    ("piton-supervisor", &[]),
     ("piton-store", &["piton-model"]),
     ("piton-dialect", &["piton-model"]),
     ("piton-model", &[]),

@@ -6,6 +6,7 @@
 
 mod edit;
 mod editor;
+mod lenient;
 mod odd;
 mod parse;
 
@@ -16,6 +17,7 @@ use std::ops::Range;
 
 pub use edit::Edits;
 pub use editor::Editor;
+pub use lenient::Lenient;
 pub use odd::{first_huge_number, first_lone_surrogate, repeated_keys};
 pub use parse::parse;
 

@@ -1,5 +1,6 @@
 //! `plan`: a Markdown plan whose checkboxes are the truth, with a state file beside it.
 
+mod alignment;
 pub mod codes;
 mod compare;
 mod history;
@@ -15,6 +16,7 @@ mod state;
 pub mod wire;
 mod write;
 
+pub use alignment::{Alignment, alignment};
 pub use history::{HistoryReading, read_history};
 pub use parse::{MAIN_PHASE, Mark, Parsed, Phase, Remark, Unmarked, parse};
 pub use read::{PlanFiles, checksum, is_recovery, is_state, read};

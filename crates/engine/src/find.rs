@@ -8,6 +8,8 @@ use piton_model::{
 
 use crate::Workspace;
 use crate::survey::{Scope, Seen, Surveyed, survey, written};
+use crate::target::Target;
+use crate::workspace::source;
 
 /// One unit, with everything that is known about it.
 #[derive(Debug)]
@@ -84,6 +86,26 @@ pub(crate) fn found(surveyed: Surveyed, name: String, now: Time) -> Found {
     let Surveyed { unit, full_name, findings } = surveyed;
     let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
     Found { unit, name, full_name, judgement, findings }
+}
+
+/// Reads the one unit of a target, and nothing else of the workspace; nothing when it cannot be read by itself.
+pub(crate) fn read_one(workspace: &Workspace, target: &Target, now: Time) -> Option<Unit> {
+    let document = target.place.document.as_deref()?;
+    match target.dialect {
+        Dialect::Plan => {
+            let (directory, _) = piton_dialect::plan::layout::recognise(document)?;
+            crate::survey::read_plan(workspace, directory, now)
+        }
+        Dialect::Task => {
+            let content = workspace.read(document).ok()?;
+            piton_dialect::task::read_checkpoint(&source(document, &content), now).unit
+        }
+        Dialect::Crew => {
+            let content = workspace.read(document).ok()?;
+            piton_dialect::crew::read_checkpoint(&source(document, &content), Detail::Full, now).unit
+        }
+        Dialect::Pipeline | Dialect::Build => None,
+    }
 }
 
 /// For each document, the place of the newer one that describes the same unit, when there is one.
@@ -169,6 +191,12 @@ fn similar(wanted: &UnitRef, names: &[(Dialect, String)]) -> Vec<String> {
     near.retain(|(distance, _)| *distance <= 1 + typed.len() / 4);
     near.sort();
     near.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// The known word that was probably meant.
+pub(crate) fn nearest<'k>(typed: &str, known: &[&'k str]) -> Option<&'k str> {
+    let best = known.iter().copied().min_by_key(|word| edit_distance(word, typed))?;
+    (edit_distance(best, typed) <= 1 + typed.len() / 4).then_some(best)
 }
 
 /// The least number of changed, added or removed bytes; names are short.

@@ -38,7 +38,7 @@ impl Session<'_> {
 }
 
 /// The target as a name that means it alone.
-fn exact(target: &Target) -> Result<UnitRef, RecordError> {
+pub(crate) fn exact(target: &Target) -> Result<UnitRef, RecordError> {
     let full = match target.place.base.as_str() {
         "" => target.name.clone(),
         base => format!("{}:{base}/{}", target.dialect, target.key.id),

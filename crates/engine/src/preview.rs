@@ -19,7 +19,7 @@ pub fn preview(workspace: &Workspace, wanted: &UnitRef, budget: usize, now: Time
     let moment = Moment { now, by: "main".to_owned(), attempt, session: None, fresh_id: fresh_id() };
     let files = DiskFiles::new(&*workspace.disk, None);
     let plan = resume_plan(target.dialect, &target.place, &files, None, &moment).map_err(RecordError::Refused)?;
-    let alarms = lost_outputs(workspace, &plan);
+    let alarms = lost_outputs(workspace, &plan, None);
     let facts = BriefFacts {
         name: &target.name,
         attempt,

@@ -13,14 +13,16 @@ use std::time::Duration;
 
 use piton_dialect::Place;
 use piton_model::{Change, Dialect, Effect, Event, Moment, Refusal, Time, UnitRef};
-use piton_store::disk::{Access, Disk, DiskError, Handle, LockError, make_directories};
-use piton_store::journal::Hash;
-use piton_store::{CommitError, Contact, ContactError, LockedUnit, NewEntry, Observation, holder_of, seal};
+use piton_store::disk::{Disk, DiskError, Handle, LockError};
+use piton_store::{
+    CommitError, Contact, ContactError, LockedUnit, NewEntry, Observation, holder_of, lock_shared, seal,
+};
 
 pub(crate) use self::dialects::resume_plan;
 pub(crate) use self::files::DiskFiles;
 use crate::Workspace;
 use crate::find::NotFound;
+use crate::hook::bind_known;
 use crate::life::Claim;
 use crate::takeover::{Force, take_over};
 use crate::target::{NoTarget, Target};
@@ -143,7 +145,11 @@ pub fn record(
         let command = format!("piton restart {}", session.target.name);
         session.spare_the_living(&Claim { force: *force, command: &command }, recorder)?;
     }
-    session.record(event, recorder)
+    let recorded = session.record(event, recorder)?;
+    if let Some(name) = &recorder.session {
+        bind_known(workspace, name, &session.target);
+    }
+    Ok(recorded)
 }
 
 fn first_moment(recorder: &Recorder) -> Moment {
@@ -385,10 +391,8 @@ impl<'w> Session<'w> {
         paths.sort();
         self.shared.clear();
         let disk = &*self.workspace.disk;
-        make_directories(disk, SHARED, Access::Private)?;
         for path in paths {
-            let lock = format!("{SHARED}/{}", &Hash::of(path.as_bytes()).as_str()[..16]);
-            match disk.lock(&lock, wait) {
+            match lock_shared(disk, &path, wait) {
                 Ok(lock) => self.shared.push((path, lock)),
                 Err(LockError::Busy { .. }) => return Err(RecordError::Busy { unit: path, holder: None }),
                 Err(LockError::Disk(error)) => return Err(error.into()),
@@ -398,15 +402,17 @@ impl<'w> Session<'w> {
     }
 }
 
+/// The documents of a unit that is to be written, the main one first.
+pub(crate) fn documents_of(workspace: &Workspace, target: &Target) -> Vec<String> {
+    dialects::documents(target.dialect, &target.place, &DiskFiles::new(&*workspace.disk, None))
+}
+
 /// Under which key a journal carries when somebody last recorded something.
 pub(crate) const ALIVE_AT: &str = "alive_at";
 
 /// Under which keys a journal carries who has the unit.
 pub(crate) const HOLDER: &str = "holder";
 pub(crate) const HOLDER_SESSION: &str = "holder_session";
-
-/// Where the locks of shared files are.
-const SHARED: &str = ".piton/shared";
 
 /// How a commit ended that did not happen.
 enum Committing {

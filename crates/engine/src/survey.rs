@@ -194,6 +194,27 @@ pub(crate) fn survey(workspace: &Workspace, scope: &Scope<'_>, now: Time, see: &
     }
 }
 
+/// Reads one plan, and nothing else.
+pub(crate) fn read_plan(workspace: &Workspace, directory: &str, now: Time) -> Option<Unit> {
+    let names = ["", ".checkpoint"].into_iter().flat_map(|inner| {
+        let directory = if inner.is_empty() { directory.to_owned() } else { format!("{directory}/{inner}") };
+        workspace.disk.list(&directory).into_iter().map(move |name| format!("{directory}/{name}"))
+    });
+    // The log only adds findings, and may be long.
+    let wanted = |file: &piton_dialect::plan::layout::File| *file != piton_dialect::plan::layout::File::History;
+    let files = names.filter_map(|path| {
+        let (_, file) = piton_dialect::plan::layout::recognise(&path).filter(|(_, file)| wanted(file))?;
+        Some((path, file))
+    });
+    let mut found = None;
+    plan::survey(workspace, directory, &files.collect::<Vec<_>>(), now, &mut |seen| {
+        if let Seen::Unit(surveyed) = seen {
+            found = Some(surveyed.unit);
+        }
+    });
+    found
+}
+
 /// Where each dialect's files are, by the directory that holds the dialect's own.
 #[derive(Default)]
 struct Places {

@@ -108,6 +108,33 @@ pub enum Event {
     },
     /// Ids were given to steps that had none.
     Marked,
+    /// A stretch of work came to its end, and what a session knows of it is kept: before its context is made shorter,
+    /// when a turn or the session ends.
+    Checkpointed {
+        /// Which end it is, such as `session_end` or `pre_compact`.
+        reason: String,
+        /// What the session said last.
+        note: Option<String>,
+    },
+    /// A session went away without an end. Somebody else says so, later.
+    Crashed {
+        /// That session.
+        session: String,
+    },
+    /// The worker made or changed files.
+    FilesTouched {
+        /// Files that were not there before.
+        created: Vec<String>,
+        /// Files that were.
+        modified: Vec<String>,
+    },
+    /// A tool that the worker used failed. It does not keep the unit from going on.
+    ToolFailed {
+        /// The tool's name.
+        tool: String,
+        /// What it said.
+        message: String,
+    },
 }
 
 /// How a unit starts. Each dialect takes what it knows and refuses what it does not.
@@ -285,6 +312,10 @@ impl Event {
             Event::HelperStarted { .. } => "helper_started",
             Event::HelperStopped { .. } => "helper_stopped",
             Event::Marked => "marked",
+            Event::Checkpointed { .. } => "checkpointed",
+            Event::Crashed { .. } => "crashed",
+            Event::FilesTouched { .. } => "files_touched",
+            Event::ToolFailed { .. } => "tool_failed",
         }
     }
 

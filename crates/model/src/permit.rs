@@ -107,7 +107,11 @@ fn act_of(event: &Event) -> Option<Act> {
         | Event::BackedUp { .. }
         | Event::HelperStarted { .. }
         | Event::HelperStopped { .. }
-        | Event::Marked => return None,
+        | Event::Marked
+        | Event::Checkpointed { .. }
+        | Event::Crashed { .. }
+        | Event::FilesTouched { .. }
+        | Event::ToolFailed { .. } => return None,
     })
 }
 

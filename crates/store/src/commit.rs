@@ -234,6 +234,38 @@ impl LockedUnit<'_> {
         Ok(())
     }
 
+    /// Puts documents into their places that are behind the journal. The last event is about all of them.
+    pub(crate) fn write_behind(
+        &mut self,
+        behind: &BTreeMap<String, SeenContent>,
+        seen: &BTreeMap<String, SeenDocument>,
+    ) -> Result<(), CommitError> {
+        let seq = self.seq();
+        let replacements: Vec<_> = behind
+            .iter()
+            .filter_map(|(path, old)| {
+                let SeenContent { bytes, hash, .. } = seen.get(path)?.content.as_ref()?;
+                let (aside, old) = (self.aside_of(path, seq), Some(Cow::Borrowed(old)));
+                Some(Replacement { path: path.clone(), aside, bytes, hash: hash.clone(), old, is_document: true })
+            })
+            .collect();
+        let mut undo = Undo::new(self.disk, self.key.directory());
+        if let Err(error) = self.place(&replacements, &mut undo) {
+            undo.everything();
+            self.strays.append(&mut undo.strays);
+            return Err(error);
+        }
+        self.retire(&replacements, &[])?;
+        Ok(self.settle()?)
+    }
+
+    fn place(&self, replacements: &[Replacement<'_>], undo: &mut Undo<'_>) -> Result<(), CommitError> {
+        let handles =
+            replacements.iter().map(|each| write_aside(self.disk, each, undo)).collect::<Result<Vec<_>, _>>()?;
+        sync_rest(self.disk, &handles, &[])?;
+        replacements.iter().try_for_each(|each| exchange(self.disk, each, undo))
+    }
+
     /// Keeps the replaced documents where a late writer's bytes can be found; removes what else is left over.
     fn retire(&mut self, replacements: &[Replacement<'_>], taken: &[(String, String)]) -> Result<(), DiskError> {
         for each in replacements {

@@ -51,7 +51,7 @@ pub fn run(matches: &ArgMatches, args: &ResumeArgs) -> Result<u8, Failure> {
         (false, true) => Some(ResumeMode::Continue),
         (false, false) => None,
     };
-    let request = ResumeRequest { mode, force: args.force, budget: args.budget };
+    let request = ResumeRequest { mode, force: args.force, budget: args.budget, outputs_in: None };
     let recorder = args.writer.recorder(&context, "resume")?;
     let resumption = match resume(&context.workspace, &wanted, &request, &recorder) {
         Ok(resumption) => resumption,

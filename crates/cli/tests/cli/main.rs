@@ -4,11 +4,17 @@
 mod support;
 
 mod check;
+mod clock;
 mod compact;
+mod doctor;
+mod hook;
+mod hook_hostile;
 mod hostile;
+mod init;
 mod json_contract;
 mod messages;
 mod places;
+mod resume_git;
 mod schema;
 mod stale;
 mod status;
@@ -16,6 +22,7 @@ mod sync;
 mod takeover;
 mod usage;
 mod why;
+mod worktrees;
 mod write_build;
 mod write_crew;
 mod write_outside;

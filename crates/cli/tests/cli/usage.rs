@@ -7,7 +7,7 @@ use crate::support::fixtures::{BUILDS, agent, build};
 use crate::support::harbour::{harbour, put};
 
 /// Every verb there is.
-const VERBS: [&str; 34] = [
+const VERBS: [&str; 35] = [
     "status",
     "check",
     "stale",
@@ -40,6 +40,7 @@ const VERBS: [&str; 34] = [
     "sync",
     "compact",
     "mcp",
+    "worktrees",
     "schema",
     "completions",
 ];

@@ -1,5 +1,5 @@
 use std::ffi::OsString;
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ pub struct Call<'a> {
     environment: Vec<(&'static str, String)>,
     directory: &'static str,
     clock: Option<String>,
+    input: Option<Vec<u8>>,
 }
 
 /// What a call left behind.
@@ -30,7 +31,7 @@ pub struct Run {
 
 impl<'a> Call<'a> {
     pub fn new(workspace: &'a Workspace, arguments: Vec<OsString>) -> Call<'a> {
-        Call { workspace, arguments, environment: Vec::new(), directory: "", clock: Some(NOW.to_owned()) }
+        Call { workspace, arguments, environment: Vec::new(), directory: "", clock: Some(NOW.to_owned()), input: None }
     }
 
     /// Sets a variable.
@@ -57,6 +58,12 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// Gives something on standard input.
+    pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Call<'a> {
+        self.input = Some(bytes.into());
+        self
+    }
+
     /// Adds an argument that need not be text.
     pub fn arg(mut self, argument: OsString) -> Call<'a> {
         self.arguments.push(argument);
@@ -74,7 +81,10 @@ impl<'a> Call<'a> {
         command.current_dir(self.workspace.path(self.directory));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.args(&self.arguments).args(self.clock.iter().flat_map(|clock| ["--at", clock]));
-        let (stdout, stderr, code) = finish(command, &self.arguments);
+        if self.input.is_some() {
+            command.stdin(Stdio::piped());
+        }
+        let (stdout, stderr, code) = finish(command, &self.arguments, self.input);
         let hide = |bytes: Vec<u8>| {
             let text = String::from_utf8(bytes).expect("output is UTF-8");
             text.replace(&self.workspace.outer().display().to_string(), "[TEMP]")
@@ -110,9 +120,13 @@ impl Run {
 }
 
 /// Runs a command to its end, or kills it when it takes too long. It has ended when it has closed both its outputs.
-fn finish(mut command: Command, shown: &[OsString]) -> (Vec<u8>, Vec<u8>, Option<i32>) {
+fn finish(mut command: Command, shown: &[OsString], input: Option<Vec<u8>>) -> (Vec<u8>, Vec<u8>, Option<i32>) {
     let deadline = Instant::now() + PATIENCE;
     let mut child = command.spawn().expect("the binary can be started");
+    if let (Some(bytes), Some(mut stdin)) = (input, child.stdin.take()) {
+        // A program that does not read to the end is no failure of its own.
+        std::thread::spawn(move || stdin.write_all(&bytes));
+    }
     let (out, out_read) = mpsc::channel();
     let (err, err_read) = mpsc::channel();
     collect(child.stdout.take().expect("it is piped"), out);

@@ -17,6 +17,14 @@ impl Fingerprint {
         add(directory, &mut files);
         Fingerprint(files)
     }
+
+    /// The same without some files, and without the times of the directories that hold them.
+    pub fn without(mut self, is_meant: impl Fn(&str) -> bool) -> Fingerprint {
+        let is_meant = |path: &Path| is_meant(&path.to_string_lossy());
+        let holds = |path: &Path| path.ends_with(".piton") || path.ends_with("workspace");
+        self.0.retain(|path, _| !is_meant(path) && !holds(path));
+        self
+    }
 }
 
 fn add(path: &Path, files: &mut BTreeMap<PathBuf, String>) {

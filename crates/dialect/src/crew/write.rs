@@ -61,7 +61,11 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
         | Event::Reopened
         | Event::HelperStarted { .. }
         | Event::HelperStopped { .. }
-        | Event::Marked => {
+        | Event::Marked
+        | Event::Checkpointed { .. }
+        | Event::Crashed { .. }
+        | Event::FilesTouched { .. }
+        | Event::ToolFailed { .. } => {
             let found = spot.found(files, moment)?;
             update::may(&spot, &found.unit, event)?;
             let mut editor = found.editor.clone();

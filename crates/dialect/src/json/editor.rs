@@ -180,12 +180,12 @@ impl Editor {
 }
 
 /// The value at a path of keys.
-fn at<'a, 'j>(root: Value<'a, 'j>, path: &[&str]) -> Option<Value<'a, 'j>> {
+pub(super) fn at<'a, 'j>(root: Value<'a, 'j>, path: &[&str]) -> Option<Value<'a, 'j>> {
     path.iter().try_fold(root, |object, key| object.get(key))
 }
 
 /// A value as a new one.
-fn to_new(value: Value<'_, '_>) -> NewValue {
+pub(super) fn to_new(value: Value<'_, '_>) -> NewValue {
     match value.kind() {
         Kind::Array => NewValue::Array(value.items().map(to_new).collect()),
         Kind::Object => NewValue::Object(

@@ -70,9 +70,13 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
         Event::Repaired => tasks::repaired(draft),
         Event::Marked => Err(Refusal::usage("the tasks of a story have ids already")
             .hint("only the checkboxes of a plan get ids: piton plan mark plan:ID")),
-        Event::BackedUp { .. } | Event::HelperStarted { .. } | Event::HelperStopped { .. } => {
-            Err(Refusal::usage(format!("a story does not record `{}`", event.name())))
-        }
+        Event::Checkpointed { reason, .. } => Ok(format!("checkpoint: {reason}")),
+        Event::Crashed { session } => Ok(format!("the session {session} went away without an end")),
+        Event::BackedUp { .. }
+        | Event::HelperStarted { .. }
+        | Event::HelperStopped { .. }
+        | Event::FilesTouched { .. }
+        | Event::ToolFailed { .. } => Err(Refusal::usage(format!("a story does not record `{}`", event.name()))),
     }
 }
 

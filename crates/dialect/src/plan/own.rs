@@ -16,6 +16,8 @@ pub(super) struct Own {
     pub paused: Option<(String, Option<String>)>,
     /// When the plan was finished.
     pub finished: Option<String>,
+    /// What a session said last, as it stands at the end of the notes.
+    pub session_note: Option<String>,
     /// Checkpoints since the last copy was kept.
     pub since_backup: u64,
 }
@@ -31,6 +33,7 @@ impl Own {
             paused: paused
                 .map(|paused| (content::text(paused, "time").unwrap_or_default(), content::text(paused, "reason"))),
             finished: content::text(own, "finishedAt"),
+            session_note: own.get("sessionNote").and_then(|note| note.as_str()).map(|note| note.into_owned()),
             since_backup: own
                 .get("sinceBackup")
                 .and_then(Value::as_int)
@@ -51,6 +54,7 @@ impl Own {
             ("resumeInstructions", list(&self.instructions)),
             ("paused", paused),
             ("finishedAt", self.finished.clone().map(NewValue::from)),
+            ("sessionNote", self.session_note.clone().map(NewValue::from)),
             ("sinceBackup", Some(self.since_backup.into())),
         ]
     }

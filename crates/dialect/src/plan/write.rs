@@ -114,6 +114,11 @@ fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
         Event::HelperStopped { kind, agent, completed } => {
             agents::helper_stopped(scene, kind, agent.as_deref(), completed)
         }
+        Event::Checkpointed { reason, note } => remarks::checkpointed(scene.draft, reason, note.as_deref()),
+        Event::Crashed { session } => agents::crashed(scene.draft, scene.from, session),
+        Event::FilesTouched { .. } | Event::ToolFailed { .. } => {
+            Err(Refusal::usage(format!("a plan does not record `{}`", event.name())))
+        }
         // It is handled before: a plan without markers is what it is for.
         Event::Marked => Ok(()),
     }
@@ -131,6 +136,8 @@ fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths
         Event::Decided { text, reason } => remarks::decided(draft, text, reason.as_deref()),
         Event::Beat => agents::beat(draft),
         Event::BackedUp { reason } => remarks::backed_up(draft, reason),
+        Event::Checkpointed { reason, note } => remarks::checkpointed(draft, reason, note.as_deref()),
+        Event::Crashed { session } => agents::crashed(draft, ground.from, session),
         Event::Repaired => {
             draft.summary = format!("kept as it was, from {}", ground.from);
             Ok(())
@@ -152,6 +159,8 @@ fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths
         | Event::Reopened
         | Event::HelperStarted { .. }
         | Event::HelperStopped { .. }
+        | Event::FilesTouched { .. }
+        | Event::ToolFailed { .. }
         | Event::Marked => Err(Refusal::document(format!("the plan is missing or is not UTF-8 text: {}", paths.plan))
             .hint(format!("bring back what was recorded last: piton repair {}", unit_name(paths)))
             .hint(format!("or restore it: git restore {}", paths.plan))),

@@ -54,7 +54,11 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
         | Event::Resumed { .. }
         | Event::HelperStarted { .. }
         | Event::HelperStopped { .. }
-        | Event::Marked => {
+        | Event::Marked
+        | Event::Checkpointed { .. }
+        | Event::Crashed { .. }
+        | Event::FilesTouched { .. }
+        | Event::ToolFailed { .. } => {
             let mut found = spot.live(files, moment)?;
             update::may(&spot, &found.unit, event)?;
             let summary = update::apply(&mut found.editor, &spot, &found.unit, event, moment)?;

@@ -29,6 +29,10 @@ pub(super) fn of(event: &Event) -> Map<String, Value> {
         Event::HelperStopped { kind, agent, completed } => {
             json!({"type": kind, "agent": agent, "completed": completed})
         }
+        Event::Checkpointed { reason, note } => json!({"reason": reason, "note": note}),
+        Event::Crashed { session } => json!({"session": session}),
+        Event::FilesTouched { created, modified } => json!({"created": created, "modified": modified}),
+        Event::ToolFailed { tool, message } => json!({"tool": tool, "message": message}),
         Event::Beat | Event::Finished | Event::Restarted { .. } | Event::Reopened | Event::Repaired | Event::Marked => {
             json!({})
         }

@@ -55,7 +55,7 @@ fn run(door: &Door, input: &ResumeInput) -> Result<Answer, Problem> {
         ModeWord::Continue => ResumeMode::Continue,
         ModeWord::Restart => ResumeMode::Restart,
     });
-    let request = ResumeRequest { mode, force: input.force.unwrap_or(false), budget: BUDGET };
+    let request = ResumeRequest { mode, force: input.force.unwrap_or(false), budget: BUDGET, outputs_in: None };
     let resumption =
         resume(&door.open()?, &wanted, &request, &recorder).map_err(|error| Problem::record(&wanted, &error))?;
     if resumption.plan.action == ResumeAction::Refuse {

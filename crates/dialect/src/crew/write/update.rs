@@ -89,6 +89,15 @@ fn change(
         Event::Beat => Ok("beat".into()),
         Event::HelperStarted { kind, .. } => Ok(format!("helper started: {}", short(kind))),
         Event::HelperStopped { kind, .. } => Ok(format!("helper stopped: {}", short(kind))),
+        Event::Checkpointed { reason, .. } => Ok(format!("checkpoint: {}", short(reason))),
+        Event::Crashed { session } => Ok(format!("the session {} went away without an end", short(session))),
+        Event::FilesTouched { created, modified } => {
+            let all: Vec<&String> = created.iter().chain(modified).collect();
+            all.iter().try_for_each(|file| steps::add_file(editor, file))?;
+            let named = all.iter().map(|file| file.as_str()).collect::<Vec<_>>().join(", ");
+            Ok(format!("files: {}", short(&named)))
+        }
+        Event::ToolFailed { tool, message } => tool_failed(editor, tool, message, moment),
         Event::Finished => finish(editor, spot, unit, warnings),
         Event::Resumed { .. } => Ok(resume(editor, unit, moment, warnings)),
         Event::Reopened => {
@@ -173,6 +182,25 @@ fn note(editor: &mut Editor, text: &str, purpose: NotePurpose, moment: &Moment) 
         }
     }
 }
+
+/// A tool failed: that is a note, once for the same words.
+fn tool_failed(editor: &mut Editor, tool: &str, message: &str, moment: &Moment) -> Result<String, Refusal> {
+    let said = format!("tool failed: {}: {}", given(tool, "tool")?, given(message, "message")?);
+    let notes = list(editor, "notes");
+    let failures = notes.iter().filter_map(Value::as_str).filter(|note| note.contains(": tool failed: "));
+    let (mut count, mut is_known) = (0, false);
+    for note in failures {
+        count += 1;
+        is_known |= note.ends_with(&said);
+    }
+    if !is_known && count < MOST_TOOL_FAILURES {
+        push(editor, "notes", Value::from(format!("{}: {said}", moment.now)));
+    }
+    Ok(short(&said))
+}
+
+/// How many failures of tools are noted; what fails on and on does not fill the checkpoint.
+const MOST_TOOL_FAILURES: usize = 20;
 
 fn decide(editor: &mut Editor, text: &str, reason: Option<&str>, moment: &Moment) -> Result<String, Refusal> {
     let text = given(text, "decision")?;

@@ -127,6 +127,18 @@ pub(super) fn resumed(scene: &mut Scene<'_, '_>) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// A session went away. What its agents were given is free again, as far as anybody knows.
+pub(super) fn crashed(draft: &mut Draft<'_>, from: &str, session: &str) -> Result<(), Refusal> {
+    let mut keys = vec![("lastKnownState", json!(from)), ("session", json!(session))];
+    let dead = release_all(draft);
+    if !dead.is_empty() {
+        keys.push(("agents", json!(dead)));
+    }
+    draft.log("session_crash", &keys);
+    draft.summary = format!("the session {session} went away without an end");
+    Ok(())
+}
+
 /// Says where the session goes on from.
 pub(super) fn recover(draft: &mut Draft<'_>, from: &str, done: usize) {
     let dead = release_all(draft);

@@ -119,6 +119,26 @@ pub(super) fn paused(draft: &mut Draft<'_>, reason: Option<&str>) -> Result<(), 
     Ok(())
 }
 
+/// Keeps what a session knows when a stretch of it ends: its last words in the notes, and a copy of the state. The words
+/// replace those of the end before, so that the notes do not grow with every turn.
+pub(super) fn checkpointed(draft: &mut Draft<'_>, reason: &str, note: Option<&str>) -> Result<(), Refusal> {
+    let reason = said(reason, "a checkpoint needs a reason")?;
+    if let Some(note) = note.map(str::trim).filter(|note| !note.is_empty()) {
+        let before = draft.own.session_note.replace(note.to_owned());
+        let notes = draft.notes.take().unwrap_or_default();
+        let kept = match before.as_deref().and_then(|before| notes.strip_suffix(before)) {
+            Some(rest) => rest.trim_end_matches('\n').to_owned(),
+            None => notes,
+        };
+        draft.notes = Some(kept).filter(|kept| !kept.is_empty());
+        draft.add_note(note);
+    }
+    draft.log("session_checkpoint", &[("reason", json!(reason)), ("by", json!(draft.moment.by))]);
+    draft.backup = Some(reason.to_owned());
+    draft.summary = format!("checkpoint: {}", short(reason));
+    Ok(())
+}
+
 pub(super) fn noted(draft: &mut Draft<'_>, text: &str, purpose: NotePurpose) -> Result<(), Refusal> {
     let text = said(text, "a note needs a text")?;
     match purpose {

@@ -15,6 +15,25 @@ pub(super) fn add_error(editor: &mut Editor, kind: &str, message: &str, blocking
     push(editor, "errors", error);
 }
 
+/// How many failures of tools are listed; what fails on and on does not fill the checkpoint.
+const MOST_TOOL_FAILURES: usize = 20;
+
+/// A tool failed. The same failure is listed once.
+pub(super) fn tool_failed(editor: &mut Editor, tool: &str, message: &str, moment: &Moment) -> Result<String, Refusal> {
+    let said = format!("{}: {}", given(tool, "tool")?, given(message, "message")?);
+    let is_tool = |error: &&Value| error.get("type").and_then(Value::as_str) == Some(TOOL_FAILED);
+    let listed = list(editor, "errors");
+    let known: Vec<&Value> = listed.iter().filter(is_tool).collect();
+    let is_known = known.iter().any(|error| error.get("message").and_then(Value::as_str) == Some(said.as_str()));
+    if !is_known && known.len() < MOST_TOOL_FAILURES {
+        add_error(editor, TOOL_FAILED, &said, false, moment);
+    }
+    Ok(format!("tool failed: {}", short(&said)))
+}
+
+/// The type of an error that a tool gave.
+const TOOL_FAILED: &str = "tool_failed";
+
 /// Names an error that blocks the task.
 pub(super) fn block(editor: &mut Editor, kind: &str, message: &str, moment: &Moment) -> Result<String, Refusal> {
     let message = given(message, "message")?;

@@ -3,7 +3,7 @@
 use piton_model::{Change, Event, GateJudgement, Moment, NotePurpose, Refusal, State, Unit, Verdict};
 use serde_json::{Value, json};
 
-use super::errors::{block, fail, lift_pause, unblock};
+use super::errors::{block, fail, lift_pause, tool_failed, unblock};
 use super::subtasks::{self, move_steps, recount};
 use super::{Spot, commit, permitted, short};
 use crate::Files;
@@ -110,6 +110,10 @@ pub(super) fn apply(
         Event::Beat => Ok("beat".into()),
         Event::HelperStarted { kind, .. } => Ok(format!("helper started: {}", short(kind))),
         Event::HelperStopped { kind, .. } => Ok(format!("helper stopped: {}", short(kind))),
+        Event::Checkpointed { reason, .. } => Ok(format!("checkpoint: {}", short(reason))),
+        Event::Crashed { session } => Ok(format!("the session {} went away without an end", short(session))),
+        Event::FilesTouched { created, modified } => touch(editor, created, modified),
+        Event::ToolFailed { tool, message } => tool_failed(editor, tool, message, moment),
         Event::Resumed { .. } => {
             lift_pause(editor, moment);
             editor.set(&["status"], "in_progress");
@@ -143,6 +147,9 @@ pub(super) fn stamp(editor: &mut Editor, event: &Event, moment: &Moment) {
             | Event::Reopened
             | Event::HelperStarted { .. }
             | Event::HelperStopped { .. }
+            | Event::Checkpointed { .. }
+            | Event::FilesTouched { .. }
+            | Event::ToolFailed { .. }
     );
     if is_alive {
         editor.set(&["heartbeat", "last_beat"], now);
@@ -167,6 +174,19 @@ pub(super) fn repair(spot: &Spot, files: &dyn Files, moment: &Moment) -> Result<
         commit(spot, files, found.editor, &Event::Repaired, moment, &mut change)?;
     }
     Ok(change)
+}
+
+/// Adds files to those that were made and to those that were changed. One that the task made itself is not changed by it.
+fn touch(editor: &mut Editor, created: &[String], modified: &[String]) -> Result<String, Refusal> {
+    for file in created {
+        push_path(editor, "files_created", file)?;
+    }
+    let made = list(editor, "files_created");
+    for file in modified.iter().filter(|file| !made.iter().any(|known| known == file.trim())) {
+        push_path(editor, "files_modified", file)?;
+    }
+    let all: Vec<&str> = created.iter().chain(modified).map(String::as_str).collect();
+    Ok(format!("files: {}", short(&all.join(", "))))
 }
 
 /// Adds to what is worth knowing.

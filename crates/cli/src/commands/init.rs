@@ -1,0 +1,108 @@
+use std::io::{IsTerminal as _, Write as _};
+
+use clap::{ArgMatches, Args};
+use piton_engine::{Setup, SetupFile, SetupRequest, apply_setup, plan_setup};
+use similar::TextDiff;
+
+use super::doctor::find_program;
+use crate::context::Context;
+use crate::failure::{FAILED, Failure};
+use crate::output::print;
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  piton init --dry-run\n  piton init --yes\n  piton init --remove\n\nWrites hooks into .claude/settings.json, the server into .mcp.json and .codex/config.toml, and a short block into AGENTS.md or CLAUDE.md. Lines of others stay as they are; --remove brings every file back."
+)]
+pub struct InitArgs {
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Ask nothing
+    #[arg(long)]
+    yes: bool,
+
+    /// Take everything back
+    #[arg(long)]
+    remove: bool,
+
+    /// Hooks and server come with the plugin instead of settings
+    #[arg(long)]
+    plugin: bool,
+}
+
+pub fn run(matches: &ArgMatches, args: &InitArgs) -> Result<u8, Failure> {
+    let context = Context::new(matches)?;
+    let request = SetupRequest {
+        remove: args.remove,
+        plugin: args.plugin,
+        codex: find_program("codex").is_some() && !args.remove,
+    };
+    let failed = |error| Failure::record("AGENTS.md", &error);
+    let setup = plan_setup(&context.workspace, &request, context.now).map_err(failed)?;
+    if !args.remove {
+        let words: Vec<_> = setup.dialects.iter().map(|dialect| dialect.word()).collect();
+        let found = if words.is_empty() { "none yet".to_owned() } else { words.join(", ") };
+        print(&format!("dialects: {found}\n"))?;
+    }
+    let is_changed = setup.files.iter().any(SetupFile::is_changed);
+    if args.dry_run {
+        print(&diffs(&setup))?;
+    }
+    print(&summary(&setup, args.dry_run))?;
+    for note in &setup.notes {
+        print(&format!("note: {note}\n"))?;
+    }
+    if args.dry_run || !(is_changed || args.remove) {
+        return Ok(0);
+    }
+    if !args.yes && is_changed && !is_confirmed()? {
+        print("nothing is changed\n")?;
+        return Ok(0);
+    }
+    apply_setup(&context.workspace, &setup, &request).map_err(failed)?;
+    if is_changed {
+        print(if args.remove { "taken back\n" } else { "done; see whether it works: piton doctor\n" })?;
+    }
+    Ok(0)
+}
+
+fn summary(setup: &Setup, would: bool) -> String {
+    let line = |file: &SetupFile| {
+        let deed = match (&file.before, &file.after) {
+            (before, after) if before == after => "stays as it is",
+            (None, _) if would => "would be made",
+            (None, _) => "is made",
+            (_, None) if would => "would be removed",
+            (_, None) => "is removed",
+            _ if would => "would be changed",
+            _ => "is changed",
+        };
+        format!("{} {deed}\n", file.path)
+    };
+    let shown = |file: &&SetupFile| file.is_changed() || file.before.is_some();
+    setup.files.iter().filter(shown).map(line).collect()
+}
+
+fn diffs(setup: &Setup) -> String {
+    let diff = |file: &SetupFile| {
+        let (before, after) = (file.before.as_deref().unwrap_or(""), file.after.as_deref().unwrap_or(""));
+        let diff = TextDiff::from_lines(before, after);
+        diff.unified_diff().context_radius(2).header(file.path, file.path).to_string()
+    };
+    setup.files.iter().filter(|file| file.is_changed()).map(diff).collect()
+}
+
+/// Asks, where somebody can answer; elsewhere nothing is ever asked.
+fn is_confirmed() -> Result<bool, Failure> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(true);
+    }
+    eprint!("write this? [y/N] ");
+    let _ = std::io::stderr().flush();
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::new(FAILED, format!("cannot read the answer: {error}")))?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

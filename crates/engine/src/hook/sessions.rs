@@ -1,0 +1,348 @@
+//! What is known of the sessions of a host: which unit each works on, whether it lives, and what it is still to be told.
+//!
+//! A session has one small file, which is locked while one of its hooks is at work. A content that is torn counts as
+//! none: the session is then known by nothing but its next deed.
+
+use std::time::Duration;
+
+use piton_model::{Dialect, Id, Time};
+use piton_store::disk::{Access, Disk, DiskError, Handle, LockError, Open, make_directories};
+use piton_store::seal;
+use serde_json::{Map, Value, json};
+
+use super::process;
+use crate::Workspace;
+use crate::target::Target;
+
+/// Where the files are.
+const DIRECTORY: &str = ".piton/sessions";
+
+/// The largest file that is read.
+const LARGEST: usize = 64 * 1024;
+
+/// How long another hook of the same session is waited for.
+const WAIT: Duration = Duration::from_secs(3);
+
+/// How many alarms wait for the model.
+const MOST_ALARMS: usize = 12;
+
+/// How many helpers may be on their way.
+const MOST_WANTED: usize = 16;
+
+/// How many files are looked at to find sessions that went away.
+const MOST_SESSIONS: usize = 500;
+
+/// How long the file of a session that ended is kept, in seconds.
+const KEPT: i64 = 7 * 24 * 60 * 60;
+
+/// The unit that a session works on, in enough detail to be found without a survey.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bound {
+    pub dialect: Dialect,
+    pub base: String,
+    pub id: Vec<Id>,
+    pub document: Option<String>,
+}
+
+/// What is known of a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Session {
+    /// The unit it works on.
+    pub bound: Option<Bound>,
+    /// The unit whose brief it was given, without having touched it.
+    pub shown: Option<Bound>,
+    /// The process it runs in.
+    pub process: Option<String>,
+    /// Whether a turn has begun and not ended.
+    pub is_open: bool,
+    /// How it ended.
+    pub ended: Option<String>,
+    /// How many prompts it was given by people.
+    pub prompts: u64,
+    /// When it last gave a recorded sign of life, in seconds.
+    pub alive_at: i64,
+    /// When anything was last written here, in seconds.
+    pub seen_at: i64,
+    /// What it was told at its last start, as a digest.
+    pub told: Option<String>,
+    /// What nobody could have guessed who wrote a document before it began.
+    pub fence: String,
+    /// What the model said last.
+    pub said: Option<String>,
+    /// What the model is still to be told.
+    pub alarms: Vec<String>,
+    /// Helpers that are about to start: their types, and the steps they are given.
+    pub wanted: Vec<(String, Vec<String>)>,
+}
+
+impl Bound {
+    /// The unit of a target.
+    pub fn of(target: &Target) -> Bound {
+        let place = &target.place;
+        Bound {
+            dialect: target.dialect,
+            base: place.base.clone(),
+            id: place.id.clone(),
+            document: place.document.clone(),
+        }
+    }
+
+    /// The target again.
+    pub fn target(&self, workspace: &Workspace) -> Target {
+        Target::new(workspace, self.dialect, self.base.clone(), self.id.clone(), self.document.clone())
+    }
+
+    /// Whether it is the same unit.
+    pub fn is(&self, other: &Bound) -> bool {
+        (self.dialect, &self.base, &self.id) == (other.dialect, &other.base, &other.id)
+    }
+
+    fn json(&self) -> Value {
+        let id = self.id.iter().map(Id::as_str).collect::<Vec<_>>().join("/");
+        json!({"dialect": self.dialect.word(), "base": self.base, "id": id, "document": self.document})
+    }
+
+    fn read(value: &Value) -> Option<Bound> {
+        let text = |key: &str| value.get(key).and_then(Value::as_str);
+        let id = text("id")?.split('/').map(Id::parse).collect::<Result<Vec<_>, _>>().ok()?;
+        let document = text("document").map(str::to_owned);
+        Some(Bound { dialect: text("dialect")?.parse().ok()?, base: text("base")?.to_owned(), id, document })
+    }
+}
+
+impl Session {
+    /// Adds something that the model has to be told, once.
+    pub fn alarm(&mut self, text: String) {
+        if self.alarms.len() < MOST_ALARMS && !self.alarms.contains(&text) {
+            self.alarms.push(text);
+        }
+    }
+
+    /// Remembers a helper that is about to start.
+    pub fn want(&mut self, kind: String, steps: Vec<String>) {
+        if self.wanted.len() >= MOST_WANTED {
+            self.wanted.remove(0);
+        }
+        self.wanted.push((kind, steps));
+    }
+
+    /// The steps of the helper that starts: the first of its type, else the first at all.
+    pub fn take_wanted(&mut self, kind: &str) -> Vec<String> {
+        let at = self.wanted.iter().position(|(wanted, _)| wanted == kind);
+        match at.or_else(|| self.wanted.iter().position(|(wanted, _)| wanted.is_empty())) {
+            Some(at) => self.wanted.remove(at).1,
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether it may still do something: it has not ended, and its process is not known to be gone.
+    pub fn may_live(&self) -> bool {
+        self.ended.is_none() && self.process.as_deref().is_none_or(process::may_live)
+    }
+
+    /// Whether it went away in the middle of a turn.
+    pub fn has_crashed(&self) -> bool {
+        self.is_open && self.ended.is_none() && self.process.as_deref().is_some_and(|mark| !process::may_live(mark))
+    }
+
+    fn read(bytes: &[u8]) -> Option<Session> {
+        // Behind the first line may be the rest of a longer one.
+        let line = bytes.split(|byte| *byte == b'\n').next()?;
+        let all: Value = serde_json::from_slice(line).ok()?;
+        let text = |key: &str| all.get(key).and_then(Value::as_str).map(str::to_owned);
+        let number = |key: &str| all.get(key).and_then(Value::as_i64).unwrap_or(0);
+        let texts = |value: &Value| -> Vec<String> {
+            value.as_array().into_iter().flatten().filter_map(|text| Some(text.as_str()?.to_owned())).collect()
+        };
+        let wanted = all.get("wanted").and_then(Value::as_array).into_iter().flatten();
+        Some(Session {
+            bound: all.get("bound").and_then(Bound::read),
+            shown: all.get("shown").and_then(Bound::read),
+            process: text("process"),
+            is_open: all.get("is_open").and_then(Value::as_bool).unwrap_or(false),
+            ended: text("ended"),
+            prompts: u64::try_from(number("prompts")).unwrap_or(0),
+            alive_at: number("alive_at"),
+            seen_at: number("seen_at"),
+            told: text("told"),
+            fence: text("fence")?,
+            said: text("said"),
+            alarms: all.get("alarms").map(texts).unwrap_or_default(),
+            wanted: wanted
+                .filter_map(|each| Some((each.get("type")?.as_str()?.to_owned(), texts(each.get("steps")?))))
+                .collect(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let wanted: Vec<Value> =
+            self.wanted.iter().map(|(kind, steps)| json!({"type": kind, "steps": steps})).collect();
+        let all = json!({
+            "bound": self.bound.as_ref().map(Bound::json),
+            "shown": self.shown.as_ref().map(Bound::json),
+            "process": self.process,
+            "is_open": self.is_open,
+            "ended": self.ended,
+            "prompts": self.prompts,
+            "alive_at": self.alive_at,
+            "seen_at": self.seen_at,
+            "told": self.told,
+            "fence": self.fence,
+            "said": self.said,
+            "alarms": self.alarms,
+            "wanted": wanted,
+        });
+        let says =
+            |(_, value): &(String, Value)| !value.is_null() && value.as_array().is_none_or(|all| !all.is_empty());
+        let said: Map<String, Value> = match all {
+            Value::Object(all) => all.into_iter().filter(says).collect(),
+            _ => Map::new(),
+        };
+        format!("{}\n", Value::Object(said))
+    }
+}
+
+/// A session's file, locked.
+pub(crate) struct Desk {
+    pub session: Session,
+    before: Session,
+    /// Nothing where there is no file: what is known then is forgotten.
+    handle: Option<Box<dyn Handle>>,
+}
+
+impl Desk {
+    /// Locks the file of a session; it is made when it is missing. `.piton` is made as well.
+    pub fn open(disk: &dyn Disk, id: &Id) -> Result<Desk, DiskError> {
+        seal::prepare(disk)?;
+        make_directories(disk, DIRECTORY, Access::Private)?;
+        let path = path_of(id);
+        let handle = disk.lock(&path, WAIT).map_err(|error| match error {
+            LockError::Busy { .. } => DiskError { doing: "lock", path, error: std::io::ErrorKind::TimedOut.into() },
+            LockError::Disk(error) => error,
+        })?;
+        let found = Session::read(&handle.read_at(0, LARGEST)?);
+        let session = found.unwrap_or_else(|| Session { fence: crate::record::fresh_id(), ..Session::default() });
+        Ok(Desk { before: session.clone(), session, handle: Some(handle) })
+    }
+
+    /// A desk without a file, for when there is none to be had.
+    pub fn nowhere() -> Desk {
+        let session = Session { fence: crate::record::fresh_id(), ..Session::default() };
+        Desk { before: session.clone(), session, handle: None }
+    }
+
+    /// Writes what has changed. Which unit the session works on is durable when this returns.
+    pub fn save(&mut self, now: Time) -> Result<(), DiskError> {
+        let Some(handle) = self.handle.as_ref().filter(|_| self.session != self.before) else { return Ok(()) };
+        self.session.seen_at = now.unix_seconds();
+        let text = self.session.text();
+        handle.write_at(0, text.as_bytes())?;
+        handle.truncate(text.len() as u64)?;
+        if self.session.bound != self.before.bound {
+            handle.sync()?;
+        }
+        self.before = self.session.clone();
+        Ok(())
+    }
+}
+
+/// What is known of a session, without waiting for anybody; nothing when it is not known or `.piton` is not ours.
+pub(crate) fn peek(disk: &dyn Disk, id: &Id) -> Option<Session> {
+    let file = disk.open(&path_of(id), Open::Existing).ok()?;
+    if seal::inspect(disk).ok()? != seal::Home::Ours {
+        return None;
+    }
+    Session::read(&file.read_at(0, LARGEST).ok()?)
+}
+
+/// All sessions that are known, but for one. Files of sessions that ended long ago are removed on the way.
+pub(crate) fn others(disk: &dyn Disk, own: &Id, now: Time) -> Vec<(Id, Session)> {
+    if !matches!(seal::inspect(disk), Ok(seal::Home::Ours)) {
+        return Vec::new();
+    }
+    let ids = disk.list(DIRECTORY).into_iter().filter_map(|name| Id::parse(&name).ok());
+    let mut all = Vec::new();
+    for id in ids.filter(|id| id != own).take(MOST_SESSIONS) {
+        let Some(session) = peek(disk, &id) else { continue };
+        let is_over = !session.may_live() && !session.has_crashed();
+        if is_over && now.unix_seconds().saturating_sub(session.seen_at) > KEPT {
+            // Whoever removed it first has done the same.
+            let _ = disk.remove(&path_of(&id));
+        } else {
+            all.push((id, session));
+        }
+    }
+    all
+}
+
+/// Binds a session to a unit that it has just recorded something about, when the session is known.
+pub(crate) fn bind_known(workspace: &Workspace, session: &str, target: &Target) {
+    let disk = &*workspace.disk;
+    let Ok(id) = Id::parse(session) else { return };
+    let bound = Bound::of(target);
+    if peek(disk, &id).is_none_or(|known| known.bound.as_ref().is_some_and(|known| known.is(&bound))) {
+        return;
+    }
+    // The event is recorded, whatever becomes of this: the session's next deed binds it again.
+    if let Ok(mut desk) = Desk::open(disk, &id) {
+        desk.session.bound = Some(bound);
+        let _ = desk.save(Time::from_unix_seconds(desk.session.seen_at));
+    }
+}
+
+fn path_of(id: &Id) -> String {
+    format!("{DIRECTORY}/{id}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session() -> Session {
+        Session {
+            bound: Some(Bound {
+                dialect: Dialect::Task,
+                base: "docs/work".to_owned(),
+                id: vec![Id::parse("migration").expect("an id"), Id::parse("T060").expect("an id")],
+                document: Some("docs/work/progress/checkpoints/migration-T060.json".to_owned()),
+            }),
+            process: Some("7 8 9".to_owned()),
+            is_open: true,
+            prompts: 4,
+            fence: "f".to_owned(),
+            said: Some("two\nlines".to_owned()),
+            alarms: vec!["a".to_owned()],
+            wanted: vec![("buyer".to_owned(), vec!["lens".to_owned()]), (String::new(), Vec::new())],
+            ..Session::default()
+        }
+    }
+
+    #[test]
+    fn a_session_is_read_as_it_was_written() {
+        for session in [session(), Session { fence: "x".to_owned(), ..Session::default() }] {
+            let text = session.text();
+            assert_eq!(Session::read(text.as_bytes()).as_ref(), Some(&session));
+            let longer = format!("{text}rest of a longer one\"}}\n");
+            assert_eq!(Session::read(longer.as_bytes()), Some(session), "what was cut off too late is passed over");
+        }
+        for torn in ["", "{", "{}", "null", "{\"bound\": {\"dialect\": \"task\"}"] {
+            assert_eq!(Session::read(torn.as_bytes()), None, "{torn:?}");
+        }
+    }
+
+    #[test]
+    fn helpers_take_what_they_were_given() {
+        let mut session = session();
+        assert_eq!(session.take_wanted("buyer"), ["lens"]);
+        assert_eq!(session.take_wanted("buyer"), [""; 0], "one without a type is of any");
+        assert_eq!(session.wanted, []);
+        assert_eq!(session.take_wanted("buyer"), [""; 0]);
+    }
+
+    #[test]
+    fn alarms_are_told_once_and_are_not_endless() {
+        let mut session = Session::default();
+        (0..40).for_each(|number| session.alarm(format!("{}", number / 2)));
+        assert_eq!(session.alarms.len(), MOST_ALARMS);
+    }
+}
