@@ -233,6 +233,15 @@ fn has_line_in(manifest: &str, section: &str, line: &str) -> bool {
 }
 
 #[test]
+fn the_server_starts_nothing_and_prints_nothing() {
+    let house = House::read();
+    let lints = manifest(&house.root.join("crates/server/clippy.toml"));
+    for refused in ["std::process::Command", "std::fs::File", "std::env::var", "std::println", "std::eprintln"] {
+        assert!(lints.contains(&format!("\"{refused}\"")), "the server may use {refused}");
+    }
+}
+
+#[test]
 fn pure_crates_refuse_effects() {
     let house = House::read();
     for (id, package) in house.ours().filter(|(id, _)| PURE.contains(&house.name(id))) {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use piton_engine::{Problem, ProblemKind};
 use piton_model::secret;
+use piton_model::text::printable;
 use serde_json::{Map, Value, json};
 
 /// The most characters of an answer's structured content, as JSON.
@@ -146,12 +147,22 @@ fn shorten(value: &Value, path: &str, entries: usize, characters: usize, cut: &m
     }
 }
 
-/// A text of at most that many characters, and a word about the rest; without credentials.
+/// A text of at most that many characters, and a word about the rest. There are no credentials in it, and nothing that
+/// would hide from whoever reads it: control, bidirectional and invisible characters become visible.
 pub fn shorten_text(text: &str, most: usize) -> String {
-    let masked = secret::mask(text);
-    match masked.char_indices().nth(most) {
-        None => masked.into_owned(),
-        Some((at, _)) => format!("{}… ({} more characters)", &masked[..at], masked[at..].chars().count()),
+    let lines: Vec<_> = text.split('\n').map(printable).collect();
+    cut(&secret::mask(&lines.join("\n")), most)
+}
+
+/// The same for a document that is to be seen as it is, except for credentials.
+pub fn shorten_document(text: &str, most: usize) -> String {
+    cut(&secret::mask(text), most)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}… ({} more characters)", &text[..at], text[at..].chars().count()),
     }
 }
 
@@ -238,5 +249,11 @@ mod tests {
     fn a_text_is_cut_between_characters() {
         assert_eq!(shorten_text("äöü", 3), "äöü");
         assert_eq!(shorten_text("äöüß", 3), "äöü… (1 more characters)");
+        assert_eq!(shorten_document("äöüß", 3), "äöü… (1 more characters)");
+    }
+
+    #[test]
+    fn nothing_hides_in_a_text() {
+        assert_eq!(shorten_text("one\ntwo \u{1b}[31m\u{202e}\u{e0041}", 100), "one\ntwo \\x1b[31m\\u{202e}\\u{e0041}");
     }
 }

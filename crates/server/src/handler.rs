@@ -12,6 +12,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::json;
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::door::Door;
@@ -33,6 +34,8 @@ pub struct Handler {
     watching: Shared,
     /// Who looks at files for clients that subscribe one resource at a time.
     watcher: Mutex<Option<AbortHandle>>,
+    /// Becomes true when the client has left; nothing where the transport itself cancels what its client listens to.
+    is_gone: Option<watch::Receiver<bool>>,
 }
 
 impl Drop for Handler {
@@ -46,7 +49,42 @@ impl Drop for Handler {
 impl Handler {
     /// A server behind a door.
     pub fn new(door: Arc<Door>) -> Handler {
-        Handler { door, watching: Shared::default(), watcher: Mutex::new(None) }
+        Handler { door, watching: Shared::default(), watcher: Mutex::new(None), is_gone: None }
+    }
+
+    /// The same for a client that leaves when that becomes true.
+    pub fn until(mut self, is_gone: watch::Receiver<bool>) -> Handler {
+        self.is_gone = Some(is_gone);
+        self
+    }
+
+    /// Tells a client that listens what has changed, until it cannot be told any more.
+    async fn keep_telling(&self, context: &SubscriptionContext) -> Result<(), ErrorData> {
+        let (accepted, shared) = (context.accepted().clone(), Shared::default());
+        let begun = Arc::clone(&shared);
+        let mut news = self.blocking(move |door| begin(door, &begun, &accepted)).await?;
+        loop {
+            for news in news {
+                let told = match news {
+                    News::List => context.sink().notify_resource_list_changed().await,
+                    News::Updated(uri) => context.sink().notify_resource_updated(uri).await,
+                };
+                if told.is_err() {
+                    return Ok(());
+                }
+            }
+            tokio::time::sleep(self.door.pulse).await;
+            news = look(&self.door, &shared).await;
+        }
+    }
+
+    /// Waits until the client has left.
+    async fn gone(&self) {
+        match self.is_gone.clone() {
+            // An error means that nobody reads the client any more.
+            Some(mut is_gone) => drop(is_gone.wait_for(|is_gone| *is_gone).await),
+            None => std::future::pending().await,
+        }
     }
 
     /// Runs a function of the engine where it may block.
@@ -215,26 +253,12 @@ impl ServerHandler for Handler {
         Some(accepted)
     }
 
-    /// Clients of the newest revision say at once what they want to hear about, and listen until they cancel.
+    /// Clients of the newest revision say at once what they want to hear about, and listen until they cancel or leave.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let (accepted, shared) = (context.accepted().clone(), Shared::default());
-        let begun = Arc::clone(&shared);
-        let mut news = self.blocking(move |door| begin(door, &begun, &accepted)).await?;
-        loop {
-            for news in news {
-                let told = match news {
-                    News::List => context.sink().notify_resource_list_changed().await,
-                    News::Updated(uri) => context.sink().notify_resource_updated(uri).await,
-                };
-                if told.is_err() {
-                    return Ok(());
-                }
-            }
-            tokio::select! {
-                () = context.cancelled() => return Ok(()),
-                () = tokio::time::sleep(self.door.pulse) => {}
-            }
-            news = look(&self.door, &shared).await;
+        tokio::select! {
+            () = context.cancelled() => Ok(()),
+            () = self.gone() => Ok(()),
+            told = self.keep_telling(&context) => told,
         }
     }
 

@@ -30,7 +30,7 @@ use crate::runtime;
 const CONNECTIONS: usize = 64;
 
 /// The most sessions at once. Only clients of the older revisions have them; one that is not used ends by itself.
-const SESSIONS: usize = 32;
+const SESSIONS: usize = 128;
 
 /// The largest body of a request.
 const LARGEST_BODY: usize = 4 * 1024 * 1024;

@@ -7,7 +7,7 @@ use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceCon
 use serde_json::json;
 
 use crate::answer::words;
-use crate::bounds::{MOST_CHARACTERS, fit, shorten_text};
+use crate::bounds::{MOST_CHARACTERS, fit, shorten_document, shorten_text};
 use crate::door::Door;
 use crate::tools::{BUDGET, log_page, page_steps};
 use crate::uri::{Kind, STATUS, Uri, read as read_uri};
@@ -101,7 +101,7 @@ fn text_of(door: &Door, uri: &Uri) -> Result<(String, &'static str), Problem> {
             let path = found.unit.documents.first().map(|document| document.path.to_string()).unwrap_or_default();
             let form = if path.ends_with(".md") { "text/markdown" } else { JSON };
             match workspace.read_text(&path) {
-                Ok(Some(text)) => Ok((shorten_text(&text, LONGEST_DOCUMENT), form)),
+                Ok(Some(text)) => Ok((shorten_document(&text, LONGEST_DOCUMENT), form)),
                 Ok(None) => Err(Problem::new(ProblemKind::Missing, format!("the document is gone: {path}"))),
                 Err(error) => Err(Problem::new(ProblemKind::Failed, format!("cannot read `{path}`: {error}"))),
             }

@@ -71,7 +71,10 @@ fn texts_that_a_terminal_would_obey_are_kept_as_data() {
     client.does("start", json!({ "unit": "build:PRD-001", "title": title, "steps": ["WS1"] }));
     let result = client.call("status", json!({}));
     let words = result["content"][0]["text"].as_str().expect("words");
-    assert!(!words.contains(['\u{1b}', '\u{7}', '\u{0}', '\u{202e}']), "{words:?}");
+    let title = result["structuredContent"]["units"][0]["title"].as_str().expect("a title");
+    for shown in [words, title] {
+        assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{0}', '\u{202e}']), "{shown:?}");
+    }
     workspace.run(&["check"]).exits(0);
 }
 

@@ -173,7 +173,17 @@ fn programs_get_the_same_documents_as_from_the_command_line() {
     report.as_object_mut().expect("an object").remove("page");
     let shown =
         |document: &Value| serde_json::from_str::<Value>(&hide(&workspace, &document.to_string())).expect("JSON");
-    assert_eq!(shown(&report), workspace.run(&["status", "--json"]).json());
+    // What would hide from a reader is made visible for a model, and left as it is for a program.
+    let without_odd_titles = |mut document: Value| {
+        for unit in document["units"].as_array_mut().expect("units") {
+            if unit["id"] == "HARB-5" || unit["id"] == "HARB-6" {
+                unit["title"] = Value::Null;
+            }
+        }
+        document
+    };
+    let printed = workspace.run(&["status", "--json"]).json();
+    assert_eq!(without_odd_titles(shown(&report)), without_odd_titles(printed));
     let unit = client.does("status", json!({ "unit": "task:quay/T060" }));
     assert_eq!(shown(&unit), workspace.run(&["status", "task:quay/T060", "--json"]).json());
 }

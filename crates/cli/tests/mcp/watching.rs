@@ -96,7 +96,10 @@ fn a_client_of_the_newest_revision_listens() {
     workspace.write("plans/260101-0000-later/plan.md", PLAN);
     client.notification(is_list);
     client.notification(|message| is_update(message, &later));
-    assert_eq!(client.close().1, Some(0));
+    // Who only listens is not waited for: the stream is ended, and with it the server.
+    let (rest, code) = client.close();
+    assert_eq!(code, Some(0));
+    assert!(rest.iter().any(|message| message["id"] == id && message["result"].is_object()), "{rest:?}");
 }
 
 #[test]
@@ -130,4 +133,23 @@ fn a_client_of_the_newest_revision_hears_nothing_that_it_did_not_ask_for() {
         workspace.write(&format!("plans/260102-0000-{round}/plan.md"), PLAN);
     }
     assert!(!client.waiting.iter().any(is_list), "{:?}", client.waiting);
+}
+
+#[test]
+fn a_server_ends_with_its_listener_at_any_instant() {
+    let workspace = workspace();
+    for round in 0..10 {
+        let mut client = start(&workspace);
+        client.ask("server/discover", with_meta(json!({})));
+        let wanted = json!({ "resourcesListChanged": true, "resourceSubscriptions": [uri("260101-0000-a")] });
+        let id = client.send("subscriptions/listen", with_meta(json!({ "notifications": wanted })));
+        client.notification(|message| message["method"] == "notifications/subscriptions/acknowledged");
+        for _ in 0..round % 3 {
+            client.notification(|message| message["method"] != "notifications/subscriptions/acknowledged");
+        }
+        let (rest, code) = client.close();
+        assert_eq!(code, Some(0));
+        // Where it was waited for in vain there is no end of the stream.
+        assert!(rest.iter().any(|message| message["id"] == id && message["result"].is_object()), "{rest:?}");
+    }
 }
