@@ -80,6 +80,9 @@ pub fn plan_setup(workspace: &Workspace, request: &SetupRequest, now: Time) -> R
     let receipt = Receipt::read(workspace);
     let mut setup = Setup { files: Vec::new(), notes: Vec::new(), dialects };
     let scope = Scope::of(&setup.dialects);
+    // Who has the plugin already needs no hooks beside it.
+    let has_plugin = text_of(workspace, SETTINGS)?.is_some_and(|text| claude::has_plugin(&text));
+    let request = &SetupRequest { plugin: request.plugin || (has_plugin && !request.remove), ..*request };
     let paths = paths(workspace, request, &receipt)?;
     for path in paths {
         let before = text_of(workspace, path)?;
