@@ -3,7 +3,6 @@
 //!
 //! `cargo bench --bench cold`. Figures are medians of ratios within a round.
 
-#[expect(dead_code, reason = "other benchmarks use the rest")]
 mod beside;
 
 use std::fs;

@@ -7,7 +7,7 @@ use crate::support::fixtures::{BUILDS, agent, build};
 use crate::support::harbour::{harbour, put};
 
 /// Every verb there is.
-const VERBS: [&str; 33] = [
+const VERBS: [&str; 36] = [
     "status",
     "check",
     "stale",
@@ -39,6 +39,9 @@ const VERBS: [&str; 33] = [
     "inbox",
     "sync",
     "compact",
+    "hook",
+    "init",
+    "doctor",
     "schema",
     "completions",
 ];
