@@ -1,12 +1,14 @@
-//! The grammar. Each verb's arguments are built only when that verb is used: most starts of this program are
+//! The grammar. A verb and its arguments are built only when that verb is used: most starts of this program are
 //! hooks and single commands, and building all of it would take as long as the work.
 
-use clap::{Args, Command, CommandFactory as _, Parser};
+use std::ffi::OsString;
+
+use clap::{ArgMatches, Args, Command, CommandFactory as _, Parser};
 
 use crate::commands::{
-    beat, block, check, compact, completions, decide, diff, doctor, fail, finish, gate, inbox, init, log, note, pause,
-    plan, reopen, repair, restart, resume, rollback, schema, send, show, stage, stale, start, status, step, sync,
-    takeover, unblock, verdict, why,
+    approve, beat, block, check, compact, completions, decide, demo, diff, doctor, fail, finish, gate, inbox, init,
+    log, note, pause, plan, reopen, repair, restart, resume, rollback, run, schema, send, show, stage, stale, start,
+    status, step, stop, sync, takeover, unblock, verdict, why, worktrees,
 };
 use crate::hook;
 
@@ -35,9 +37,25 @@ pub struct Global {
     pub at: Option<String>,
 }
 
+/// Parses the command line.
+pub fn parse(arguments: &[OsString]) -> Result<ArgMatches, clap::Error> {
+    let word = |at: usize| arguments.get(at).and_then(|word| word.to_str());
+    let verb = if word(1) == Some("-C") { word(3) } else { word(1) };
+    // What one verb does not understand is for the whole grammar to explain.
+    match verb.filter(|word| !word.starts_with('-')).map(|verb| grammar(Some(verb)).try_get_matches_from(arguments)) {
+        Some(Ok(matches)) => Ok(matches),
+        Some(Err(_)) | None => command().try_get_matches_from(arguments),
+    }
+}
+
 /// The whole command line.
 pub fn command() -> Command {
-    Global::command()
+    grammar(None)
+}
+
+/// The command line with all verbs, or with one of them.
+fn grammar(only: Option<&str>) -> Command {
+    Grammar { command: Global::command(), only }
         .subcommand(verb::<status::StatusArgs>(
             "status",
             "Show every unit: how far it is, who works on it, whether they are alive",
@@ -84,13 +102,56 @@ pub fn command() -> Command {
         .subcommand(verb::<inbox::InboxArgs>("inbox", "List the messages to an agent of a crew, or mark one as read"))
         .subcommand(verb::<sync::SyncArgs>("sync", "Tell who is missing at a crew's sync point"))
         .subcommand(verb::<compact::CompactArgs>("compact", "Leave the oldest events out of a unit's journal"))
+        .subcommand(verb::<run::RunArgs>("run", "Lead a fleet of workers to the end, whatever dies"))
+        .subcommand(verb::<stop::StopArgs>("stop", "Ask the lead that is at work to end"))
+        .subcommand(verb::<approve::ApproveArgs>(
+            "approve",
+            "Let a run use the repository's commands, or go on after a phase",
+        ))
+        .subcommand(verb::<demo::DemoArgs>("demo", "Show the main job on an example, from nothing"))
+        .subcommand(verb::<worktrees::WorktreesArgs>(
+            "worktrees",
+            "List the git worktrees of workers, clean them up, or bring one back",
+        ))
         .subcommand(verb::<hook::HookArgs>("hook", "Hear an event of a coding agent's host: JSON on standard input"))
         .subcommand(verb::<init::InitArgs>("init", "Make this repository's coding agents use piton, or take that back"))
         .subcommand(verb::<doctor::DoctorArgs>("doctor", "Look whether disk, hooks and clients are as they should be"))
+        .subcommands_that_serve()
         .subcommand(verb::<schema::SchemaArgs>("schema", "Print the JSON Schema of a dialect's documents"))
         .subcommand(verb::<completions::CompletionsArgs>("completions", "Print a completion script for a shell"))
+        .command
 }
 
-fn verb<A: Args>(name: &'static str, about: &'static str) -> Command {
-    Command::new(name).about(about).defer(A::augment_args)
+struct Grammar<'a> {
+    command: Command,
+    only: Option<&'a str>,
+}
+
+struct Verb {
+    name: &'static str,
+    about: &'static str,
+    arguments: fn(Command) -> Command,
+}
+
+fn verb<A: Args>(name: &'static str, about: &'static str) -> Verb {
+    Verb { name, about, arguments: A::augment_args }
+}
+
+impl Grammar<'_> {
+    /// Verbs that serve others, where they are built in.
+    fn subcommands_that_serve(self) -> Self {
+        #[cfg(feature = "mcp")]
+        let with_servers = self
+            .subcommand(verb::<crate::commands::mcp::McpArgs>("mcp", "Serve clients of the Model Context Protocol"));
+        #[cfg(not(feature = "mcp"))]
+        let with_servers = self;
+        with_servers
+    }
+
+    fn subcommand(mut self, verb: Verb) -> Self {
+        if self.only.is_none_or(|only| only == verb.name) {
+            self.command = self.command.subcommand(Command::new(verb.name).about(verb.about).defer(verb.arguments));
+        }
+        self
+    }
 }

@@ -1,11 +1,13 @@
 //! One file a verb.
 
+pub mod approve;
 pub mod beat;
 pub mod block;
 pub mod check;
 pub mod compact;
 pub mod completions;
 pub mod decide;
+pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod fail;
@@ -14,6 +16,8 @@ pub mod gate;
 pub mod inbox;
 pub mod init;
 pub mod log;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod note;
 pub mod pause;
 pub mod plan;
@@ -22,6 +26,7 @@ pub mod repair;
 pub mod restart;
 pub mod resume;
 pub mod rollback;
+pub mod run;
 pub mod schema;
 pub mod send;
 pub mod show;
@@ -30,11 +35,13 @@ pub mod stale;
 pub mod start;
 pub mod status;
 pub mod step;
+pub mod stop;
 pub mod sync;
 pub mod takeover;
 pub mod unblock;
 pub mod verdict;
 pub mod why;
+pub mod worktrees;
 
 use clap::{ArgMatches, FromArgMatches};
 
@@ -75,6 +82,13 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "inbox" => inbox::run(matches, &args(inner)?),
         "sync" => sync::run(matches, &args(inner)?),
         "compact" => compact::run(matches, &args(inner)?),
+        #[cfg(feature = "mcp")]
+        "mcp" => mcp::run(matches, &args(inner)?),
+        "run" => run::run(matches, args(inner)?),
+        "stop" => stop::run(matches, &args(inner)?),
+        "approve" => approve::run(matches, &args(inner)?),
+        "demo" => demo::run(&args(inner)?),
+        "worktrees" => worktrees::run(matches, &args(inner)?),
         // It is heard before arguments are parsed, and never fails; this is for who asks in an unusual way.
         "hook" => Ok(crate::hook::run_parsed(args(inner)?)),
         "init" => init::run(matches, &args(inner)?),

@@ -1,10 +1,11 @@
-//! Errors as users see them: words, a hint, an exit code. Nowhere else are these chosen.
+//! Errors as users see them: words, a hint, an exit code. Exit codes are chosen nowhere else; the words and hints of
+//! what an operation of the engine says are the engine's own (`Problem`).
 
 use std::fmt;
 
-use piton_engine::{CheckError, NotFound, OpenError, RecordError};
+use piton_engine::{CheckError, GitError, NotFound, OpenError, Problem, ProblemKind, RecordError, WorktreesError};
 use piton_model::text::printable;
-use piton_model::{BadUnit, Refusal, RefusalKind, UnitRef};
+use piton_model::{BadUnit, Refusal, UnitRef};
 
 /// I/O and everything internal.
 pub const FAILED: u8 = 1;
@@ -56,64 +57,57 @@ impl Failure {
 
     /// A name that cannot be a unit's.
     pub fn bad_unit(typed: &str, error: &BadUnit) -> Failure {
-        Failure::new(USAGE, format!("{error}: {typed}"))
-            .hint("a unit is written dialect:id, such as build:PRD-009 or task:migration/T060")
+        Problem::bad_unit(typed, error).into()
     }
 
     /// A unit that is not there.
     pub fn not_found(wanted: impl fmt::Display, error: &NotFound) -> Failure {
-        match error {
-            NotFound::Nothing { similar } if similar.is_empty() => {
-                Failure::new(NOTHING, format!("{error}: {wanted}")).hint("list all units with: piton status --all")
-            }
-            NotFound::Nothing { similar } => Failure::new(NOTHING, format!("{error}: {wanted}"))
-                .hint(format!("did you mean {}?", similar.join(" or "))),
-            NotFound::Ambiguous { names } => {
-                let failure = Failure::new(USAGE, format!("{error}: {wanted}"));
-                names.iter().fold(failure, |failure, name| failure.hint(format!("name one of them: {name}")))
-            }
-        }
+        Problem::not_found(wanted, error).into()
     }
 
     /// Something that was not recorded.
     pub fn record(wanted: impl fmt::Display, error: &RecordError) -> Failure {
+        Problem::record(wanted, error).into()
+    }
+
+    /// Worktrees that cannot be listed, cleaned up or restored.
+    pub fn worktrees(error: &WorktreesError) -> Failure {
         match error {
-            RecordError::NotFound(error) => Failure::not_found(wanted, error),
-            RecordError::Refused(refusal) => Failure::refused(refusal),
-            RecordError::Busy { holder, .. } => {
-                let who = holder.as_ref().map_or_else(String::new, |holder| format!(": {holder}"));
-                Failure::new(BUSY, format!("{error}{who}")).hint(
-                    "wait longer with --wait SECONDS; a lock goes with its process, so nothing has to be cleaned up",
-                )
+            WorktreesError::NoSnapshot { name, known } if known.is_empty() => {
+                Failure::new(NOTHING, format!("there is no snapshot of {name}, nor any other"))
             }
-            RecordError::Failed { message } => {
-                let failure = Failure::new(FAILED, message.clone());
-                match message.contains("No space left") {
-                    true => failure.hint("nothing has changed; make room on the disk and run the same command again"),
-                    false => failure.hint(format!("see what is wrong: piton check {wanted}")),
-                }
+            WorktreesError::NoSnapshot { name, known } => {
+                Failure::new(NOTHING, format!("there is no snapshot of {name}"))
+                    .hint(format!("there are snapshots of {}", known.join(", ")))
             }
+            WorktreesError::Git(GitError::Failed { message, .. }) if message.contains("not a git repository") => {
+                Failure::new(NOTHING, "this is no git repository").hint("name one with -C DIR")
+            }
+            WorktreesError::Git(error) => Failure::new(FAILED, error.to_string()),
         }
     }
 
     /// Something that a rule forbids.
     pub fn refused(refusal: &Refusal) -> Failure {
-        let code = match refusal.kind {
-            RefusalKind::Rule => REFUSED,
-            RefusalKind::Missing => NOTHING,
-            RefusalKind::Usage => USAGE,
-            RefusalKind::Document => FAILED,
-        };
-        refusal.hints.iter().fold(Failure::new(code, refusal.message.clone()), Failure::hint)
+        Problem::refused(refusal).into()
     }
 
     /// A check that could not be made.
     pub fn check(wanted: Option<&UnitRef>, error: &CheckError) -> Failure {
-        match (error, wanted) {
-            (CheckError::Unit(error), Some(wanted)) => Failure::not_found(wanted, error),
-            (CheckError::Missing { .. }, _) => Failure::new(NOTHING, error.to_string()),
-            (CheckError::Unit(_) | CheckError::Open(_), _) => Failure::new(FAILED, error.to_string()),
-        }
+        Problem::check(wanted, error).into()
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        let code = match problem.kind {
+            ProblemKind::Failed => FAILED,
+            ProblemKind::Usage => USAGE,
+            ProblemKind::Refused => REFUSED,
+            ProblemKind::Missing => NOTHING,
+            ProblemKind::Busy => BUSY,
+        };
+        problem.hints.into_iter().fold(Failure::new(code, problem.message), Failure::hint)
     }
 }
 
@@ -127,10 +121,6 @@ impl fmt::Display for Failure {
 
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Failure {
-        let code = match error.error.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => NOTHING,
-            _ => FAILED,
-        };
-        Failure::new(code, error.to_string()).hint("name a directory with -C DIR")
+        Problem::from(&error).into()
     }
 }

@@ -15,7 +15,12 @@ fn main() -> ExitCode {
     if let Some(call) = hook::called() {
         return call.run();
     }
-    let matches = match args::command().try_get_matches() {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    // A keeper is started for every worker and is nobody's command: it does without the grammar.
+    if arguments.get(1).is_some_and(|verb| verb == "keep") {
+        return piton_engine::keep(arguments.into_iter().skip(2));
+    }
+    let matches = match args::parse(&arguments) {
         Ok(matches) => matches,
         Err(error) => {
             // Help and version go to standard output and are no failure; everything else is a usage error.

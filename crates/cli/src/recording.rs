@@ -100,7 +100,8 @@ pub fn agent_of_environment() -> Option<String> {
     std::env::var("PITON_AGENT").ok().filter(|agent| !agent.is_empty())
 }
 
-fn attempt_of_environment() -> Result<Option<u64>, Failure> {
+/// The attempt that the environment names.
+pub fn attempt_of_environment() -> Result<Option<u64>, Failure> {
     match std::env::var("PITON_ATTEMPT") {
         Ok(text) if !text.is_empty() => {
             text.parse().map(Some).map_err(|_| Failure::new(USAGE, format!("PITON_ATTEMPT is not a number: {text}")))

@@ -3,13 +3,15 @@
 pub mod crew;
 pub mod findings;
 pub mod history;
-pub mod json;
 pub mod messages;
 pub mod report;
+pub mod run;
 mod style;
 pub mod unit;
 pub mod why;
+pub mod worktrees;
 
+pub use piton_engine::json;
 pub use style::Style;
 
 use piton_model::secret;

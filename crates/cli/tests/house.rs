@@ -8,9 +8,11 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Which of our crates each of our crates may use.
-const MAY_USE: [(&str, &[&str]); 6] = [
-    ("piton", &["piton-engine", "piton-dialect", "piton-model"]),
-    ("piton-engine", &["piton-store", "piton-dialect", "piton-model"]),
+const MAY_USE: [(&str, &[&str]); 8] = [
+    ("piton", &["piton-server", "piton-engine", "piton-dialect", "piton-model"]),
+    ("piton-server", &["piton-engine", "piton-model"]),
+    ("piton-engine", &["piton-supervisor", "piton-store", "piton-dialect", "piton-model"]),
+    ("piton-supervisor", &[]),
     ("piton-store", &["piton-model"]),
     ("piton-dialect", &["piton-model"]),
     ("piton-model", &[]),
@@ -124,6 +126,18 @@ fn who_decides_cannot_act() {
             assert!(!used.contains(acting), "{} uses {acting}", house.name(id));
         }
     }
+}
+
+#[test]
+fn one_crate_alone_has_an_async_runtime() {
+    let house = House::read();
+    for (id, _) in house.ours().filter(|(id, _)| !["piton-server", "piton"].contains(&house.name(id))) {
+        let used: BTreeSet<_> = house.uses_at_all(id).into_iter().map(|used| house.name(used)).collect();
+        assert!(!used.contains("tokio"), "{} uses tokio", house.name(id));
+    }
+    let (id, _) = house.ours().find(|(id, _)| house.name(id) == "piton").expect("the binary");
+    let direct: BTreeSet<_> = house.uses(id).into_iter().map(|used| house.name(used)).collect();
+    assert!(!direct.contains("tokio") && !direct.contains("rmcp"), "the binary itself builds no runtime");
 }
 
 #[test]

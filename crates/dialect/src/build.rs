@@ -16,7 +16,7 @@ pub mod wire;
 mod write;
 
 pub use checkpoint::is_ours;
-pub use command::gate_command;
+pub use command::{gate_command, spec_of};
 pub use read::{FoundSpec, Wanted, read_checkpoint};
 pub use resume::resume;
 pub use spec::{GateRule, Phase, Spec, SpecReading, Workstream, prd_of, read_spec};

@@ -27,10 +27,12 @@ mod detect;
 mod documents;
 mod files;
 mod findings;
+mod git_names;
 mod source;
 
 pub use detect::check_file;
 pub use documents::documents;
 pub use files::{Files, Place};
 pub use findings::Findings;
+pub use git_names::{GitNames, git_names};
 pub use source::{Detail, Reading, Source, open_json, open_text};

@@ -3,6 +3,7 @@
 mod checkpoint;
 pub mod codes;
 pub mod layout;
+mod lead;
 mod read;
 mod resume;
 mod rules;
@@ -12,6 +13,7 @@ pub mod wire;
 mod write;
 
 pub use checkpoint::{Checkpoint, is_our_checkpoint, read_checkpoint};
+pub use lead::{KnownStory, LeadState, LeadStory, known_stories, stage_of, standing, state_path, write_state};
 pub use read::{Seen, read};
 pub use resume::resume;
 pub use state::is_our_state;

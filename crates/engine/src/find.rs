@@ -193,6 +193,12 @@ fn similar(wanted: &UnitRef, names: &[(Dialect, String)]) -> Vec<String> {
     near.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
+/// The known word that was probably meant.
+pub(crate) fn nearest<'k>(typed: &str, known: &[&'k str]) -> Option<&'k str> {
+    let best = known.iter().copied().min_by_key(|word| edit_distance(word, typed))?;
+    (edit_distance(best, typed) <= 1 + typed.len() / 4).then_some(best)
+}
+
 /// The least number of changed, added or removed bytes; names are short.
 fn edit_distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();

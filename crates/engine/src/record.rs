@@ -13,9 +13,10 @@ use std::time::Duration;
 
 use piton_dialect::Place;
 use piton_model::{Change, Dialect, Effect, Event, Moment, Refusal, Time, UnitRef};
-use piton_store::disk::{Access, Disk, DiskError, Handle, LockError, make_directories};
-use piton_store::journal::Hash;
-use piton_store::{CommitError, Contact, ContactError, LockedUnit, NewEntry, Observation, holder_of, seal};
+use piton_store::disk::{Disk, DiskError, Handle, LockError};
+use piton_store::{
+    CommitError, Contact, ContactError, LockedUnit, NewEntry, Observation, holder_of, lock_shared, seal,
+};
 
 pub(crate) use self::dialects::resume_plan;
 pub(crate) use self::files::DiskFiles;
@@ -210,7 +211,9 @@ impl<'w> Session<'w> {
     ) -> Result<Session<'w>, RecordError> {
         let disk: &dyn Disk = &*workspace.disk;
         let mut warnings = Vec::new();
-        if let Some(kept) = seal::prepare(disk)? {
+        if !target.is_journaled
+            && let Some(kept) = seal::prepare(disk)?
+        {
             warnings.push(format!("a journal that came from elsewhere is not believed; it was put into {kept}"));
         }
         let documents = dialects::documents(target.dialect, &target.place, &DiskFiles::new(disk, None));
@@ -388,10 +391,8 @@ impl<'w> Session<'w> {
         paths.sort();
         self.shared.clear();
         let disk = &*self.workspace.disk;
-        make_directories(disk, SHARED, Access::Private)?;
         for path in paths {
-            let lock = format!("{SHARED}/{}", &Hash::of(path.as_bytes()).as_str()[..16]);
-            match disk.lock(&lock, wait) {
+            match lock_shared(disk, &path, wait) {
                 Ok(lock) => self.shared.push((path, lock)),
                 Err(LockError::Busy { .. }) => return Err(RecordError::Busy { unit: path, holder: None }),
                 Err(LockError::Disk(error)) => return Err(error.into()),
@@ -412,9 +413,6 @@ pub(crate) const ALIVE_AT: &str = "alive_at";
 /// Under which keys a journal carries who has the unit.
 pub(crate) const HOLDER: &str = "holder";
 pub(crate) const HOLDER_SESSION: &str = "holder_session";
-
-/// Where the locks of shared files are.
-const SHARED: &str = ".piton/shared";
 
 /// How a commit ended that did not happen.
 enum Committing {

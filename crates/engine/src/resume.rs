@@ -1,10 +1,12 @@
 //! Continues a unit: checks before it trusts, begins a new attempt, and writes the brief.
 
 use piton_dialect::brief::{BriefFacts, brief};
+use piton_dialect::git_names;
 use piton_model::{Event, Lifecycle, Liveness, Moment, ResumeAction, ResumeMode, ResumePlan, Row, Time, Unit, UnitRef};
 use serde_json::{Map, Value};
 
 use crate::Workspace;
+use crate::in_git::lost_in_git;
 use crate::life::Claim;
 use crate::record::{DiskFiles, HOLDER, HOLDER_SESSION, RecordError, Recorder, Session, fresh_id, resume_plan};
 use crate::target::Target;
@@ -21,6 +23,8 @@ pub struct ResumeRequest {
     pub force: bool,
     /// The most characters of the brief.
     pub budget: usize,
+    /// The directory, below the workspace, where files that are recorded as made are looked for: a worktree.
+    pub outputs_in: Option<String>,
 }
 
 /// A unit that is resumed, or the reasons why it is not.
@@ -71,7 +75,12 @@ pub fn resume(
             warnings: session.warnings,
         });
     }
-    let mut alarms = lost_outputs(workspace, &plan);
+    let mut alarms = lost_outputs(workspace, &plan, request.outputs_in.as_deref());
+    if let Some(document) = session.contact.documents.get(&session.target.key.document)
+        && let Some(content) = &document.content
+    {
+        alarms.extend(lost_in_git(workspace, &git_names(&content.bytes)));
+    }
     alarms.extend(session.remember_position(&found.unit, &plan));
     session.remember_holder(recorder);
     let recorded = session.record(&event, recorder)?;
@@ -121,7 +130,7 @@ pub(crate) fn preview(
     if plan.action == ResumeAction::Refuse {
         return Ok(None);
     }
-    let alarms = lost_outputs(workspace, &plan);
+    let alarms = lost_outputs(workspace, &plan, None);
     let facts = BriefFacts { name: &target.name, attempt, plan: &plan, unit: &unit, alarms: &alarms, fence, budget };
     let texts = [&plan.done, &plan.remaining, &plan.instructions, &unit.blockers, &alarms];
     let mut substance = format!("{}\0{}\0{}", target.name, plan.position, plan.next);
@@ -137,11 +146,12 @@ pub(crate) struct Preview {
 }
 
 /// Files that were named as made and are not there.
-fn lost_outputs(workspace: &Workspace, plan: &ResumePlan) -> Vec<String> {
+pub(crate) fn lost_outputs(workspace: &Workspace, plan: &ResumePlan, below: Option<&str>) -> Vec<String> {
+    let is_there = |path: &str| !matches!(workspace.disk.stamp(path), Ok(None));
     let is_lost = |path: &&String| {
         let is_plain =
             !path.starts_with('/') && !path.contains(['*', '\\']) && !path.split('/').any(|part| part == "..");
-        is_plain && matches!(workspace.disk.stamp(path), Ok(None))
+        is_plain && !is_there(path) && !below.is_some_and(|below| is_there(&format!("{below}/{path}")))
     };
     let lost: Vec<&String> = plan.outputs.iter().filter(is_lost).collect();
     lost.iter().map(|path| format!("a file that is recorded as made is not there: {path}")).collect()

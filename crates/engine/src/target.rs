@@ -16,6 +16,8 @@ pub(crate) struct Target {
     pub name: String,
     pub place: Place,
     pub key: Key,
+    /// Whether it was found by its journal, in a `.piton` that is ours.
+    pub is_journaled: bool,
 }
 
 /// Why there is no target.
@@ -69,7 +71,7 @@ impl Target {
         let root = workspace.root().display().to_string();
         let place = Place { base: base.clone(), id, document, root };
         let key = key(dialect, base, joined.clone());
-        Target { dialect, name: format!("{dialect}:{joined}"), place, key }
+        Target { dialect, name: format!("{dialect}:{joined}"), place, key, is_journaled: false }
     }
 
     /// The one unit of that name that has a journal; where that is asked, only when its document is where it was.
@@ -97,7 +99,8 @@ impl Target {
         let (Some(head), true) = (matching.pop(), matching.is_empty()) else { return Ok(None) };
         let parts = head.id.split('/').map(Id::parse).collect::<Result<Vec<_>, _>>();
         let id = parts.unwrap_or_else(|_| id.to_vec());
-        Ok(Some(Target::new(workspace, dialect, head.base, id, Some(head.document))))
+        let target = Target::new(workspace, dialect, head.base, id, Some(head.document));
+        Ok(Some(Target { is_journaled: true, ..target }))
     }
 }
 

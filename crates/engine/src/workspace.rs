@@ -58,6 +58,15 @@ impl Workspace {
         inside.to_str().map(str::to_owned)
     }
 
+    /// Reads a text beneath the root; nothing when there is none. No link leads out, and the size is bounded.
+    pub fn read_text(&self, path: &str) -> io::Result<Option<String>> {
+        match self.disk.read(path) {
+            Ok(content) => String::from_utf8(content.bytes).map(Some).map_err(io::Error::other),
+            Err(ReadError::Missing) => Ok(None),
+            Err(error) => Err(io::Error::other(error.to_string())),
+        }
+    }
+
     /// How many documents have been read so far.
     pub fn files_read(&self) -> usize {
         self.files_read.load(Ordering::Relaxed)
@@ -124,4 +133,9 @@ pub fn read_named_text(path: &Path) -> io::Result<Option<String>> {
         Err(ReadError::Missing) => Ok(None),
         Err(error) => Err(io::Error::other(error.to_string())),
     }
+}
+
+/// Keeps a secret of a process that runs where its owner alone can read it, and returns the path in the workspace.
+pub fn keep_secret(workspace: &Workspace, name: &str, secret: &str) -> Result<String, String> {
+    piton_store::keep_secret(&*workspace.disk, name, secret).map_err(|error| error.to_string())
 }

@@ -58,7 +58,7 @@ impl<'w> Writer<'w> {
     /// Writes the documents, and writes down what others did to them meanwhile.
     pub fn flush(&mut self, recorder: &Recorder) -> Result<(), RecordError> {
         (self.behind_since, self.behind) = (None, 0);
-        self.session.unit.flush()?;
+        self.session.unit.flush(&self.session.contact.documents)?;
         self.session.look_again(recorder)
     }
 }
@@ -66,6 +66,6 @@ impl<'w> Writer<'w> {
 impl Drop for Writer<'_> {
     fn drop(&mut self) {
         // Should it fail, whoever comes next rolls the document forward.
-        let _ = self.session.unit.flush();
+        let _ = self.session.unit.flush(&self.session.contact.documents);
     }
 }

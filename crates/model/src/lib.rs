@@ -7,6 +7,7 @@ mod change;
 mod dialect;
 mod event;
 mod finding;
+pub mod fleet;
 mod id;
 mod lifecycle;
 mod liveness;

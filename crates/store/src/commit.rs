@@ -22,9 +22,10 @@ use serde_json::{Map, Value};
 use crate::ContactError;
 use crate::disk::{Access, DiskError, Handle, Rename, Stamp, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash};
-use crate::unit::{LockedUnit, keep_aside, sync_names_to};
+use crate::stray::Stray;
+use crate::unit::{LockedUnit, sync_names_to};
 use effects::{Undo, append, exchange, keep, take_away, write_aside};
-pub(crate) use effects::{hold_log, sync_all, sync_if_there};
+pub(crate) use effects::{hold_log, sync_if_there, sync_rest};
 pub(crate) use entry::Lines;
 
 /// What is known about an event before it has a number.
@@ -153,6 +154,7 @@ impl LockedUnit<'_> {
             // Nobody was told about the line. It is cut last: as long as it stands, what is left over is its business.
             let is_undone = undo.everything() && self.cut_journal().is_ok();
             self.is_stale = !is_undone;
+            self.strays.append(&mut undo.strays);
             return Err(if is_undone { error } else { CommitError::Unfinished { seq, error: Box::new(error) } });
         }
         self.end += lines.bytes.len() as u64;
@@ -175,25 +177,34 @@ impl LockedUnit<'_> {
     ) -> Result<(), CommitError> {
         let disk = self.disk;
         let end = self.end;
-        let earlier = self.unsynced_directories();
-        let journal = self.journal()?;
-        journal.write_at(end, lines)?;
+        self.journal()?.write_at(end, lines)?;
         let mut handles: Vec<Box<dyn Handle>> = Vec::new();
         for each in replacements {
             make_directories(disk, directory_of(&each.path), Access::Shared)?;
             handles.push(write_aside(disk, each, undo)?);
         }
-        sync_all(disk, journal, &handles, &earlier)?;
+        handles.iter().for_each(|handle| handle.begin_sync());
+        self.journal()?.sync()?;
+        let mut names = self.unsynced_directories();
+        for change in &entry.files {
+            match change {
+                FileChange::Keep { from, to } => keep(disk, from, to, undo)?,
+                // Copies go together with those that come: one sync for both.
+                FileChange::Remove { path } if entry.document(path).is_none() => {
+                    take_away(disk, path, &self.aside_of(path, entry.seq), None, undo)?;
+                }
+                _ => continue,
+            }
+            names.push(directory_of(change.path()).to_owned());
+        }
+        names.sort();
+        names.dedup();
+        sync_rest(disk, &handles, &names)?;
         drop(handles);
         let mut touched = Vec::new();
         for change in &entry.files {
-            match change {
-                FileChange::Keep { from, to } => {
-                    keep(disk, from, to, undo)?;
-                    touched.push(directory_of(to).to_owned());
-                }
-                FileChange::Append { path, size, text } => append(disk, path, *size, text, undo)?,
-                FileChange::Write { .. } | FileChange::Share { .. } | FileChange::Remove { .. } => {}
+            if let FileChange::Append { path, size, text } = change {
+                append(disk, path, *size, text, undo)?;
             }
         }
         for each in replacements {
@@ -207,7 +218,9 @@ impl LockedUnit<'_> {
             }
         }
         for change in &entry.files {
-            if let FileChange::Remove { path } = change {
+            if let FileChange::Remove { path } = change
+                && entry.document(path).is_some()
+            {
                 let aside = self.aside_of(path, entry.seq);
                 take_away(disk, path, &aside, seen.get(path).and_then(|seen| seen.content.as_ref()), undo)?;
                 touched.push(directory_of(path).to_owned());
@@ -219,6 +232,38 @@ impl LockedUnit<'_> {
             disk.sync_directory(&directory)?;
         }
         Ok(())
+    }
+
+    /// Puts documents into their places that are behind the journal. The last event is about all of them.
+    pub(crate) fn write_behind(
+        &mut self,
+        behind: &BTreeMap<String, SeenContent>,
+        seen: &BTreeMap<String, SeenDocument>,
+    ) -> Result<(), CommitError> {
+        let seq = self.seq();
+        let replacements: Vec<_> = behind
+            .iter()
+            .filter_map(|(path, old)| {
+                let SeenContent { bytes, hash, .. } = seen.get(path)?.content.as_ref()?;
+                let (aside, old) = (self.aside_of(path, seq), Some(Cow::Borrowed(old)));
+                Some(Replacement { path: path.clone(), aside, bytes, hash: hash.clone(), old, is_document: true })
+            })
+            .collect();
+        let mut undo = Undo::new(self.disk, self.key.directory());
+        if let Err(error) = self.place(&replacements, &mut undo) {
+            undo.everything();
+            self.strays.append(&mut undo.strays);
+            return Err(error);
+        }
+        self.retire(&replacements, &[])?;
+        Ok(self.settle()?)
+    }
+
+    fn place(&self, replacements: &[Replacement<'_>], undo: &mut Undo<'_>) -> Result<(), CommitError> {
+        let handles =
+            replacements.iter().map(|each| write_aside(self.disk, each, undo)).collect::<Result<Vec<_>, _>>()?;
+        sync_rest(self.disk, &handles, &[])?;
+        replacements.iter().try_for_each(|each| exchange(self.disk, each, undo))
     }
 
     /// Keeps the replaced documents where a late writer's bytes can be found; removes what else is left over.
@@ -249,7 +294,9 @@ impl LockedUnit<'_> {
             && found.is_some_and(|found| found != *known)
             && let Ok(content) = self.disk.read(&kept)
         {
-            keep_aside(self.disk, &self.key.directory(), "late", &content.bytes)?;
+            let own = self.key.directory();
+            self.strays.push(Stray::copy(self.disk, &own, path, &content.bytes)?);
+            self.note.has_strays = true;
         }
         // Two names of one file, which a rename would leave as they are.
         let own = match stamp {

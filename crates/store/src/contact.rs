@@ -12,6 +12,7 @@ use crate::commit::{Lines, SeenContent, SeenDocument};
 use crate::disk::{DiskError, Open, directory_of};
 use crate::finish::Rest;
 use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, text_to_json};
+use crate::stray::Stray;
 use crate::unit::{LARGE, LockedUnit, keep_aside, sync_names_to};
 
 /// How long a document must have been left alone before an outside edit of it is taken for finished.
@@ -46,7 +47,7 @@ impl LockedUnit<'_> {
     /// `documents` are the unit's documents as its dialect knows them; those that the journal knows come with them.
     pub fn contact(&mut self, documents: &[String], now: Time) -> Result<Contact, ContactError> {
         let rest = self.bring_up()?;
-        let late = self.late_writes(rest)?;
+        let mut late = self.late_writes(rest)?;
         let known = self.last().map(|entry| entry.documents.clone()).unwrap_or_default();
         let mut paths: Vec<String> = known.iter().map(|state| state.path.clone()).collect();
         for path in documents {
@@ -68,10 +69,42 @@ impl LockedUnit<'_> {
             }
             contact.documents.insert(path, seen);
         }
+        late.extend(self.stray_writes(rest, &contact)?);
         if !changes.is_empty() || !late.is_empty() {
             self.observe(&changes, late, now, &mut contact)?;
         }
+        // Now the journal has them. Should a file stay, it is a copy.
+        for stray in std::mem::take(&mut self.strays) {
+            let _ = self.disk.remove(&stray.file);
+        }
+        self.note.has_strays = false;
         Ok(contact)
+    }
+
+    /// What others wrote to documents while they were replaced, unless it is there again or known.
+    fn stray_writes(&mut self, rest: Rest, contact: &Contact) -> Result<Vec<(String, Vec<u8>)>, ContactError> {
+        if rest != Rest::Settled || self.note.has_strays {
+            let known = std::mem::take(&mut self.strays);
+            let found = Stray::find(self.disk, &self.key.directory(), contact.documents.keys());
+            let others = found.into_iter().filter(|found| known.iter().all(|stray| stray.file != found.file));
+            self.strays = known.iter().cloned().chain(others).collect();
+        }
+        let mut written: Vec<(String, Vec<u8>)> = Vec::new();
+        for Stray { path, file, first, ours } in &self.strays {
+            let now = contact.documents.get(path).and_then(|seen| seen.content.as_ref());
+            let last = self.read_quiet(file, ours.as_ref())?.content.map(|content| content.bytes);
+            for bytes in [Some(first.clone()), last].into_iter().flatten() {
+                let hash = Hash::of(&bytes);
+                let is_known = bytes.is_empty()
+                    || ours.as_ref() == Some(&hash)
+                    || now.is_some_and(|now| now.hash == hash)
+                    || written.iter().any(|(_, other)| *other == bytes);
+                if !is_known && !self.is_version(path, &hash)? {
+                    written.push((path.clone(), bytes));
+                }
+            }
+        }
+        Ok(written)
     }
 
     /// Reads documents. Large ones, as those were that they replaced, are read and hashed at once.
@@ -80,7 +113,8 @@ impl LockedUnit<'_> {
         paths: Vec<String>,
         known: &[DocumentState],
     ) -> Result<Vec<(String, SeenDocument)>, ContactError> {
-        let read = |path: &String| self.read_quiet(path, known.iter().find(|state| state.path == *path));
+        let recorded = |path: &String| known.iter().find(|state| state.path == *path);
+        let read = |path: &String| self.read_quiet(path, recorded(path).and_then(|state| state.hash.as_ref()));
         let (first, others) = match paths.split_first() {
             Some(split) if self.note.replaced.values().any(|stamp| stamp.size >= LARGE) => split,
             _ => return paths.into_iter().map(|path| read(&path).map(|seen| (path, seen))).collect(),
@@ -96,12 +130,11 @@ impl LockedUnit<'_> {
 
     /// Reads a document. One that differs from what is recorded and was written just now may be half written: it is
     /// given a moment.
-    fn read_quiet(&self, path: &str, recorded: Option<&DocumentState>) -> Result<SeenDocument, ContactError> {
+    fn read_quiet(&self, path: &str, recorded: Option<&Hash>) -> Result<SeenDocument, ContactError> {
         let mut last = None;
         for _ in 0..MOST_WAITS {
             let seen = self.read_document(path)?;
-            let hash = seen.content.as_ref().map(|content| content.hash.clone());
-            let is_known = recorded.is_some_and(|state| state.hash == hash);
+            let is_known = recorded.is_some() && recorded == seen.content.as_ref().map(|content| &content.hash);
             let stamp = seen.content.as_ref().map(|content| content.stamp);
             let is_quiet = stamp.is_none_or(|stamp| is_old(stamp.modified)) || last == Some(stamp);
             // Whoever empties a file is about to fill it, and a busy machine may make them slow.
@@ -220,7 +253,7 @@ impl LockedUnit<'_> {
         let mut kept = Vec::new();
         for (path, text) in late {
             kept.push(json!({"path": path, "text": text_to_json(&text)}));
-            let what = "was written by somebody who had an older version open; what they wrote is kept in the journal";
+            let what = "was written by somebody while it was being replaced; what they wrote is kept in the journal";
             contact.observed.push(Observation { path, seq, what: what.to_owned() });
         }
         let words: Vec<_> = contact.observed.iter().map(|each| format!("{} {}", each.path, each.what)).collect();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use piton_model::Effect;
 
-use crate::commit::{CommitError, NewEntry, SeenContent, SeenDocument, sync_all};
+use crate::commit::{CommitError, NewEntry, SeenContent, SeenDocument, sync_rest};
 use crate::contact::ContactError;
 use crate::journal::{Entry, FileChange};
 use crate::unit::LockedUnit;
@@ -24,7 +24,7 @@ impl LockedUnit<'_> {
     ) -> Result<u64, CommitError> {
         if !self.can_defer(effects, seen) {
             if !self.on_disk.is_empty() {
-                self.flush()?;
+                self.flush(seen)?;
                 // What was seen has changed places meanwhile.
                 return Err(CommitError::Raced { path: self.key.document.clone() });
             }
@@ -43,7 +43,8 @@ impl LockedUnit<'_> {
         let earlier = if is_first { self.unsynced_directories() } else { Vec::new() };
         let (disk, end) = (self.disk, self.end);
         let journal = self.journal()?;
-        let written = journal.write_at(end, &lines.bytes).and_then(|()| sync_all(disk, journal, &[], &earlier));
+        let line = journal.write_at(end, &lines.bytes).and_then(|()| journal.sync());
+        let written = line.and_then(|()| sync_rest(disk, &[], &earlier));
         if let Err(error) = written {
             let is_undone = self.cut_journal().is_ok();
             self.is_stale = !is_undone;
@@ -64,12 +65,14 @@ impl LockedUnit<'_> {
         Ok(seq)
     }
 
-    /// Writes the documents that are behind. Somebody else's edit of one is left as it is, and seen at the next contact.
-    pub fn flush(&mut self) -> Result<(), ContactError> {
-        if self.on_disk.is_empty() {
+    /// Writes the documents that are behind; `seen` holds what they are to be. Somebody else's edit of one is left as it
+    /// is, and seen at the next contact.
+    pub fn flush(&mut self, seen: &BTreeMap<String, SeenDocument>) -> Result<(), ContactError> {
+        let behind = std::mem::take(&mut self.on_disk);
+        if behind.is_empty() || self.write_behind(&behind, seen).is_ok() {
             return Ok(());
         }
-        self.on_disk.clear();
+        // The last line says all that is to be done, as it would after a crash.
         let brought = self.bring_up().map(|_| ());
         // Which documents have changed places is not known then: whoever goes on looks again.
         self.is_stale |= brought.is_err();

@@ -73,6 +73,9 @@ pub trait Handle: Send + Sync {
     fn write_at(&self, at: u64, bytes: &[u8]) -> Result<(), DiskError>;
     /// Cuts it.
     fn truncate(&self, size: u64) -> Result<(), DiskError>;
+    /// Begins with what `sync` waits for, where that can be told. It promises nothing.
+    fn begin_sync(&self) {}
+
     /// Makes its bytes durable. When this fails nothing is known about them, and asking again would lie.
     fn sync(&self) -> Result<(), DiskError>;
     /// What tells it from other files.

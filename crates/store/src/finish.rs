@@ -4,6 +4,7 @@ use crate::commit::{SeenContent, hold_log};
 use crate::contact::ContactError;
 use crate::disk::{Access, DiskError, Open, Rename, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash, Splice, last_event, rebuild};
+use crate::stray::Stray;
 use crate::unit::{LockedUnit, keep_aside, sync_names_to};
 
 /// How the unit was left.
@@ -255,8 +256,12 @@ impl LockedUnit<'_> {
             return Ok(self.retire_document(path, aside, Some(left.stamp))?);
         }
         if Some(&left.hash) != before && left.hash != *after && !left.bytes.is_empty() {
-            let is_torn = self.note.boot != self.boot;
-            keep_aside(self.disk, &self.key.directory(), if is_torn { "torn" } else { "raced" }, &left.bytes)?;
+            if self.note.boot == self.boot {
+                let own = self.key.directory();
+                self.strays.push(Stray::take(self.disk, &own, path, aside, None)?);
+                return Ok(());
+            }
+            keep_aside(self.disk, &self.key.directory(), "torn", &left.bytes)?;
         }
         Ok(self.disk.remove(aside)?)
     }
@@ -323,8 +328,9 @@ impl LockedUnit<'_> {
         if !is_due(&taken) {
             match self.disk.rename(&aside, path, Rename::New) {
                 Err(error) if error.is_taken() => {
-                    keep_aside(self.disk, &self.key.directory(), "raced", &taken.bytes)?;
-                    return Ok(self.disk.remove(&aside)?);
+                    let own = self.key.directory();
+                    self.strays.push(Stray::take(self.disk, &own, path, &aside, None)?);
+                    return Ok(());
                 }
                 renamed => return Ok(renamed?),
             }

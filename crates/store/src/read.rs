@@ -2,11 +2,13 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use piton_model::Time;
 use rustix::fs::{FileType, Mode, OFlags};
 
 use crate::disk::Stamp;
+use crate::parents::Parents;
 
 /// The largest document that is read.
 pub const LARGEST: u64 = 16 * 1024 * 1024;
@@ -63,6 +65,8 @@ impl fmt::Display for ReadError {
 pub struct Tree {
     root: PathBuf,
     directory: File,
+    /// Directories that are open while something is locked.
+    pub(crate) parents: Arc<Parents>,
 }
 
 impl Tree {
@@ -70,7 +74,7 @@ impl Tree {
     pub fn open(root: &Path) -> io::Result<Tree> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(root, flags, Mode::empty())?;
-        Ok(Tree { root: root.to_owned(), directory: File::from(directory) })
+        Ok(Tree { root: root.to_owned(), directory: File::from(directory), parents: Arc::default() })
     }
 
     /// Where it is.
@@ -102,7 +106,7 @@ impl Tree {
     /// The names in a directory, in order; nothing when it cannot be listed or a link on the way leads out.
     pub fn list(&self, path: &str) -> Vec<String> {
         let Ok(directory) = self.open_beneath(path) else { return Vec::new() };
-        let Ok(listing) = rustix::fs::Dir::read_from(&directory) else { return Vec::new() };
+        let Ok(listing) = rustix::fs::Dir::new(directory) else { return Vec::new() };
         let name = |entry: rustix::fs::DirEntry| entry.file_name().to_str().ok().map(str::to_owned);
         let mut names: Vec<_> = listing.flatten().filter_map(name).filter(|name| name != "." && name != "..").collect();
         names.sort_unstable();

@@ -1,7 +1,7 @@
 //! The real disk behind the seam.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Component, Path};
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, StatxFlags};
 
 use crate::disk::{Access, Disk, DiskError, Handle, Identity, LockError, Open, Rename, Stamp, directory_of, name_of};
+use crate::parents::Holding;
 use crate::seal::HOME;
 use crate::stop;
 use crate::{Content, ReadError, Reader, Tree};
@@ -35,7 +36,7 @@ impl Disk for Tree {
             Err(error) if error.is_missing() => return Ok(None),
             Err(error) => return Err(error),
         };
-        match rustix::fs::statat(&directory, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
+        match rustix::fs::statat(&*directory, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stamp_of(&stat))),
             Err(rustix::io::Errno::NOENT) => Ok(None),
             Err(error) => Err(failed("look at", path, error)),
@@ -89,7 +90,7 @@ impl Disk for Tree {
         stop::here();
         let directory = self.parent(path, "make the directory")?;
         let mode = if access == Access::Private { 0o700 } else { 0o777 };
-        match rustix::fs::mkdirat(&directory, name_of(path), Mode::from_raw_mode(mode)) {
+        match rustix::fs::mkdirat(&*directory, name_of(path), Mode::from_raw_mode(mode)) {
             Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
             Err(error) => Err(failed("make the directory", path, error)),
         }
@@ -103,35 +104,34 @@ impl Disk for Tree {
             Rename::New => RenameFlags::NOREPLACE,
             Rename::Exchange => RenameFlags::EXCHANGE,
         };
-        rustix::fs::renameat_with(&old, name_of(from), &new, name_of(to), flags)
-            .map_err(|error| failed("rename to", to, error))
+        rustix::fs::renameat_with(&*old, name_of(from), &*new, name_of(to), flags)
+            .map_err(|error| refused("rename to", to, error))
     }
 
     fn link(&self, from: &str, to: &str) -> Result<(), DiskError> {
         stop::here();
         let (old, new) = (self.parent(from, "link")?, self.parent(to, "link to")?);
-        rustix::fs::linkat(&old, name_of(from), &new, name_of(to), AtFlags::empty())
-            .map_err(|error| failed("link to", to, error))
+        rustix::fs::linkat(&*old, name_of(from), &*new, name_of(to), AtFlags::empty())
+            .map_err(|error| refused("link to", to, error))
     }
 
     fn remove(&self, path: &str) -> Result<(), DiskError> {
         stop::here();
         let directory = self.parent(path, "remove")?;
-        rustix::fs::unlinkat(&directory, name_of(path), AtFlags::empty()).map_err(|error| failed("remove", path, error))
+        rustix::fs::unlinkat(&*directory, name_of(path), AtFlags::empty())
+            .map_err(|error| failed("remove", path, error))
     }
 
     fn sync_directory(&self, path: &str) -> Result<(), DiskError> {
         stop::here();
-        let name = if path.is_empty() { "." } else { path };
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = self.open_at(name, flags, Mode::empty()).map_err(|error| failed("open", path, error))?;
-        rustix::fs::fsync(&directory).map_err(|error| failed("sync the directory", path, error))
+        let directory = self.open_directory(path).map_err(|error| failed("open", path, error))?;
+        rustix::fs::fsync(&*directory).map_err(|error| failed("sync the directory", path, error))
     }
 
     fn lock(&self, path: &str, wait: Duration) -> Result<Box<dyn Handle>, LockError> {
         let until = Instant::now() + wait;
         loop {
-            let file = self.open_file(path, Open::Create(Access::Private))?;
+            let mut file = self.open_file(path, Open::Create(Access::Private))?;
             if !lock_file(&file, until)? {
                 let holder = file.read_at(0, 4096).unwrap_or_default();
                 return Err(LockError::Busy { holder: String::from_utf8_lossy(&holder).into_owned() });
@@ -140,27 +140,47 @@ impl Disk for Tree {
             let same =
                 Disk::stamp(self, path)?.is_some_and(|found| file.stamp().is_ok_and(|own| own.inode == found.inode));
             if same {
+                file.holding = Some(Holding::new(&self.parents));
                 return Ok(Box::new(file));
             }
         }
     }
 
     fn boot(&self) -> String {
-        std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
-            .map_or_else(|_| String::new(), |id| id.trim().to_owned())
+        let mut id = [0; 64];
+        let read = File::open("/proc/sys/kernel/random/boot_id").and_then(|mut file| file.read(&mut id)).unwrap_or(0);
+        String::from_utf8_lossy(&id[..read]).trim().to_owned()
     }
 }
 
 impl Tree {
     /// The directory that holds a path, opened beneath the root.
-    fn parent(&self, path: &str, doing: &'static str) -> Result<OwnedFd, DiskError> {
+    fn parent(&self, path: &str, doing: &'static str) -> Result<Arc<OwnedFd>, DiskError> {
         let climbs = Path::new(path).components().any(|part| !matches!(part, Component::Normal(_)));
         if climbs {
             return Err(failed(doing, path, rustix::io::Errno::XDEV));
         }
-        let directory = if directory_of(path).is_empty() { "." } else { directory_of(path) };
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        self.open_at(directory, flags, Mode::empty()).map_err(|error| failed(doing, path, error))
+        match self.open_directory(directory_of(path)) {
+            // One may give names in a directory that one may not list.
+            Err(rustix::io::Errno::ACCESS) => {
+                let name = if directory_of(path).is_empty() { "." } else { directory_of(path) };
+                let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                self.open_at(name, flags, Mode::empty()).map(Arc::new)
+            }
+            opened => opened,
+        }
+        .map_err(|error| failed(doing, path, error))
+    }
+
+    fn open_directory(&self, path: &str) -> Result<Arc<OwnedFd>, rustix::io::Errno> {
+        if let Some(directory) = self.parents.get(path) {
+            return Ok(directory);
+        }
+        let name = if path.is_empty() { "." } else { path };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = Arc::new(self.open_at(name, flags, Mode::empty())?);
+        self.parents.put(path, &directory);
+        Ok(directory)
     }
 
     fn open_at(&self, path: &str, flags: OFlags, mode: Mode) -> Result<OwnedFd, rustix::io::Errno> {
@@ -200,7 +220,7 @@ impl Tree {
         if let Open::New { like } = how {
             self.make_alike(&opened, like, path)?;
         }
-        Ok(RealFile { file: Arc::new(File::from(opened)), path: path.to_owned() })
+        Ok(RealFile { file: Arc::new(File::from(opened)), path: path.to_owned(), holding: None })
     }
 
     /// Gives a new file the mode and, where that is allowed, the owner of the one it is to replace.
@@ -223,6 +243,8 @@ impl Tree {
 struct RealFile {
     file: Arc<File>,
     path: String,
+    /// When it is locked.
+    holding: Option<Holding>,
 }
 
 impl RealFile {
@@ -259,6 +281,12 @@ impl Handle for RealFile {
     fn truncate(&self, size: u64) -> Result<(), DiskError> {
         stop::here();
         self.file.set_len(size).map_err(self.fail("cut"))
+    }
+
+    fn begin_sync(&self) {
+        // What is said to be of no use any more the kernel begins to write at once, and then has a place on the disk. It
+        // is durable with the next commit of the file system, whichever file is waited for.
+        let _ = rustix::fs::fadvise(&*self.file, 0, None, rustix::fs::Advice::DontNeed);
     }
 
     fn sync(&self) -> Result<(), DiskError> {
@@ -310,6 +338,11 @@ fn stamp_of(stat: &rustix::fs::Stat) -> Stamp {
         size: stat.st_size as u64,
         modified: i128::from(stat.st_mtime) * 1_000_000_000 + stat.st_mtime_nsec as i128,
     }
+}
+
+/// A file could not get a name. That it is on another file system is said as it is.
+fn refused(doing: &'static str, path: &str, error: rustix::io::Errno) -> DiskError {
+    DiskError { doing, path: path.to_owned(), error: error.into() }
 }
 
 fn failed(doing: &'static str, path: &str, error: rustix::io::Errno) -> DiskError {

@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 use crate::commit::{SeenContent, sync_if_there};
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Stamp, directory_of, make_directories, name_of};
 use crate::journal::{Entry, Hash, Head, Line, last_event, rebuild, seal_line};
+use crate::stray::Stray;
+
+/// How long a note is at least.
+const NOTE: usize = 512;
 
 /// From this size on, work on several documents is worth a thread for each.
 pub(crate) const LARGE: u64 = 1024 * 1024;
@@ -77,6 +81,8 @@ pub struct LockedUnit<'d> {
     pub(crate) is_stale: bool,
     /// Documents that are behind the journal, as they are on the disk.
     pub(crate) on_disk: BTreeMap<String, SeenContent>,
+    /// What others wrote to documents while they were replaced, until the journal has it.
+    pub(crate) strays: Vec<Stray>,
     /// What was cut from the journal's end, when something was.
     pub(crate) cut: Option<String>,
 }
@@ -90,6 +96,8 @@ pub(crate) struct Note {
     pub boot: String,
     /// What documents were replaced last, as they were kept: whoever had one open may still write to it.
     pub replaced: BTreeMap<String, Stamp>,
+    /// Whether there are strays that the journal does not have yet.
+    pub has_strays: bool,
 }
 
 impl std::fmt::Debug for LockedUnit<'_> {
@@ -125,6 +133,7 @@ impl<'d> LockedUnit<'d> {
             boot,
             is_stale: false,
             on_disk: BTreeMap::new(),
+            strays: Vec::new(),
             cut: None,
         };
         unit.find_tail()?;
@@ -187,9 +196,7 @@ impl<'d> LockedUnit<'d> {
     }
 
     pub(crate) fn write_note(&self, holder: &str) -> Result<(), DiskError> {
-        let text = self.note.text(holder);
-        self.lock.write_at(0, text.as_bytes())?;
-        self.lock.truncate(text.len() as u64)
+        self.lock.write_at(0, self.note.text(holder).as_bytes())
     }
 
     /// Opens the journal. Before its first line is written all names that lead to it are made durable, whoever gave
@@ -283,14 +290,19 @@ impl Note {
             settled: value.get("settled")?.as_u64()?,
             boot: value.get("boot")?.as_str()?.to_owned(),
             replaced: replaced.collect::<Option<_>>()?,
+            has_strays: value.get("strays").is_some(),
         })
     }
 
     fn text(&self, holder: &str) -> String {
         let stamp = |stamp: &Stamp| json!([stamp.inode, stamp.size, stamp.modified.to_string()]);
         let replaced: Value = self.replaced.iter().map(|(path, each)| (path.clone(), stamp(each))).collect();
-        let note = json!({"holder": holder, "settled": self.settled, "boot": self.boot, "replaced": replaced});
-        format!("{note}\n")
+        let mut note = json!({"holder": holder, "settled": self.settled, "boot": self.boot, "replaced": replaced});
+        if self.has_strays {
+            note["strays"] = json!(true);
+        }
+        // Nothing of a longer note is to stay behind a shorter one, and cutting costs more than blanks do.
+        format!("{:1$}\n", note.to_string(), NOTE - 1)
     }
 }
 

@@ -1,4 +1,5 @@
-//! What tests of the store stand on: a disk in memory that stops, loses power, fails, and has other users.
+//! What tests stand on: a disk in memory that stops, loses power, fails, and has other users; a worker that does what a
+//! script says.
 //!
 //! No crate is built from this one; tests alone may use it.
 
@@ -7,9 +8,11 @@ mod effect;
 mod handle;
 mod loss;
 mod outside;
+mod scripted;
 mod state;
 
 pub use crash::CrashDisk;
 pub use effect::{Fault, Kind, Stop};
 pub use loss::PowerLoss;
 pub use outside::File;
+pub use scripted::ScriptedWorker;

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::sync::{Condvar, Mutex};
 
 use sha2::Digest as _;
 
@@ -62,4 +63,46 @@ pub fn replace(file: &str, bytes: &[u8]) {
     fs::rename(&aside, file).expect("a file is replaced");
     let directory = std::path::Path::new(file).parent().expect("a file is in a directory");
     File::open(directory).and_then(|directory| directory.sync_all()).expect("the directory can be synced");
+}
+
+/// A log that many append to. Whoever finds nobody at it writes and syncs what all have brought; the others wait.
+pub struct SharedLog {
+    file: File,
+    state: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    brought: u64,
+    durable: u64,
+    is_busy: bool,
+}
+
+impl SharedLog {
+    pub fn new(path: &std::path::Path) -> SharedLog {
+        let file = File::options().append(true).create(true).open(path).expect("a log");
+        SharedLog { file, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    pub fn append(&self, line: &str) {
+        let mut state = self.state.lock().expect("nobody panicked");
+        state.bytes.extend_from_slice(line.as_bytes());
+        state.brought += 1;
+        let own = state.brought;
+        while state.durable < own {
+            if state.is_busy {
+                state = self.changed.wait(state).expect("nobody panicked");
+                continue;
+            }
+            let (bytes, brought) = (std::mem::take(&mut state.bytes), state.brought);
+            state.is_busy = true;
+            drop(state);
+            (&self.file).write_all(&bytes).and_then(|()| self.file.sync_data()).expect("the disk takes it");
+            state = self.state.lock().expect("nobody panicked");
+            (state.is_busy, state.durable) = (false, brought);
+            self.changed.notify_all();
+        }
+    }
 }

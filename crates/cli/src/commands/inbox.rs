@@ -56,7 +56,7 @@ pub fn run(matches: &ArgMatches, args: &InboxArgs) -> Result<u8, Failure> {
         found.keep_unread();
     }
     match args.json {
-        true => print_json(&render::messages::json(&found))?,
+        true => print_json(&render::json::inbox(&found))?,
         false => print(&render::messages::text(&found))?,
     }
     if args.check {

@@ -35,7 +35,7 @@ pub fn run(matches: &ArgMatches, args: &LogArgs) -> Result<u8, Failure> {
         found.log.events.drain(..skipped);
     }
     match args.json {
-        true => print_json(&render::history::json(&found))?,
+        true => print_json(&render::json::log(&found))?,
         false => print(&render::history::text(&found))?,
     }
     Ok(0)

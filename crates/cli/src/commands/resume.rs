@@ -1,6 +1,6 @@
 use clap::{ArgMatches, Args};
-use piton_engine::{RecordError, ResumeRequest, Resumption, resumable, resume};
-use piton_model::{Refusal, RefusalKind, ResumeAction, ResumeMode, UnitRef};
+use piton_engine::{Problem, RecordError, ResumeRequest, resumable, resume};
+use piton_model::{RefusalKind, ResumeAction, ResumeMode};
 use serde_json::json;
 
 use crate::context::Context;
@@ -51,12 +51,12 @@ pub fn run(matches: &ArgMatches, args: &ResumeArgs) -> Result<u8, Failure> {
         (false, true) => Some(ResumeMode::Continue),
         (false, false) => None,
     };
-    let request = ResumeRequest { mode, force: args.force, budget: args.budget };
+    let request = ResumeRequest { mode, force: args.force, budget: args.budget, outputs_in: None };
     let recorder = args.writer.recorder(&context, "resume")?;
     let resumption = match resume(&context.workspace, &wanted, &request, &recorder) {
         Ok(resumption) => resumption,
         Err(RecordError::Refused(refusal)) if args.json && refusal.kind == RefusalKind::Rule => {
-            print_json(&refused(&wanted, &refusal))?;
+            print_json(&render::json::not_resumed(&wanted, &refusal))?;
             return Ok(REFUSED);
         }
         Err(error) => return Err(Failure::record(&wanted, &error)),
@@ -64,18 +64,11 @@ pub fn run(matches: &ArgMatches, args: &ResumeArgs) -> Result<u8, Failure> {
     warn(&resumption.warnings);
     let is_refused = resumption.plan.action == ResumeAction::Refuse;
     if args.json {
-        print_json(&document(&resumption))?;
+        print_json(&render::json::resumption(&resumption))?;
         return Ok(if is_refused { REFUSED } else { 0 });
     }
     if is_refused {
-        let mut reasons = resumption.plan.reasons.iter();
-        let first = reasons.next().map_or("it cannot be resumed", String::as_str);
-        let message = match first.starts_with(&resumption.unit) {
-            true => first.to_owned(),
-            false => format!("{} is not resumed: {first}", resumption.unit),
-        };
-        let failure = Failure::new(REFUSED, message);
-        return Err(reasons.fold(failure, Failure::hint));
+        return Err(Problem::not_resumed(&resumption).into());
     }
     print(&resumption.brief)?;
     Ok(0)
@@ -95,39 +88,4 @@ fn list(context: &Context, args: &ResumeArgs) -> Result<u8, Failure> {
     }
     print(&render::report::resumable(&rows, context.color, context.width))?;
     Ok(0)
-}
-
-/// A refusal before there was a plan, with the same keys.
-fn refused(wanted: &UnitRef, refusal: &Refusal) -> serde_json::Value {
-    let reasons: Vec<&String> = [&refusal.message].into_iter().chain(&refusal.hints).collect();
-    json!({
-        "unit": wanted.to_string(),
-        "attempt": null,
-        "action": ResumeAction::Refuse.word(),
-        "position": null,
-        "next": "",
-        "done": [],
-        "remaining": [],
-        "brief": "",
-        "reasons": reasons,
-        "alarms": [],
-        "seq": null,
-    })
-}
-
-fn document(resumption: &Resumption) -> serde_json::Value {
-    let plan = &resumption.plan;
-    json!({
-        "unit": resumption.unit,
-        "attempt": resumption.attempt,
-        "action": plan.action.word(),
-        "position": plan.position,
-        "next": plan.next,
-        "done": plan.done,
-        "remaining": plan.remaining,
-        "brief": resumption.brief,
-        "reasons": plan.reasons,
-        "alarms": resumption.alarms,
-        "seq": resumption.seq,
-    })
 }

@@ -1,6 +1,6 @@
 //! A unit's journal: its events, its versions, and what is different between two of them.
 
-use piton_engine::{Log, UnitLog, Version, touched};
+use piton_engine::{Log, UnitLog, Version};
 use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
@@ -49,26 +49,6 @@ fn told(event: &str, summary: &str) -> String {
         summary if says_it => summary.to_owned(),
         summary => format!("{event}: {summary}"),
     }
-}
-
-/// The events for programs.
-pub fn json(found: &UnitLog) -> Value {
-    let events = found.log.events.iter().map(|entry| {
-        let mut event = json!({
-            "seq": entry.seq,
-            "at": entry.at,
-            "attempt": entry.attempt,
-            "by": entry.by,
-            "event": entry.event,
-            "summary": entry.summary,
-            "files": touched(entry),
-        });
-        if !entry.data.is_empty() {
-            event["data"] = Value::Object(entry.data.clone());
-        }
-        event
-    });
-    json!({"unit": found.unit, "compacted_up_to": found.log.compacted_up_to(), "events": events.collect::<Vec<_>>()})
 }
 
 /// All documents of a version for programs.

@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use piton_dialect::crew::Mail;
 use piton_engine::Inbox;
-use serde_json::{Value, json};
 
 use super::clean;
 
@@ -25,25 +23,4 @@ pub fn text(inbox: &Inbox) -> String {
         }
     }
     out
-}
-
-/// The same for programs.
-pub fn json(inbox: &Inbox) -> Value {
-    let mail = |mail: &Mail| {
-        json!({
-            "number": mail.number,
-            "from": mail.from,
-            "time": mail.time,
-            "unread": mail.is_unread,
-            "subject": mail.subject,
-            "body": mail.body,
-            "file": mail.file,
-        })
-    };
-    json!({
-        "agent": inbox.agent,
-        "crew": inbox.crew,
-        "unread": inbox.unread,
-        "messages": inbox.mails.iter().map(mail).collect::<Vec<_>>(),
-    })
 }

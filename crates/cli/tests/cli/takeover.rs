@@ -56,8 +56,10 @@ fn a_live_agent_keeps_its_unit_unless_somebody_insists() {
 
 #[test]
 fn a_stale_agent_is_restarted_without_insisting() {
-    let workspace = crew(STALE);
-    workspace.run(&["restart", "crew:Secondary-A", "--force"]).exits(0);
+    let workspace = Workspace::new();
+    let start = ["start", "crew:Secondary-A", "--feature", "tide_table", "--stage", "S2.P1"];
+    workspace.call(&start).at("2026-02-20T10:00:00Z").run().exits(0);
+    workspace.run(&["restart", "crew:Secondary-A"]).exits(0);
     let workspace = crew(STALE);
     let taken = workspace.run(&["takeover", "crew:Secondary-A", "--as", "secondary_a"]).exits(0);
     assert!(taken.stdout.starts_with("crew:Secondary-A taken over by Secondary-A"), "{}", taken.transcript());

@@ -7,7 +7,7 @@ use crate::support::fixtures::{BUILDS, agent, build};
 use crate::support::harbour::{harbour, put};
 
 /// Every verb there is.
-const VERBS: [&str; 36] = [
+const VERBS: [&str; 42] = [
     "status",
     "check",
     "stale",
@@ -39,11 +39,17 @@ const VERBS: [&str; 36] = [
     "inbox",
     "sync",
     "compact",
+    "run",
+    "stop",
+    "approve",
+    "demo",
+    "worktrees",
     "hook",
     "init",
     "doctor",
     "schema",
     "completions",
+    "mcp",
 ];
 
 #[test]

@@ -117,13 +117,10 @@ fn edit(workspace: &Workspace, editor: Editor, at_the_keyboard: &Mutex<()>, tick
     lines
 }
 
-/// The plan, and all that is kept of it: its journal, and what was written in the very instant of a commit beside it. The
-/// lines that people wrote look the same in a JSON text.
+/// The plan and all that its journal holds of it. The lines that people wrote look the same in a JSON text.
 fn everything_kept(workspace: &Workspace) -> String {
     let events = events(workspace, "plan:p1");
     assert!(events.iter().any(|event| event["event"] == "observed"), "nobody's edit was seen");
-    let read = |path: &Path| fs::read_to_string(path).expect("it is there");
-    let kept = fs::read_dir(workspace.path(".piton/units/plan/p1/root")).expect("the unit has a journal");
-    let kept = kept.map(|entry| read(&entry.expect("an entry").path()));
-    kept.chain([read(&workspace.path(PLAN))]).collect()
+    let read = |path: &str| fs::read_to_string(workspace.path(path)).expect("it is there");
+    format!("{}{}", read(PLAN), read(".piton/units/plan/p1/root/journal"))
 }

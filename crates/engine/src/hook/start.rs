@@ -235,7 +235,7 @@ impl Hook<'_> {
         if let Some(desk) = &mut self.desk {
             desk.save(self.now)?;
         }
-        let request = ResumeRequest { mode: None, force: true, budget: BRIEF };
+        let request = ResumeRequest { mode: None, force: true, budget: BRIEF, outputs_in: None };
         let mut recorder = self.recorder();
         recorder.attempt = None;
         let resumption = resume(self.workspace, &wanted, &request, &recorder)?;

@@ -5,7 +5,7 @@ use piton_dialect::time;
 use piton_model::Time;
 use piton_model::text::printable;
 use piton_store::disk::{Access, Open};
-use piton_store::{seal, small};
+use piton_store::{append_bounded, seal};
 
 use crate::Workspace;
 
@@ -52,5 +52,5 @@ pub fn hook_log(workspace: &Workspace, event: &str, now: Time, what: &str) {
     let what: String = printable(&what).chars().take(LONGEST_LINE).collect();
     let event: String = printable(event).chars().take(40).collect();
     // Nobody can be told that the log itself cannot be written.
-    let _ = small::append_bounded(&*workspace.disk, LOG, &format!("{now} {event}: {what}\n"), LONGEST_LOG);
+    let _ = append_bounded(&*workspace.disk, LOG, &format!("{now} {event}: {what}\n"), LONGEST_LOG);
 }

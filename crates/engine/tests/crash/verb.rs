@@ -37,7 +37,7 @@ pub fn act(disk: &CrashDisk, unit: &str, verb: &str, now: Time) -> Result<u64, R
     let (word, rest) = verb.split_once(' ').unwrap_or((verb, ""));
     match word {
         "resume" => {
-            let request = ResumeRequest { mode: None, force: true, budget: 4000 };
+            let request = ResumeRequest { mode: None, force: true, budget: 4000, outputs_in: None };
             let resumed = resume(&workspace, &wanted, &request, &recorder)?;
             resumed.seq.ok_or_else(|| RecordError::Refused(Refusal::rule(resumed.plan.reasons.join("; "))))
         }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::{CommitError, Replacement, SeenContent};
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Rename, directory_of, make_directories};
 use crate::journal::Hash;
-use crate::unit::{keep_aside, sync_names_to};
+use crate::stray::Stray;
+use crate::unit::sync_names_to;
 
 /// A document is compared byte by byte up to this size; beyond it the stamp of its file has to do.
 const COMPARED: u64 = 256 * 1024;
@@ -33,22 +34,12 @@ pub(super) fn write_aside(
     Ok(handle)
 }
 
-/// Syncs the journal, everything written aside, and the names that the event before left to this one. Each wait may
-/// cost milliseconds, so the files wait at once. Names come behind the journal: a file system that has made that one
-/// durable has nearly always made them durable with it, and then they are cheaper than a thread.
-pub(crate) fn sync_all(
-    disk: &dyn Disk,
-    journal: &dyn Handle,
-    handles: &[Box<dyn Handle>],
-    directories: &[String],
-) -> Result<(), DiskError> {
-    std::thread::scope(|scope| {
-        let others: Vec<_> = handles.iter().map(|handle| scope.spawn(move || handle.sync())).collect();
-        let names = || directories.iter().try_for_each(|directory| sync_if_there(disk, directory));
-        let first = journal.sync().and_then(|()| names());
-        let others = others.into_iter().map(|other| other.join().expect("a sync does not panic"));
-        others.fold(first, Result::and)
-    })
+/// Syncs what was written aside, and names: those that the event before left to this one, and those of copies. It comes
+/// behind the journal: a file system that has made that one durable has nearly always made everything durable with it
+/// that was written before, so that this is hardly waited for.
+pub(crate) fn sync_rest(disk: &dyn Disk, handles: &[Box<dyn Handle>], directories: &[String]) -> Result<(), DiskError> {
+    directories.iter().try_for_each(|directory| sync_if_there(disk, directory))?;
+    handles.iter().try_for_each(|handle| handle.sync())
 }
 
 /// Makes the names of a directory durable, unless somebody took the directory away.
@@ -131,10 +122,8 @@ pub(super) fn exchange(disk: &dyn Disk, each: &Replacement<'_>, undo: &mut Undo<
         return Ok(());
     }
     // It goes back to its place. Whoever read what stood there for an instant may save over it before anybody else looks,
-    // so it is kept here as well.
-    if let Ok(content) = disk.read(&each.aside) {
-        keep_aside(disk, &undo.directory, "raced", &content.bytes)?;
-    }
+    // and whoever saved it may not be done yet. So the file itself is kept here as well.
+    undo.strays.push(Stray::link(disk, &undo.directory, &each.path, &each.aside)?);
     Err(raced())
 }
 
@@ -197,6 +186,8 @@ pub(super) struct Undo<'d> {
     logs: Vec<Appended>,
     /// Where files are that were taken out of their place, and that place.
     pub(super) taken: Vec<(String, String)>,
+    /// What others wrote in between.
+    pub(super) strays: Vec<Stray>,
 }
 
 impl<'d> Undo<'d> {
@@ -210,17 +201,21 @@ impl<'d> Undo<'d> {
             links: Vec::new(),
             logs: Vec::new(),
             taken: Vec::new(),
+            strays: Vec::new(),
         }
     }
 
     /// Takes everything back, durably. Returns whether all of it could be: this runs because something failed.
-    pub(super) fn everything(self) -> bool {
+    pub(super) fn everything(&mut self) -> bool {
         let mut done = true;
         for (aside, path) in self.taken.iter().rev() {
             done &= self.disk.rename(aside, path, Rename::New).is_ok();
         }
         for placed in self.exchanged.iter().rev() {
-            done &= self.exchange_back(placed).is_ok();
+            match self.exchange_back(placed) {
+                Ok(stray) => self.strays.extend(stray),
+                Err(_) => done = false,
+            }
         }
         for placed in &self.made {
             done &= self.unmake(placed).is_ok();
@@ -234,20 +229,17 @@ impl<'d> Undo<'d> {
         done && self.sync_names().is_ok()
     }
 
-    fn exchange_back(&self, placed: &Placed) -> Result<(), DiskError> {
+    /// What stood there for an instant is not removed: somebody may have opened it, and write to it yet.
+    fn exchange_back(&self, placed: &Placed) -> Result<Option<Stray>, DiskError> {
         let Placed { aside, path, hash } = placed;
         match self.disk.rename(aside, path, Rename::Exchange) {
             // Somebody removed what stood there for an instant.
-            Err(error) if error.is_missing() => return self.disk.rename(aside, path, Rename::New),
+            Err(error) if error.is_missing() => {
+                return self.disk.rename(aside, path, Rename::New).map(|()| None);
+            }
             exchanged => exchanged?,
         }
-        // Somebody may have written even to what stood there for an instant.
-        if let Ok(content) = self.disk.read(aside)
-            && Hash::of(&content.bytes) != *hash
-        {
-            keep_aside(self.disk, &self.directory, "raced", &content.bytes)?;
-        }
-        self.disk.remove(aside)
+        Stray::take(self.disk, &self.directory, path, aside, Some(hash.clone())).map(Some)
     }
 
     fn unmake(&self, placed: &Placed) -> Result<(), DiskError> {

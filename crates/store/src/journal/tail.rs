@@ -14,7 +14,7 @@ pub(crate) struct FoundTail {
 /// An event is written with the snapshots before it. When the machine may have lost power, those are looked at too:
 /// the end of a write may have reached the disk without its beginning.
 pub(crate) fn last_event(journal: &dyn Handle, size: u64, same_boot: bool) -> Result<Option<FoundTail>, DiskError> {
-    let mut length = 32 * 1024;
+    let mut length = 8 * 1024;
     // Lines that end behind this place were looked at in vain.
     let mut end = size;
     loop {

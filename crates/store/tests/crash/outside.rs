@@ -202,7 +202,7 @@ fn verify(disk: &CrashDisk, others: &Others, ours: &[(u64, usize)]) -> Result<()
     let kept: String = disk
         .files()
         .iter()
-        .filter(|path| path.contains("/raced-") || path.contains("/late-"))
+        .filter(|path| path.contains("/stray-"))
         .map(|path| String::from_utf8_lossy(&disk.bytes(path).unwrap_or_default()).into_owned())
         .collect();
     for line in &others.written {
@@ -220,6 +220,65 @@ fn verify(disk: &CrashDisk, others: &Others, ours: &[(u64, usize)]) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Somebody saves in the instant of the exchange, and another who has not seen that saves over it at each moment until we
+/// look again. What the first one wrote is in the journal all the same, and nowhere else.
+#[test]
+fn what_was_saved_in_between_is_journaled_though_somebody_saves_over_it() {
+    let (disk, _, _) = play(&[Act::Commit]);
+    let whole = disk.after_kill();
+    commit(&whole, &Mutex::default(), 7).expect("nothing is in the way");
+    let is_exchange = |(kind, path): &(Kind, String)| *kind == Kind::Rename && path == PLAN;
+    let exchange = whole.trace().iter().position(is_exchange).expect("there is one") as u64 + 1;
+    for later in 1..=20 {
+        let disk = disk.after_kill();
+        disk.before(exchange, move |disk| {
+            disk.write_outside(PLAN, b"saved in between\n");
+            disk.before(1 + later, |disk| disk.write_outside(PLAN, b"saved over it\n"));
+        });
+        commit(&disk, &Mutex::default(), 7).expect("they come only once each");
+        assert!(is_journaled(&disk, "saved in between"), "saved over it {later} effects later");
+        let strays: Vec<_> = disk.files().into_iter().filter(|path| path.contains("/stray-")).collect();
+        assert_eq!(strays, Vec::<String>::new(), "saved over it {later} effects later");
+    }
+}
+
+/// Somebody has emptied the document when it is exchanged, and fills it a moment later; another who has seen neither puts
+/// a new file in its place at each moment after that.
+#[test]
+fn what_was_half_saved_in_between_is_journaled_when_it_is_whole() {
+    let (disk, _, _) = play(&[Act::Commit]);
+    let whole = disk.after_kill();
+    commit(&whole, &Mutex::default(), 7).expect("nothing is in the way");
+    let is_exchange = |(kind, path): &(Kind, String)| *kind == Kind::Rename && path == PLAN;
+    let exchange = whole.trace().iter().position(is_exchange).expect("there is one") as u64 + 1;
+    for filled in 1..=2 {
+        for later in 1..=12 {
+            let disk = disk.after_kill();
+            disk.before(exchange, move |disk| {
+                let open = disk.open_outside(PLAN).expect("it is there");
+                disk.write_open(open, b"");
+                disk.before(1 + filled, move |disk| {
+                    disk.write_open(open, b"saved slowly\n");
+                    disk.before(later, |disk| disk.replace_outside(PLAN, b"saved over it\n"));
+                });
+            });
+            commit(&disk, &Mutex::default(), 7).expect("they come only once each");
+            assert!(is_journaled(&disk, "saved slowly"), "filled {filled} and saved over {later} effects later");
+        }
+    }
+}
+
+/// Whether the journal has a text, as a version of the document or beside one.
+fn is_journaled(disk: &CrashDisk, text: &str) -> bool {
+    let history = History::open(disk, &key()).expect("it opens").expect("it is there");
+    let log = history.log().expect("it can be read");
+    log.events.iter().any(|event| {
+        let version = history.version(PLAN, event.seq).expect("it can be read").unwrap_or_default();
+        let is_late = event.data.get("late").is_some_and(|late| late.to_string().contains(text));
+        is_late || String::from_utf8_lossy(&version).contains(text)
+    })
 }
 
 /// Somebody edits at each moment up to the one in which the document changes places: ours comes after theirs.

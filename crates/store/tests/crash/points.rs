@@ -4,7 +4,7 @@ use piton_store::History;
 use piton_testkit::{CrashDisk, Kind, PowerLoss, Stop};
 
 use crate::check::check;
-use crate::script::{Do, Edit, LOG, Manners, PLAN, STATE, Step, TABLE, key, run};
+use crate::script::{Do, Edit, LOG, Manners, PLAN, STATE, Staying, Step, TABLE, key, run};
 
 fn text(number: usize) -> String {
     format!("# Plan\n\n- [x] step {number}\n- [ ] another\n{}", "- [ ] rest\n".repeat(number % 3))
@@ -80,6 +80,28 @@ fn a_crash_anywhere_loses_nothing_that_was_acknowledged() {
 fn a_crash_loses_nothing_even_when_others_do_not_sync() {
     let states = crash_everywhere(&CrashDisk::default(), &life(), Manners::Careless);
     assert!(states > 1000, "{states}");
+}
+
+/// Documents that are written once for several events, alone and between other ones.
+#[test]
+fn a_crash_of_a_process_that_stays_loses_nothing_that_was_acknowledged() {
+    let plan = |number: usize| Staying::Commit(vec![Do::Write(PLAN, text(number))]);
+    let both = |number: usize| {
+        Staying::Commit(vec![Do::Write(PLAN, text(number)), Do::Write(STATE, format!("{{\"position\":{number}}}\n"))])
+    };
+    let steps = [
+        Step::Outside(Edit::Replace(PLAN, text(0))),
+        Step::Commit(vec![Do::Write(PLAN, text(1)), Do::Write(STATE, "{}\n".to_owned())]),
+        Step::Stay(vec![plan(2), plan(3), Staying::Flush, plan(4), both(5), Staying::Flush]),
+        Step::Stay(vec![both(6), both(7), Staying::Commit(vec![Do::Append(LOG, line(8))]), both(9)]),
+        Step::Outside(Edit::InPlace(STATE, "{\"position\":\"a person's\"}\n".to_owned())),
+        Step::Stay(vec![plan(10), plan(11)]),
+        Step::Commit(vec![Do::Keep(PLAN, "backups/plan-1.md"), Do::Write(PLAN, text(12))]),
+    ];
+    for manners in [Manners::Syncing, Manners::Careless] {
+        let states = crash_everywhere(&CrashDisk::default(), &steps, manners);
+        assert!(states > 500, "{states}");
+    }
 }
 
 fn snapshots_in(disk: &CrashDisk) -> usize {

@@ -49,6 +49,15 @@ pub enum Edit {
 pub enum Step {
     Commit(Vec<Do>),
     Outside(Edit),
+    /// A process that holds the unit for a while and writes documents later than events; it goes without a last word.
+    Stay(Vec<Staying>),
+}
+
+#[derive(Debug, Clone)]
+pub enum Staying {
+    Commit(Vec<Do>),
+    /// The documents are written.
+    Flush,
 }
 
 /// What every file holds that the script is about.
@@ -124,6 +133,11 @@ pub fn run(disk: &CrashDisk, steps: &[Step], manners: Manners) -> Run {
                     disk.sync_outside();
                 }
             }
+            Step::Stay(staying) => match stay(disk, staying, &mut run) {
+                Ok(()) => {}
+                Err(_) if disk.is_dead() => return run,
+                Err(error) => panic!("step {}: {error}", run.begun),
+            },
             Step::Commit(doing) => {
                 run.after.apply(doing);
                 match commit(disk, doing, &run.before, run.begun) {
@@ -143,6 +157,42 @@ pub fn run(disk: &CrashDisk, steps: &[Step], manners: Manners) -> Run {
     }
     run.before = run.after.clone();
     run
+}
+
+/// What a process does that stays.
+fn stay(disk: &CrashDisk, staying: &[Staying], run: &mut Run) -> Result<(), String> {
+    let (mut unit, mut contact) = open(disk)?;
+    for each in staying {
+        match each {
+            Staying::Flush => {
+                unit.flush(&contact.documents).map_err(|error| error.to_string())?;
+                contact = unit.contact(&documents(), now()).map_err(|error| error.to_string())?;
+            }
+            Staying::Commit(doing) => {
+                run.begun += 1;
+                run.before = run.after.clone();
+                run.after.apply(doing);
+                let effects: Vec<Effect> = doing.iter().map(|each| effect(each, &run.before)).collect();
+                let seq = loop {
+                    match unit.commit_deferred(new_entry(run.begun), &effects, &mut contact.documents) {
+                        Ok(seq) => break seq,
+                        // Documents were behind and have been written first.
+                        Err(CommitError::Raced { .. }) => {
+                            contact = unit.contact(&documents(), now()).map_err(|error| error.to_string())?;
+                        }
+                        Err(error) => return Err(error.to_string()),
+                    }
+                };
+                run.acknowledged.push((seq, run.after.clone()));
+                run.journal = disk.bytes(&key().journal()).expect("there is a journal");
+                run.is_loose = false;
+                if !unit.is_behind() {
+                    contact = unit.contact(&documents(), now()).map_err(|error| error.to_string())?;
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 pub fn edit_outside(disk: &CrashDisk, edit: &Edit) {

@@ -1,11 +1,13 @@
-//! JSON documents with stable keys.
+//! JSON documents with stable keys, the same for every door that gives them out.
 
-use piton_engine::{Found, Reason};
+use piton_dialect::crew::Mail;
 use piton_model::{
-    Believed, Dialect, Finding, GateState, Lifecycle, Percent, Report, Role, Row, State, StepState, Summary, Tally,
-    Time,
+    Believed, Dialect, Finding, GateState, Lifecycle, Percent, Refusal, Report, ResumeAction, Role, Row, State,
+    StepState, Summary, Tally, Time, UnitRef,
 };
 use serde_json::{Value, json};
+
+use crate::{Found, Inbox, Reason, Recorded, Resumption, UnitLog, touched};
 
 /// `status --json`
 pub fn report(report: &Report) -> Value {
@@ -86,9 +88,97 @@ pub fn why(found: &Found, now: Time) -> Value {
     })
 }
 
+/// What became true, with the number under which it is kept.
+pub fn recorded(recorded: &Recorded) -> Value {
+    json!({
+        "unit": recorded.unit,
+        "seq": recorded.seq,
+        "attempt": recorded.attempt,
+        "summary": recorded.summary,
+        "warnings": recorded.warnings,
+    })
+}
+
+/// `log --json`
+pub fn log(found: &UnitLog) -> Value {
+    let events = found.log.events.iter().map(|entry| {
+        let mut event = json!({
+            "seq": entry.seq,
+            "at": entry.at,
+            "attempt": entry.attempt,
+            "by": entry.by,
+            "event": entry.event,
+            "summary": entry.summary,
+            "files": touched(entry),
+        });
+        if !entry.data.is_empty() {
+            event["data"] = Value::Object(entry.data.clone());
+        }
+        event
+    });
+    json!({"unit": found.unit, "compacted_up_to": found.log.compacted_up_to(), "events": events.collect::<Vec<_>>()})
+}
+
+/// `inbox --json`
+pub fn inbox(inbox: &Inbox) -> Value {
+    let mail = |mail: &Mail| {
+        json!({
+            "number": mail.number,
+            "from": mail.from,
+            "time": mail.time,
+            "unread": mail.is_unread,
+            "subject": mail.subject,
+            "body": mail.body,
+            "file": mail.file,
+        })
+    };
+    json!({
+        "agent": inbox.agent,
+        "crew": inbox.crew,
+        "unread": inbox.unread,
+        "messages": inbox.mails.iter().map(mail).collect::<Vec<_>>(),
+    })
+}
+
+/// `resume UNIT --json`
+pub fn resumption(resumption: &Resumption) -> Value {
+    let plan = &resumption.plan;
+    json!({
+        "unit": resumption.unit,
+        "attempt": resumption.attempt,
+        "action": plan.action.word(),
+        "position": plan.position,
+        "next": plan.next,
+        "done": plan.done,
+        "remaining": plan.remaining,
+        "brief": resumption.brief,
+        "reasons": plan.reasons,
+        "alarms": resumption.alarms,
+        "seq": resumption.seq,
+    })
+}
+
+/// The same for a refusal before there was a plan.
+pub fn not_resumed(wanted: &UnitRef, refusal: &Refusal) -> Value {
+    let reasons: Vec<&String> = [&refusal.message].into_iter().chain(&refusal.hints).collect();
+    json!({
+        "unit": wanted.to_string(),
+        "attempt": null,
+        "action": ResumeAction::Refuse.word(),
+        "position": null,
+        "next": "",
+        "done": [],
+        "remaining": [],
+        "brief": "",
+        "reasons": reasons,
+        "alarms": [],
+        "seq": null,
+    })
+}
+
 fn reasons(found: &Found) -> Value {
     let reason = |reason: Reason| json!({ "what": reason.what, "because": reason.because });
-    piton_engine::why(found).into_iter().map(reason).collect()
+    crate::why(found).into_iter().map(reason).collect()
 }
 
 /// A unit in a line.

@@ -1,0 +1,88 @@
+#!/bin/sh
+# A scripted agent. It plans two tasks, validates, does them with commits, judges; BAD says how it misbehaves, once.
+set -eu
+unit=$PITON_UNIT
+id=${unit##*[:/]}
+once() { mkdir "$MARKS/$1-$id" 2>/dev/null; }
+list() {
+  awk -v key="\"$1\"" 'index($0, key) { p = 1 } p { print } p && /\]/ { exit }' "$PITON_CHECKPOINT" |
+    grep -o '"[^"]*"' | tr -d '"' | grep -vx "$1" || true
+}
+commit() {
+  git add -A
+  git -c user.name=agent -c user.email=agent@localhost commit -qm "$1" || true
+}
+do_task() {
+  if list tasksCompleted | grep -qx "$1"; then return 0; fi
+  echo "$unit $1 $PITON_ATTEMPT" >> "$LEDGER"
+  sleep "${PACE:-0}"
+  [ "${BAD:-}" = lies ] && once lies-$1 || echo "$1" > "$1.txt"
+  commit "$1"
+  "$PITON" step "$unit" done "$1" --file "$1.txt"
+}
+misbehave() {
+  case ${BAD:-} in
+    quits) once quits && exit 0 || true ;;
+    exits) once exits && exit 1 || true ;;
+    always-exits) exit 1 ;;
+    hangs) once hangs && exec sleep 1000 || true ;;
+    babbles) once babbles && while :; do echo babble; sleep 0.05; done || true ;;
+    deaf) once deaf && { trap '' TERM INT; while :; do sleep 0.1; done; } || true ;;
+    daemon) once daemon && { setsid sleep 987654 > /dev/null 2>&1 & exit 1; } || true ;;
+    pipe) once pipe && head -c 3000000 /dev/zero | tr '\0' x || true ;;
+    gigabyte) once gigabyte && head -c 1000000000 /dev/zero || true ;;
+    corrupts) once corrupts && { printf '{"storyId": ' > "$PITON_CHECKPOINT"; exit 1; } || true ;;
+    parks) once parks && { echo "{\"limit_reset\": \"$(date -u -d '+2 seconds' +%Y-%m-%dT%H:%M:%SZ)\"}"; exit 75; } || true ;;
+    blocks) "$PITON" block "$unit" --message 'no key to the vault'; exit 0 ;;
+    dirty) echo x > left-behind.txt ;;
+  esac
+}
+stage_of_story() {
+  case $PITON_STAGE in
+    0) "$PITON" step "$unit" begin "$id-a" "$id-b"; "$PITON" verdict "$unit" PLAN --score 3 ;;
+    1)
+      if [ "${BAD:-}" = no-go ] && once no-go; then
+        "$PITON" verdict "$unit" NO-GO --score 3 --reason 'no port'
+      else
+        "$PITON" verdict "$unit" GO --score 8
+      fi ;;
+    2) for task in $(list tasksRemaining); do do_task "$task"; done; misbehave ;;
+    3)
+      if [ "${BAD:-}" = fails ] && once fails; then
+        "$PITON" verdict "$unit" FAIL --score 20 --issues 'too slow'
+      else
+        "$PITON" verdict "$unit" PASS --score 90
+      fi ;;
+  esac
+}
+case $unit in
+  pipeline:*)
+    if [ "$PITON_STAGE" = 2 ] && [ "${BAD:-}" != dirty ]; then misbehave; fi
+    stage_of_story ;;
+  build:* | plan:*)
+    misbehave
+    echo "$unit $PITON_STEP $PITON_ATTEMPT" >> "$LEDGER"
+    [ "${BAD:-}" = lies ] || echo "$PITON_STEP" > "$PITON_STEP.txt"
+    commit "$PITON_STEP"
+    [ "${BAD:-}" = silent ] || "$PITON" step "$unit" done "$PITON_STEP" ;;
+  task:*)
+    misbehave
+    for subtask in one two; do
+      echo "$unit $subtask $PITON_ATTEMPT" >> "$LEDGER"
+      echo "$subtask" > "$id-$subtask.txt"
+      commit "$id $subtask"
+      "$PITON" step "$unit" done "$subtask" --output "$id-$subtask.txt"
+    done
+    "$PITON" gate "$unit" pass works
+    "$PITON" finish "$unit" ;;
+  crew:*)
+    misbehave
+    echo "$unit feature $PITON_ATTEMPT" >> "$LEDGER"
+    echo "$id" > "$id.txt"
+    commit "$id"
+    for stage in S2.P1 S2.P2 S2.P3; do
+      "$PITON" stage "$unit" "$stage" || true
+      list next_steps | while read -r step; do "$PITON" step "$unit" done "$step"; done
+    done
+    "$PITON" finish "$unit" ;;
+esac

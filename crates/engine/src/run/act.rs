@@ -1,0 +1,302 @@
+//! What is decided is done here; what fails answers with an event.
+
+use piton_model::fleet::{Achievement, Decision, FleetEvent, How, LaneAt, StageResult, StopReason};
+use piton_model::{Dialect, Event, Verdict};
+use piton_store::disk::Access;
+use piton_supervisor::{Adapter, Gently, Launch, Reading, Worker, new_session_id};
+
+use super::claim::Claimed;
+use super::lead::{Lead, Live};
+use super::memory::DIRECTORY;
+use super::prompt::{Telling, prompt, question};
+use super::{RunError, failed};
+
+impl Lead<'_> {
+    pub(super) fn act(&mut self, decision: Decision) -> Result<(), RunError> {
+        match decision {
+            // One act: a worker is started right after its claim, or neither happens.
+            Decision::Claim { .. } => Ok(()),
+            Decision::Spawn { lane } => self.start(lane, How::Fresh),
+            Decision::Resume { lane, how } => self.start(lane, how),
+            Decision::Ask { lane } => self.ask(lane),
+            Decision::Stop { lane, why } => self.stop(lane, why),
+            Decision::Record { lane, what } => self.achieved(lane, &what),
+            Decision::RunGate { of, gate } => self.run_gate(of, &gate),
+            Decision::Merge { lane } => self.merge(lane),
+            Decision::Finish { lane } => self.finish(lane),
+            Decision::Park { lane, until } => {
+                let text = format!("parked until {until}: a limit is used up");
+                self.tell_lane(lane, "parked", &text);
+                self.write_state_file(false)
+            }
+            Decision::Pause { lane, reason } => self.paused(lane, &reason),
+            Decision::Halt { group, reason } => self.halted(group, &reason),
+            Decision::AskApproval { group, phase } => self.ask_approval(group, phase),
+            Decision::ClosePhase { group, phase } => self.close_phase(group, phase),
+            Decision::EndRun { .. } => Ok(()),
+        }
+    }
+
+    /// Claims the unit and starts a worker: a new one, or by its own session, or with the brief.
+    fn start(&mut self, at: LaneAt, how: How) -> Result<(), RunError> {
+        // Whoever died in the middle of a record may have left the state behind the story.
+        self.write_state_file(false)?;
+        match self.try_start(at, how) {
+            Ok(()) => self.write_state_file(false),
+            Err(message) => {
+                self.queue.push_back(FleetEvent::StartFailed { lane: at, message });
+                Ok(())
+            }
+        }
+    }
+
+    fn try_start(&mut self, at: LaneAt, how: How) -> Result<(), String> {
+        let name = self.work.fleet.lanes[at].name.clone();
+        let id = self.work.lanes[at].id.clone();
+        self.ensure_worktree(at)?;
+        let (how, session) = self.session_for(at, how)?;
+        self.memory.lane(&name).session = session.clone();
+        let worker_name = self.work.fleet.lanes[at].worker_name(&id, how);
+        let claimed = self.claim(at, how, &worker_name)?;
+        let is_again = how != How::Fresh;
+        let memory = self.memory.lane(&name);
+        memory.attempt = claimed.attempt;
+        memory.spawned += 1;
+        memory.worker = Some(worker_name.clone());
+        let home = format!("{DIRECTORY}/workers/{id}-{}", memory.spawned);
+        memory.home = Some(home.clone());
+        if is_again {
+            memory.resumes += 1;
+            memory.saved += claimed.done as u64;
+        }
+        let stage = self.work.fleet.lanes[at].stage;
+        let now = self.time();
+        self.memory.lane(&name).times.entry(stage).or_default().0.get_or_insert(now);
+        // From here on a later lead looks for the worker in its home.
+        self.save().map_err(|_| "the lead's memory cannot be written".to_owned())?;
+        let launch = self.launch(at, how, &claimed, session)?;
+        let worker = Worker::start(&self.keeper, &self.workspace.root().join(&home), &launch)
+            .map_err(|error| error.to_string())?;
+        let text = match how {
+            How::Fresh => format!("{worker_name} started, attempt {}", claimed.attempt),
+            How::Session => format!("{worker_name} resumed by its own session, attempt {}", claimed.attempt),
+            How::Brief => format!("{worker_name} started with the brief, attempt {}", claimed.attempt),
+        };
+        self.watch_worker(at, worker)?;
+        self.tell_lane(at, "started", &text);
+        self.queue.push_back(FleetEvent::WorkerStarted { lane: at });
+        Ok(())
+    }
+
+    fn watch_worker(&mut self, at: LaneAt, worker: Worker) -> Result<(), String> {
+        self.watch.add(at as u64, &worker).map_err(|error| error.to_string())?;
+        let reading = Reading::new(&self.settings.adapter, &worker);
+        let signs = worker.signs().unwrap_or_default();
+        let seen = std::time::SystemTime::now();
+        self.live.insert(at, Live { worker, reading, signs, document: None, seen });
+        Ok(())
+    }
+
+    /// How it is really started, and by which session: one that was never known cannot be gone on with.
+    fn session_for(&mut self, at: LaneAt, how: How) -> Result<(How, Option<String>), String> {
+        let name = self.work.fleet.lanes[at].name.clone();
+        let known = self.memory.lane(&name).session.clone();
+        let can_resume = !matches!(self.settings.adapter, Adapter::Command(_));
+        match how {
+            How::Session if known.is_some() && can_resume => Ok((How::Session, known)),
+            How::Session | How::Brief | How::Fresh => {
+                let how = if how == How::Fresh { How::Fresh } else { How::Brief };
+                let session = match self.settings.adapter.takes_session_id() {
+                    true => Some(new_session_id().map_err(|error| error.to_string())?),
+                    false => None,
+                };
+                Ok((how, session))
+            }
+        }
+    }
+
+    fn launch(&mut self, at: LaneAt, how: How, claimed: &Claimed, session: Option<String>) -> Result<Launch, String> {
+        let root = self.workspace.root().to_owned();
+        let lane = &self.work.fleet.lanes[at];
+        let memory = self.memory.lanes.get(&lane.name).cloned().unwrap_or_default();
+        let directory = memory.worktree.as_deref().map_or_else(|| root.clone(), |tree| root.join(tree));
+        let is_fast = lane.readiness.is_some_and(|readiness| readiness >= self.settings.limits.fast_track);
+        let shown = directory.display().to_string();
+        let text = prompt(&Telling {
+            lane,
+            work: &self.work.lanes[at],
+            preamble: self.settings.preamble.as_deref(),
+            brief: claimed.brief.as_deref().filter(|_| how != How::Fresh || lane.stage > 0),
+            how,
+            directory: &shown,
+            is_fast,
+        });
+        let stage = lane.stage;
+        let id = self.work.lanes[at].id.clone();
+        let prompt_path = format!("{DIRECTORY}/prompts/{id}-{}.md", memory.spawned);
+        piton_store::replace(&*self.workspace.disk, &prompt_path, text.as_bytes(), Access::Private)
+            .map_err(|error| error.to_string())?;
+        let work = piton_supervisor::Work {
+            unit: self.work.lanes[at].unit_name.clone(),
+            attempt: claimed.attempt,
+            checkpoint: root.join(self.document_of(at)),
+            directory,
+            prompt: root.join(prompt_path),
+            session,
+            root: root.clone(),
+        };
+        let launch = match how {
+            How::Session => self.settings.adapter.resume(&work),
+            How::Fresh | How::Brief => None,
+        };
+        let launch = match launch {
+            Some(launch) => launch,
+            None => self.settings.adapter.start(&work).map_err(|error| error.to_string())?,
+        };
+        let mut launch = launch
+            .set("PITON", self.surroundings.program.display().to_string())
+            .set("PITON_INBOX", root.join(self.inbox_of(&id)).display().to_string())
+            .set("PITON_STAGE", stage.to_string())
+            // A place to die, for tests, is this process's own.
+            .unset("PITON_STOP_AT");
+        if let Some(step) = &self.work.lanes[at].step {
+            launch = launch.set("PITON_STEP", step);
+        }
+        Ok(launch)
+    }
+
+    /// The main document of a lane's unit, relative to the workspace.
+    pub(super) fn document_of(&self, at: LaneAt) -> String {
+        let work = &self.work.lanes[at];
+        if work.dialect == Dialect::Pipeline {
+            return self.place(at).path(&piton_dialect::pipeline::layout::path_of(&work.id));
+        }
+        let found = crate::find(self.workspace, &work.unit, self.time()).ok();
+        let document = found.and_then(|found| found.unit.documents.first().map(|it| it.path.to_string()));
+        document.unwrap_or_default()
+    }
+
+    fn inbox_of(&self, id: &str) -> String {
+        format!("{DIRECTORY}/inbox/{id}.md")
+    }
+
+    /// Asks a silent worker for a sign: by its inbox, and for a crew by the crew's own messages.
+    fn ask(&mut self, at: LaneAt) -> Result<(), RunError> {
+        let (id, unit) = (self.work.lanes[at].id.clone(), self.work.lanes[at].unit_name.clone());
+        let path = self.inbox_of(&id);
+        piton_store::replace(&*self.workspace.disk, &path, question(&unit).as_bytes(), Access::Private)
+            .map_err(failed)?;
+        if self.work.lanes[at].dialect == Dialect::Crew {
+            // The protocol's own warning; that it could not be sent does not save anybody.
+            let _ = crate::notify(self.workspace, &self.recorder("lead"));
+        }
+        self.tell_lane(at, "asked", "no sign for too long; asked");
+        Ok(())
+    }
+
+    fn stop(&mut self, at: LaneAt, why: StopReason) -> Result<(), RunError> {
+        let Some(live) = self.live.get(&at) else { return Ok(()) };
+        let grace = self.settings.grace;
+        let stopped = match why {
+            StopReason::Asked => live.worker.stop(Gently::Interrupt, grace),
+            StopReason::Silent | StopReason::TooLong | StopReason::Lingering => {
+                live.worker.stop(Gently::Terminate, grace)
+            }
+        };
+        if stopped.is_err() {
+            // A keeper that does not answer: without it, then.
+            live.worker.force_end().map_err(failed)?;
+        }
+        let text = match why {
+            StopReason::Asked => "its worker is asked to end",
+            StopReason::Silent => "silent, and did not answer: its worker is ended",
+            StopReason::TooLong => "it took too long: its worker is ended",
+            StopReason::Lingering => "its work is complete: its worker is asked to go",
+        };
+        self.tell_lane(at, "stopping", text);
+        Ok(())
+    }
+
+    /// Records what a stage resulted in.
+    fn achieved(&mut self, at: LaneAt, what: &Achievement) -> Result<(), RunError> {
+        let now = self.time();
+        let name = self.work.fleet.lanes[at].name.clone();
+        let (stage, text) = match what {
+            Achievement::Stage { from, to, result } => {
+                let text = result_text(result);
+                self.tell_lane(at, "stage", &format!("stage {from}: {text}; stage {to} is next"));
+                (*from, text)
+            }
+            Achievement::Passed { result } => {
+                let text = result_text(result);
+                self.tell_lane(at, "passed", &text);
+                (self.work.fleet.lanes[at].stage, text)
+            }
+            Achievement::Overruled { issues } => {
+                self.tell_lane(at, "overruled", issues);
+                let verdict = Verdict {
+                    word: "FAIL".to_owned(),
+                    score: Some(0.0),
+                    issues: Some(issues.clone()),
+                    reviewer: Some("lead".to_owned()),
+                    ..Verdict::default()
+                };
+                if let Err(why) = self.record_lane(at, &Event::VerdictGiven(verdict)) {
+                    self.memory.issues.push(("stage 3".to_owned(), "verdict".to_owned(), why));
+                }
+                (3, format!("FAIL: {issues}"))
+            }
+        };
+        let memory = self.memory.lane(&name);
+        memory.results.insert(stage, text);
+        memory.times.entry(stage).or_default().1 = Some(now);
+        self.save()?;
+        self.write_state_file(false)
+    }
+
+    fn paused(&mut self, at: LaneAt, reason: &str) -> Result<(), RunError> {
+        self.tell_lane(at, "paused", reason);
+        let name = self.work.fleet.lanes[at].name.clone();
+        let has_begun = self.memory.lane(&name).attempt > 0;
+        self.memory.lane(&name).put_off = !has_begun;
+        let is_whole = self.work.lanes[at].step.is_none();
+        if is_whole && has_begun {
+            let paused = Event::Paused { reason: Some(reason.to_owned()) };
+            if self.record_lane(at, &paused).is_err() {
+                // Where a dialect knows no pause, what is in the way is a blocker.
+                let blocked = Event::Blocked { message: reason.to_owned(), kind: None };
+                let _ = self.record_lane(at, &blocked);
+            }
+        }
+        self.save()?;
+        self.write_state_file(false)
+    }
+
+    /// Files of a worker that is gone are kept; what the lead holds of it is let go.
+    pub(super) fn let_go(&mut self, at: LaneAt) {
+        if let Some(live) = self.live.remove(&at) {
+            let cost = live.reading.seen().cost_usd.unwrap_or(0.0);
+            let name = self.work.fleet.lanes[at].name.clone();
+            self.memory.lane(&name).cost += cost;
+        }
+        let inbox = self.inbox_of(&self.work.lanes[at].id);
+        if matches!(self.workspace.disk.stamp(&inbox), Ok(Some(_))) {
+            // A question to somebody who is gone is not for its successor.
+            let _ = self.workspace.disk.remove(&inbox);
+        }
+    }
+}
+
+fn result_text(result: &StageResult) -> String {
+    match result {
+        StageResult::Planned { score } => format!("planned, score {score}"),
+        StageResult::Go { readiness } => format!("GO, readiness {readiness}"),
+        StageResult::NoGo { reason } => format!("NO-GO: {reason}"),
+        StageResult::Executed => "Done".to_owned(),
+        StageResult::Passed { word, score: Some(score) } => format!("{word}, quality {score}"),
+        StageResult::Passed { word, score: None } => word.clone(),
+        StageResult::Failed { issues } => format!("FAIL: {issues}"),
+        StageResult::Done => "done".to_owned(),
+        StageResult::Moved { to } => format!("moved on to stage {to}"),
+    }
+}

@@ -1,0 +1,182 @@
+//! A lane's unit gets a new attempt before a worker is started, so that whoever wakes up late is refused.
+
+use piton_dialect::Place;
+use piton_dialect::pipeline;
+use piton_model::fleet::{How, LaneAt};
+use piton_model::{Dialect, Event, Lifecycle, Moment, ResumeAction, ResumeMode, Start, StepMove, StepTo};
+
+use super::lead::Lead;
+use crate::record::DiskFiles;
+use crate::{RecordError, Recorder, ResumeRequest, record, resume};
+
+/// How long a brief may be.
+const BUDGET: usize = 10_000;
+
+/// A unit that is the lead's now.
+pub(super) struct Claimed {
+    pub attempt: u64,
+    /// The text for whoever goes on.
+    pub brief: Option<String>,
+    /// How many steps need not be done again.
+    pub done: usize,
+}
+
+impl Lead<'_> {
+    /// Claims the unit of a lane; says why not, for people.
+    pub(super) fn claim(&mut self, at: LaneAt, how: How, worker: &str) -> Result<Claimed, String> {
+        match self.work.lanes[at].dialect {
+            Dialect::Pipeline => self.claim_story(at, how, worker),
+            Dialect::Build | Dialect::Plan => self.claim_step(at, worker),
+            Dialect::Task | Dialect::Crew => self.claim_whole(at, worker),
+        }
+    }
+
+    fn claim_story(&mut self, at: LaneAt, how: How, worker: &str) -> Result<Claimed, String> {
+        let place = self.place(at);
+        let path = place.path(&pipeline::layout::path_of(&self.work.lanes[at].id));
+        let is_there = matches!(self.workspace.disk.stamp(&path), Ok(Some(_)));
+        if !is_there {
+            let stage = self.work.fleet.lanes[at].stage;
+            let start = Start { stage: Some(stage.to_string()), ..self.work.lanes[at].start.clone() };
+            return self.start_unit(at, start, worker);
+        }
+        self.ensure_stage(at, how)?;
+        self.resume_unit(at, worker)
+    }
+
+    /// Brings a story's document to the stage at which the lead has it.
+    fn ensure_stage(&mut self, at: LaneAt, how: How) -> Result<(), String> {
+        let lane = &self.work.fleet.lanes[at];
+        let (stage, reworks) = (lane.stage, lane.counts.reworks);
+        if self.document_stage(at).is_some_and(|written| written != stage) {
+            self.record_lane(at, &Event::StageEntered { stage: stage.to_string(), phase: None })?;
+        }
+        if stage == 2 && reworks > 0 && how == How::Fresh {
+            // A rework is a task like any other: without one the stage would be complete before anybody came.
+            let fix = format!("{}-fix{reworks}", self.work.lanes[at].id);
+            self.record_lane(at, &step(StepTo::Begun, fix))?;
+        }
+        Ok(())
+    }
+
+    fn document_stage(&self, at: LaneAt) -> Option<u8> {
+        let files = DiskFiles::new(&*self.workspace.disk, None);
+        pipeline::stage_of(&self.place(at), &files, &self.moment())
+    }
+
+    pub(super) fn claim_whole(&mut self, at: LaneAt, worker: &str) -> Result<Claimed, String> {
+        let unit = &self.work.lanes[at].unit;
+        let start = self.work.lanes[at].start.clone();
+        match crate::find(self.workspace, unit, self.time()) {
+            Err(crate::NotFound::Nothing { .. }) => self.start_unit(at, start, worker),
+            Err(error) => Err(error.to_string()),
+            Ok(found) if found.unit.state.lifecycle() == Lifecycle::Queued => {
+                self.start_unit(at, start, worker).or_else(|_| self.resume_unit(at, worker))
+            }
+            Ok(_) => self.resume_unit(at, worker),
+        }
+    }
+
+    /// A unit that several workers share is claimed once for all of them; each then begins its step.
+    fn claim_step(&mut self, at: LaneAt, worker: &str) -> Result<Claimed, String> {
+        let group = self.work.fleet.lanes[at].group;
+        let claimed = match self.claimed[group] {
+            Some(attempt) => Claimed { attempt, brief: None, done: 0 },
+            None => match self.sibling_attempt(group) {
+                Some(attempt) => Claimed { attempt, brief: None, done: 0 },
+                None => self.claim_whole(at, "lead")?,
+            },
+        };
+        self.claimed[group] = Some(claimed.attempt);
+        let name = self.work.lanes[at].step.clone().unwrap_or_default();
+        let mut begin = StepMove { message: Some(format!("by {worker}")), ..plain(StepTo::Begun, name) };
+        if self.work.lanes[at].dialect == Dialect::Build {
+            begin.message = None;
+        }
+        self.record_lane(at, &Event::StepMoved(begin))?;
+        Ok(claimed)
+    }
+
+    /// The attempt of a worker that was adopted: it must not be shut out.
+    fn sibling_attempt(&self, group: usize) -> Option<u64> {
+        let lanes = self.work.fleet.lanes.iter().enumerate();
+        let living = lanes.filter(|(at, lane)| lane.group == group && self.live.contains_key(at));
+        living.into_iter().find_map(|(_, lane)| Some(self.memory.lanes.get(&lane.name)?.attempt)).filter(|at| *at > 0)
+    }
+
+    fn start_unit(&mut self, at: LaneAt, start: Start, worker: &str) -> Result<Claimed, String> {
+        let lane = &self.work.lanes[at];
+        let session = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.session.clone());
+        let session = session.filter(|_| lane.step.is_none());
+        let start = match lane.dialect {
+            Dialect::Pipeline | Dialect::Crew => Start { session: session.clone(), ..start },
+            Dialect::Plan | Dialect::Build | Dialect::Task => start,
+        };
+        let recorder = Recorder { session, ..self.recorder(worker) };
+        let recorded = record(self.workspace, &lane.unit, &Event::Started(start), &recorder).map_err(explain)?;
+        Ok(Claimed { attempt: recorded.attempt, brief: None, done: 0 })
+    }
+
+    fn resume_unit(&mut self, at: LaneAt, worker: &str) -> Result<Claimed, String> {
+        let lane = &self.work.lanes[at];
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let session = known.and_then(|lane| lane.session.clone()).filter(|_| lane.step.is_none());
+        let request = ResumeRequest {
+            mode: Some(ResumeMode::Continue),
+            // The lead knows by the process that nobody is at it.
+            force: true,
+            budget: BUDGET,
+            outputs_in: known.and_then(|lane| lane.worktree.clone()),
+        };
+        let recorder = Recorder { session, ..self.recorder(worker) };
+        let resumption = resume(self.workspace, &lane.unit, &request, &recorder).map_err(explain)?;
+        if resumption.plan.action == ResumeAction::Refuse {
+            return Err(resumption.plan.reasons.join("; "));
+        }
+        let done = resumption.plan.done.len();
+        Ok(Claimed { attempt: resumption.attempt, brief: Some(resumption.brief), done })
+    }
+
+    /// Records something about a lane's unit in the lead's name.
+    pub(super) fn record_lane(&mut self, at: LaneAt, event: &Event) -> Result<(), String> {
+        let recorder = self.recorder("lead");
+        record(self.workspace, &self.work.lanes[at].unit, event, &recorder).map(drop).map_err(explain)
+    }
+
+    pub(super) fn moment(&self) -> Moment {
+        let fresh_id = String::new();
+        Moment { now: self.time(), by: "lead".to_owned(), attempt: 0, session: None, fresh_id }
+    }
+
+    pub(super) fn place(&self, at: LaneAt) -> Place {
+        let id = self.work.lanes[at].unit.parts.last().cloned().into_iter().collect();
+        Place { base: String::new(), id, document: None, root: self.workspace.root().display().to_string() }
+    }
+}
+
+pub(super) fn step(to: StepTo, name: String) -> Event {
+    Event::StepMoved(plain(to, name))
+}
+
+pub(super) fn plain(to: StepTo, name: String) -> StepMove {
+    StepMove {
+        to,
+        steps: vec![name],
+        outputs: Vec::new(),
+        files: Vec::new(),
+        next: None,
+        message: None,
+        evidence: None,
+    }
+}
+
+/// Why something was not recorded, for people.
+pub(super) fn explain(error: RecordError) -> String {
+    match error {
+        RecordError::Refused(refusal) => match refusal.hints.first() {
+            Some(hint) => format!("{} ({hint})", refusal.message),
+            None => refusal.message,
+        },
+        RecordError::NotFound(_) | RecordError::Busy { .. } | RecordError::Failed { .. } => error.to_string(),
+    }
+}

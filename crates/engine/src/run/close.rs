@@ -1,0 +1,285 @@
+//! What the lead does itself: runs gates, records ends, pauses groups.
+
+use std::path::PathBuf;
+
+use piton_model::fleet::{FleetEvent, GateOf, LaneAt, LaneState};
+use piton_model::{
+    Dialect, Event, Evidence, GateJudgement, GateState, Lifecycle, NotePurpose, StepMove, StepTo, secret,
+};
+use piton_store::journal::Hash;
+use piton_supervisor::{Condition, Exit, Launch, Stream, Worker, tail};
+
+use super::claim::{explain, plain};
+use super::lead::{GATES, Lead};
+use super::memory::DIRECTORY;
+use super::work::LaneWork;
+use super::{RunError, failed};
+use crate::record;
+
+/// How much of the end of a gate's output is kept.
+const TAIL: usize = 4000;
+const TAIL_LINES: usize = 5;
+
+/// A gate that runs.
+pub(super) struct LiveGate {
+    of: GateOf,
+    gate: String,
+    command: String,
+    worker: Worker,
+    home: String,
+}
+
+impl Lead<'_> {
+    /// Starts a gate's command as a process that the next lead could find, and does not wait for it.
+    pub(super) fn run_gate(&mut self, of: GateOf, gate: &str) -> Result<(), RunError> {
+        let begun = self.begin_gate(of, gate);
+        let result = match begun {
+            Ok(None) => return Ok(()),
+            Ok(Some(())) => Ok(()),
+            Err(why) => Err(why),
+        };
+        self.tell_gate(of, gate, &result);
+        self.queue.push_back(FleetEvent::GateEnded { of, gate: gate.to_owned(), result });
+        Ok(())
+    }
+
+    /// Nothing when a process was started; something when the gate is judged already.
+    fn begin_gate(&mut self, of: GateOf, gate: &str) -> Result<Option<()>, String> {
+        let (group, lane) = match of {
+            GateOf::Lane(at) => (self.work.fleet.lanes[at].group, Some(at)),
+            GateOf::Phase(group, _) => (group, None),
+        };
+        if self.work.groups[group].dialect == Dialect::Crew {
+            return self.sync_point().map(Some);
+        }
+        if self.has_passed(group, gate, lane) {
+            return Ok(Some(()));
+        }
+        let named = self.work.groups[group].gates.iter().find(|(name, _)| name == gate).map(|(_, command)| command);
+        let Some(command) = named.or_else(|| self.settings.gates.get(gate)).cloned() else {
+            let unit = &self.work.fleet.groups[group].name;
+            return Err(format!("no command is known for it; judge it, then go on: piton gate {unit} pass {gate}"));
+        };
+        if !crate::is_approved(&crate::Trust::of(self.workspace, &command)) {
+            return Err(format!("its command is not approved: {command}"));
+        }
+        let root = self.workspace.root().to_owned();
+        let tree = lane.filter(|at| self.work.fleet.lanes[*at].gates_first).and_then(|at| {
+            self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.worktree.clone())
+        });
+        let directory: PathBuf = tree.map_or_else(|| root.clone(), |tree| root.join(tree));
+        self.memory.gates_started += 1;
+        let number = self.memory.gates_started;
+        let home = format!("{DIRECTORY}/gates/{number}");
+        self.memory.gate_homes.push(home.clone());
+        self.save().map_err(|_| "the lead's memory cannot be written".to_owned())?;
+        let launch = Launch::new(["/bin/sh", "-c", &command], directory).set("PITON_ROOT", root.display().to_string());
+        let worker = Worker::start(&self.keeper, &root.join(&home), &launch).map_err(|error| error.to_string())?;
+        self.watch.add(GATES + number, &worker).map_err(|error| error.to_string())?;
+        self.gates.insert(GATES + number, LiveGate { of, gate: gate.to_owned(), command, worker, home });
+        Ok(None)
+    }
+
+    /// Whether the unit's documents have the gate as passed already.
+    fn has_passed(&self, group: usize, gate: &str, lane: Option<LaneAt>) -> bool {
+        let Some(unit) = &self.work.groups[group].unit else { return false };
+        let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return false };
+        let step = lane.and_then(|at| self.work.lanes[at].step.as_deref());
+        found.unit.gates.iter().any(|known| {
+            known.name == gate
+                && matches!(known.state, GateState::Passed { .. })
+                && step.is_none_or(|step| known.step.as_deref() == Some(step))
+        })
+    }
+
+    /// Whether everybody of the crews is at the sync point.
+    fn sync_point(&self) -> Result<(), String> {
+        let points = crate::sync(self.workspace, None, self.time()).map_err(|refusal| refusal.message)?;
+        let missing: Vec<String> =
+            points.iter().flat_map(|point| &point.missing).map(|(agent, why)| format!("{agent}: {why}")).collect();
+        if missing.is_empty() { Ok(()) } else { Err(format!("not everybody is there: {}", missing.join("; "))) }
+    }
+
+    /// A gate's process has ended.
+    pub(super) fn gate_ended(&mut self, number: u64) -> Result<(), RunError> {
+        let Some(live) = self.gates.remove(&number) else { return Ok(()) };
+        let end = match live.worker.condition().map_err(failed)? {
+            Condition::Ended(end) => end,
+            Condition::Orphaned { .. } => live.worker.force_end().map_err(failed)?,
+            Condition::Running { .. } => {
+                self.watch.add(number, &live.worker).map_err(failed)?;
+                self.gates.insert(number, live);
+                return Ok(());
+            }
+        };
+        self.memory.gate_homes.retain(|home| *home != live.home);
+        let evidence = self.evidence(&live, &end.exit);
+        let passed = evidence.exit_code == 0;
+        let last = evidence.tail.lines().next_back().unwrap_or_default().to_owned();
+        let mut result = match passed {
+            true => Ok(()),
+            false => Err(format!("`{}` ended with {}: {last}", live.command, evidence.exit_code)),
+        };
+        let recorded = self.record_gate(&live, passed, evidence);
+        if let (true, Err(why)) = (passed, recorded) {
+            result = Err(why);
+        }
+        self.tell_gate(live.of, &live.gate, &result);
+        self.queue.push_back(FleetEvent::GateEnded { of: live.of, gate: live.gate, result });
+        Ok(())
+    }
+
+    fn evidence(&self, live: &LiveGate, exit: &Exit) -> Evidence {
+        let read = |stream| tail(live.worker.home(), stream, live.worker.spool(), TAIL).unwrap_or_default();
+        let mut all = read(Stream::Out);
+        all.extend(read(Stream::Err));
+        let text = String::from_utf8_lossy(&all);
+        let lines: Vec<&str> = text.lines().collect();
+        let shown = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n");
+        Evidence {
+            command: live.command.clone(),
+            exit_code: match exit {
+                Exit::Code(code) => *code,
+                Exit::Signal(signal) => 128 + signal,
+                Exit::NotStarted { .. } | Exit::Vanished => 128,
+            },
+            digest: format!("sha256:{}", Hash::of(&all)),
+            tail: secret::mask(&shown).into_owned(),
+        }
+    }
+
+    fn record_gate(&mut self, live: &LiveGate, passed: bool, evidence: Evidence) -> Result<(), String> {
+        let (group, lane) = match live.of {
+            GateOf::Lane(at) => (self.work.fleet.lanes[at].group, Some(at)),
+            GateOf::Phase(group, _) => (group, None),
+        };
+        let word = if passed { "passed" } else { "failed" };
+        let name = lane
+            .map_or_else(|| self.work.fleet.groups[group].name.clone(), |at| self.work.fleet.lanes[at].name.clone());
+        let summary = format!("{word}: `{}` ended with {} ({})", evidence.command, evidence.exit_code, evidence.digest);
+        self.memory.lane(&name).gates.push((live.gate.clone(), summary.clone()));
+        self.save().map_err(|_| "the lead's memory cannot be written".to_owned())?;
+        let (unit, event) = match (&self.work.groups[group].unit, lane) {
+            (Some(unit), _) => {
+                let step = lane.and_then(|at| self.work.lanes[at].step.clone());
+                let judged = GateJudgement { passed, names: vec![live.gate.clone()], step, evidence: Some(evidence) };
+                (unit.clone(), Event::GateJudged(judged))
+            }
+            (None, Some(at)) => {
+                let text = format!("gate {} {summary}", live.gate);
+                (self.work.lanes[at].unit.clone(), Event::Noted { text, purpose: NotePurpose::Note })
+            }
+            (None, None) => return Ok(()),
+        };
+        record(self.workspace, &unit, &event, &self.recorder("lead")).map(drop).map_err(explain)
+    }
+
+    fn tell_gate(&mut self, of: GateOf, gate: &str, result: &Result<(), String>) {
+        let text = match result {
+            Ok(()) => format!("gate {gate} passed"),
+            Err(why) => format!("gate {gate} failed: {why}"),
+        };
+        match of {
+            GateOf::Lane(at) => self.tell_lane(at, "gate", &text),
+            GateOf::Phase(group, _) => {
+                let name = self.work.fleet.groups[group].name.clone();
+                self.tell(Some(&name), "gate", &text);
+            }
+        }
+    }
+
+    /// Records that a lane's work is done.
+    pub(super) fn finish(&mut self, at: LaneAt) -> Result<(), RunError> {
+        let work = self.work.lanes[at].clone();
+        let result = match &work.step {
+            Some(step) => self.finish_step(at, &work, step),
+            None => self.finish_whole(at, &work),
+        };
+        if result.is_ok() {
+            self.remove_worktree(at);
+            self.tell_lane(at, "done", "done");
+        }
+        self.queue.push_back(FleetEvent::FinishEnded { lane: at, result });
+        self.write_state_file(false)
+    }
+
+    fn finish_step(&mut self, at: LaneAt, work: &LaneWork, step: &str) -> Result<(), String> {
+        let outputs = match work.dialect {
+            Dialect::Build => {
+                let is_there = |path: &&String| matches!(self.workspace.disk.stamp(path), Ok(Some(_)));
+                work.outputs.iter().filter(is_there).cloned().collect()
+            }
+            Dialect::Pipeline | Dialect::Plan | Dialect::Task | Dialect::Crew => Vec::new(),
+        };
+        let moved = StepMove { outputs, ..plain(StepTo::Done, step.to_owned()) };
+        self.record_lane(at, &Event::StepMoved(moved))
+    }
+
+    fn finish_whole(&mut self, at: LaneAt, work: &LaneWork) -> Result<(), String> {
+        let found = crate::find(self.workspace, &work.unit, self.time()).map_err(|error| error.to_string())?;
+        match (found.unit.state.lifecycle(), work.dialect) {
+            (Lifecycle::Done, Dialect::Task | Dialect::Crew) | (Lifecycle::Waiting, Dialect::Crew) => Ok(()),
+            _ => self.record_lane(at, &Event::Finished),
+        }
+    }
+
+    /// A group has come to a stop; that is written where its dialect has a place for it.
+    pub(super) fn halted(&mut self, group: usize, reason: &str) -> Result<(), RunError> {
+        let name = self.work.fleet.groups[group].name.clone();
+        self.tell(Some(&name), "halted", reason);
+        let Some(unit) = self.work.groups[group].unit.clone() else { return Ok(()) };
+        let is_paused =
+            |lane: &&piton_model::fleet::Lane| lane.group == group && matches!(lane.state, LaneState::Paused { .. });
+        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(lane, _)| is_paused(lane));
+        let steps: Vec<String> = lanes.filter_map(|(_, work)| work.step.clone()).collect();
+        let recorder = self.recorder("lead");
+        let event = match self.work.groups[group].dialect {
+            Dialect::Build if !steps.is_empty() => {
+                let moved =
+                    StepMove { steps, message: Some(reason.to_owned()), ..plain(StepTo::Failed, String::new()) };
+                Event::StepMoved(moved)
+            }
+            Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Task | Dialect::Crew => {
+                Event::Paused { reason: Some(reason.to_owned()) }
+            }
+        };
+        if let Err(error) = record(self.workspace, &unit, &event, &recorder) {
+            // A gate that failed has been recorded as that already.
+            self.memory.issues.push((name, "record".to_owned(), explain(error)));
+        }
+        self.save()
+    }
+
+    pub(super) fn ask_approval(&mut self, group: usize, phase: usize) -> Result<(), RunError> {
+        let name = self.work.fleet.groups[group].name.clone();
+        let phase_name = self.work.fleet.groups[group].phases[phase].name.clone();
+        let text = format!("{phase_name} is complete and waits for approval: piton approve {name}");
+        self.tell(Some(&name), "approval", &text);
+        if let Some(unit) = self.work.groups[group].unit.clone() {
+            let event = Event::Paused { reason: Some(format!("{phase_name} waits for approval")) };
+            // A build that paused itself at the gate is paused already.
+            let _ = record(self.workspace, &unit, &event, &self.recorder("lead"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn close_phase(&mut self, group: usize, phase: usize) -> Result<(), RunError> {
+        let name = self.work.fleet.groups[group].name.clone();
+        let phases = &self.work.fleet.groups[group].phases;
+        let (is_last, text) = (phase + 1 == phases.len(), format!("{} is complete", phases[phase].name));
+        let Some(unit) = self.work.groups[group].unit.clone() else { return Ok(()) };
+        self.tell(Some(&name), "phase", &text);
+        if is_last {
+            let finished = record(self.workspace, &unit, &Event::Finished, &self.recorder("lead"));
+            match finished {
+                Ok(_) => self.tell(Some(&name), "done", "done"),
+                Err(error) => {
+                    let why = explain(error);
+                    self.tell(Some(&name), "not_finished", &why);
+                    self.memory.issues.push((name, "finish".to_owned(), why));
+                }
+            }
+        }
+        self.save()
+    }
+}

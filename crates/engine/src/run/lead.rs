@@ -1,0 +1,326 @@
+//! The loop.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::Read as _;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use piton_model::Time;
+use piton_model::fleet::{Decision, FleetEvent, LaneAt, LaneState, Now, Outcome, WorkerState};
+use piton_supervisor::{KeeperProgram, Reading, Repository, Signs, Wake, Watch, Worker};
+
+use super::close::LiveGate;
+use super::memory::Memory;
+use super::settings::Settings;
+use super::work::Work;
+use super::{Progress, RunEnd, RunError, RunPlan, RunRequest, Surroundings, failed};
+use crate::{Recorder, Workspace};
+
+/// The number of the pipe that signals write to.
+const SIGNALS: u64 = 1;
+
+/// Numbers of gates begin here; below are lanes.
+pub(super) const GATES: u64 = 1 << 32;
+
+/// How often the workers' signs are looked at, at the least and at the most.
+const SLOWEST_LOOK: Duration = Duration::from_secs(1);
+const FASTEST_LOOK: Duration = Duration::from_millis(25);
+
+/// A lead at work.
+pub(super) struct Lead<'w> {
+    pub workspace: &'w Workspace,
+    pub settings: Settings,
+    pub work: Work,
+    pub memory: Memory,
+    pub surroundings: Surroundings<'w>,
+    pub repository: Option<Repository>,
+    pub keeper: KeeperProgram,
+    pub watch: Watch,
+    pub live: HashMap<LaneAt, Live>,
+    pub gates: HashMap<u64, LiveGate>,
+    /// The attempt of each group's unit, once this lead has claimed it.
+    pub claimed: Vec<Option<u64>>,
+    pub queue: VecDeque<FleetEvent>,
+    pub is_yes: bool,
+    signals: UnixStream,
+    outcome: Option<Outcome>,
+    last_look: Duration,
+    last_beat: Duration,
+    last_view: Duration,
+    /// How far the clock that runs while the machine sleeps was ahead of the steady one.
+    slept: Duration,
+    began: Duration,
+}
+
+/// A worker that runs.
+pub(super) struct Live {
+    pub worker: Worker,
+    pub reading: Reading,
+    pub signs: Signs,
+    /// What the unit's document was when it was last looked at.
+    pub document: Option<(String, Option<piton_store::disk::Stamp>)>,
+    /// When the last sign came, on the wall.
+    pub seen: std::time::SystemTime,
+}
+
+impl<'w> Lead<'w> {
+    /// Takes up what an earlier lead left, or begins.
+    pub fn begin(
+        workspace: &'w Workspace,
+        plan: RunPlan,
+        request: &RunRequest,
+        surroundings: Surroundings<'w>,
+    ) -> Result<Lead<'w>, RunError> {
+        let (mut signals, writer) = UnixStream::pair().map_err(failed)?;
+        signals.set_nonblocking(true).map_err(failed)?;
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+            let writer = writer.try_clone().map_err(failed)?;
+            signal_hook::low_level::pipe::register(signal, writer).map_err(failed)?;
+        }
+        let mut watch = Watch::new().map_err(failed)?;
+        watch.add_readable(SIGNALS, &mut signals).map_err(failed)?;
+        let groups = plan.work.groups.len();
+        let steady = steady();
+        let mut lead = Lead {
+            workspace,
+            keeper: KeeperProgram::at(&surroundings.program),
+            settings: plan.settings,
+            work: plan.work,
+            memory: Memory::load(workspace),
+            surroundings,
+            repository: None,
+            watch,
+            live: HashMap::new(),
+            gates: HashMap::new(),
+            claimed: vec![None; groups],
+            queue: VecDeque::new(),
+            is_yes: request.yes,
+            signals,
+            outcome: None,
+            last_look: steady,
+            last_beat: steady,
+            last_view: Duration::ZERO,
+            slept: slept(),
+            began: steady,
+        };
+        lead.open_repository()?;
+        lead.recover(request)?;
+        Ok(lead)
+    }
+
+    /// Goes on until the end has been decided.
+    pub fn lead(mut self) -> Result<RunEnd, RunError> {
+        self.beat()?;
+        self.queue.push_back(FleetEvent::Begun);
+        loop {
+            while let Some(event) = self.queue.pop_front() {
+                self.take(event)?;
+            }
+            if let Some(outcome) = self.outcome {
+                return self.end(outcome);
+            }
+            self.show();
+            self.wait()?;
+        }
+    }
+
+    /// Decides, writes down, acts.
+    fn take(&mut self, event: FleetEvent) -> Result<(), RunError> {
+        self.tell_event(&event);
+        // Signs come by the hundred; nobody has to remember them.
+        let before = (!matches!(event, FleetEvent::SignSeen { .. })).then(|| self.work.fleet.clone());
+        let decisions = self.work.fleet.step(event, self.now());
+        let is_same = before.is_none_or(|before| same_but_signs(&before, &self.work.fleet));
+        if decisions.is_empty() && is_same {
+            return Ok(());
+        }
+        for decision in &decisions {
+            if let Decision::Claim { lane } = decision {
+                // Its last worker is judged; whoever leads next must not judge it again.
+                let name = self.work.fleet.lanes[*lane].name.clone();
+                self.memory.lane(&name).home = None;
+            }
+        }
+        self.save()?;
+        for decision in decisions {
+            if let Decision::EndRun { outcome } = decision {
+                self.outcome = Some(outcome);
+                continue;
+            }
+            self.act(decision)?;
+        }
+        Ok(())
+    }
+
+    pub fn save(&self) -> Result<(), RunError> {
+        self.memory.save(self.workspace, &self.work.fleet).map_err(failed)
+    }
+
+    /// Waits until something happens, and makes events of it.
+    fn wait(&mut self) -> Result<(), RunError> {
+        let wakes = self.watch.wait(Some(self.patience())).map_err(failed)?;
+        let ahead = slept();
+        if ahead > self.slept + Duration::from_secs(1) {
+            self.queue.push_back(FleetEvent::Woke);
+        }
+        self.slept = ahead;
+        for wake in wakes {
+            match wake {
+                Wake::Worker(number) if number >= GATES => self.gate_ended(number)?,
+                Wake::Worker(number) => self.worker_ended(usize::try_from(number).unwrap_or(usize::MAX))?,
+                Wake::Readable(_) => self.read_signals(),
+            }
+        }
+        let now = steady();
+        if now.saturating_sub(self.last_look) >= self.pace() {
+            self.last_look = now;
+            self.look()?;
+        }
+        let (steady_timer, wall_timer) = self.work.fleet.next_timer();
+        let is_due = steady_timer.is_some_and(|due| due <= now) || wall_timer.is_some_and(|due| due <= self.time());
+        if is_due {
+            self.look_closely();
+            self.queue.push_back(FleetEvent::TimerFired);
+        }
+        if now.saturating_sub(self.last_beat) >= self.settings.heartbeat {
+            self.beat()?;
+        }
+        Ok(())
+    }
+
+    fn read_signals(&mut self) {
+        let mut bytes = [0; 16];
+        while let Ok(count @ 1..) = self.signals.read(&mut bytes) {
+            for _ in 0..count {
+                self.queue.push_back(FleetEvent::Signalled);
+            }
+        }
+    }
+
+    /// How long nothing has to be looked at.
+    fn patience(&self) -> Duration {
+        let now = steady();
+        let (steady_timer, wall_timer) = self.work.fleet.next_timer();
+        let until = |due: Duration| due.saturating_sub(now);
+        let wall = wall_timer.map(|due| {
+            let left = due.unix_seconds().saturating_sub(self.time().unix_seconds());
+            Duration::from_secs(u64::try_from(left).unwrap_or(0)).max(Duration::from_millis(50))
+        });
+        let beat = until(self.last_beat + self.settings.heartbeat);
+        let look = if self.live.is_empty() { SLOWEST_LOOK } else { until(self.last_look + self.pace()) };
+        [steady_timer.map(until), wall, Some(beat), Some(look)].into_iter().flatten().min().unwrap_or(SLOWEST_LOOK)
+    }
+
+    /// How often signs are looked at: often enough for the shortest patience.
+    fn pace(&self) -> Duration {
+        let limits = &self.settings.limits;
+        let shortest = limits.patience.iter().copied().chain([limits.answer, limits.linger]).min();
+        (shortest.unwrap_or(SLOWEST_LOOK) / 4).clamp(FASTEST_LOOK, SLOWEST_LOOK)
+    }
+
+    /// Writes the state although nothing happened.
+    fn beat(&mut self) -> Result<(), RunError> {
+        self.last_beat = steady();
+        self.save()?;
+        self.write_state_file(false)
+    }
+
+    fn end(mut self, outcome: Outcome) -> Result<RunEnd, RunError> {
+        self.finish_run(outcome)
+    }
+
+    pub fn time(&self) -> Time {
+        (self.surroundings.clock)()
+    }
+
+    pub fn now(&self) -> Now {
+        Now { time: self.time(), steady: steady() }
+    }
+
+    /// Who records what the lead does.
+    pub fn recorder(&self, by: &str) -> Recorder {
+        Recorder {
+            now: self.time(),
+            by: by.to_owned(),
+            attempt: None,
+            session: None,
+            wait: Duration::from_secs(10),
+            holder: format!("`piton run`, process {}", std::process::id()),
+        }
+    }
+
+    pub fn tell(&mut self, name: Option<&str>, kind: &'static str, text: &str) {
+        let at = self.time();
+        (self.surroundings.watcher)(&Progress::Happened { at, name, kind, text });
+    }
+
+    pub fn tell_lane(&mut self, lane: LaneAt, kind: &'static str, text: &str) {
+        let name = self.work.fleet.lanes[lane].name.clone();
+        self.tell(Some(&name), kind, text);
+    }
+
+    /// What happened, for whoever watches; what is decided about it tells itself.
+    fn tell_event(&mut self, event: &FleetEvent) {
+        match event {
+            FleetEvent::Signalled => self.tell(None, "signalled", "asked to end"),
+            FleetEvent::Woke => self.tell(None, "woke", "the machine slept; every worker gets its time anew"),
+            FleetEvent::Begun
+            | FleetEvent::StartFailed { .. }
+            | FleetEvent::WorkerStarted { .. }
+            | FleetEvent::WorkerExited { .. }
+            | FleetEvent::SignSeen { .. }
+            | FleetEvent::DocumentChanged { .. }
+            | FleetEvent::GateEnded { .. }
+            | FleetEvent::MergeEnded { .. }
+            | FleetEvent::FinishEnded { .. }
+            | FleetEvent::Approved { .. }
+            | FleetEvent::LimitReported { .. }
+            | FleetEvent::TimerFired => {}
+        }
+    }
+
+    fn show(&mut self) {
+        let now = steady();
+        if now.saturating_sub(self.last_view) < Duration::from_millis(200) {
+            return;
+        }
+        self.last_view = now;
+        let view = self.view();
+        (self.surroundings.watcher)(&Progress::Stands(&view));
+    }
+
+    /// How long this lead has been at work.
+    pub fn elapsed(&self) -> Duration {
+        steady().saturating_sub(self.began)
+    }
+}
+
+/// Whether two fleets differ at most in when somebody gave a sign, which nobody has to remember.
+fn same_but_signs(before: &piton_model::fleet::Fleet, after: &piton_model::fleet::Fleet) -> bool {
+    let plain = |state: &LaneState| match state {
+        LaneState::Working(worker) => matches!(
+            worker.state,
+            WorkerState::Running { .. } | WorkerState::Silent { .. } | WorkerState::Idle { .. } | WorkerState::Spawning
+        ),
+        _ => false,
+    };
+    let lanes = before.lanes.iter().zip(&after.lanes);
+    before.groups == after.groups
+        && before.mode == after.mode
+        && before.parked_until == after.parked_until
+        && lanes.into_iter().all(|(a, b)| a == b || (plain(&a.state) && plain(&b.state) && a.counts == b.counts))
+}
+
+/// The clock that nobody sets and that does not run while the machine sleeps.
+pub(super) fn steady() -> Duration {
+    duration(rustix::time::clock_gettime(rustix::time::ClockId::Monotonic))
+}
+
+/// How long the machine has slept since it was started.
+fn slept() -> Duration {
+    duration(rustix::time::clock_gettime(rustix::time::ClockId::Boottime)).saturating_sub(steady())
+}
+
+fn duration(time: rustix::time::Timespec) -> Duration {
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}

@@ -1,0 +1,263 @@
+//! What the lead sees: ends, output, documents, worktrees.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use piton_dialect::pipeline;
+use piton_model::fleet::{Approval, End, FleetEvent, LaneAt, LaneState, StageResult, Standing, WorkerState};
+use piton_model::{Dialect, GateState, State, StepState, Time, Unit};
+use piton_supervisor::{Condition, Exit, Limit, LimitScope, Outcome, Reading, Worker};
+
+use super::approvals::take_approval;
+use super::lead::{Lead, steady};
+use super::{RunError, failed};
+use crate::record::DiskFiles;
+
+/// How long a limit is waited for that does not say when it ends.
+const UNTOLD_LIMIT: Duration = Duration::from_secs(15 * 60);
+
+/// How many entries of a worktree are looked at for changes.
+const MOST_ENTRIES: usize = 20_000;
+
+/// How often a reader that has more is asked again before others get their turn.
+const MOST_READS: usize = 64;
+
+impl Lead<'_> {
+    /// A worker has ended, or its keeper has.
+    pub(super) fn worker_ended(&mut self, at: LaneAt) -> Result<(), RunError> {
+        let Some(live) = self.live.get(&at) else { return Ok(()) };
+        let end = match live.worker.condition().map_err(failed)? {
+            Condition::Ended(end) => end,
+            Condition::Orphaned { .. } => live.worker.force_end().map_err(failed)?,
+            Condition::Running { .. } => {
+                self.watch.add(at as u64, &live.worker).map_err(failed)?;
+                return Ok(());
+            }
+        };
+        let Some(live) = self.live.remove(&at) else { return Ok(()) };
+        let (judged, standing) = self.judge_end(at, &live.worker, &end);
+        self.live.insert(at, live);
+        self.let_go(at);
+        if !matches!(standing, Standing::Complete(_)) {
+            let text = match &judged {
+                End::Limited { until, .. } => format!("its worker ran into a limit until {until}"),
+                End::RefusedResume => "its session was refused".to_owned(),
+                End::Exited(_) | End::Killed(_) | End::Vanished => format!("its worker ended: {}", end.exit),
+            };
+            self.tell_lane(at, "ended", &text);
+            let name = self.work.fleet.lanes[at].name.clone();
+            self.memory.lane(&name).deaths.push(text);
+        }
+        self.queue.push_back(FleetEvent::WorkerExited { lane: at, end: judged, standing });
+        Ok(())
+    }
+
+    /// What an end means, and what the documents say after it.
+    pub(super) fn judge_end(&mut self, at: LaneAt, worker: &Worker, end: &piton_supervisor::End) -> (End, Standing) {
+        let mut reading = Reading::new(&self.settings.adapter, worker);
+        // What cannot be read any more was read while it lived, or says nothing.
+        let _ = reading.finish();
+        let seen = reading.seen();
+        let name = self.work.fleet.lanes[at].name.clone();
+        if let Some(session) = &seen.session {
+            self.memory.lane(&name).session = Some(session.clone());
+        }
+        let judged = match (self.settings.adapter.judge(&end.exit, seen), &end.exit) {
+            (Outcome::Limited(limit), _) => {
+                End::Limited { until: self.until(&limit), account: limit.scope == LimitScope::Account }
+            }
+            (Outcome::ResumeRefused { .. }, _) => End::RefusedResume,
+            (Outcome::Finished, _) => End::Exited(0),
+            (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::Signal(signal)) => End::Killed(*signal),
+            (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::Code(code)) => End::Exited((*code).max(1)),
+            (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::NotStarted { .. } | Exit::Vanished) => End::Vanished,
+        };
+        let standing = self.standing(at, judged == End::Exited(0));
+        (judged, standing)
+    }
+
+    fn until(&self, limit: &Limit) -> Time {
+        match limit.resets_at {
+            Some(at) => Time::from_unix_seconds(at),
+            None => self.time().after(UNTOLD_LIMIT),
+        }
+    }
+
+    /// What the documents of a lane's unit say about what its worker was started for.
+    pub(super) fn standing(&self, at: LaneAt, has_exited_well: bool) -> Standing {
+        let (lane, work) = (&self.work.fleet.lanes[at], &self.work.lanes[at]);
+        if work.dialect == Dialect::Pipeline {
+            let files = DiskFiles::new(&*self.workspace.disk, None);
+            return pipeline::standing(&self.place(at), &files, lane.stage, lane.counts.no_gos, &self.moment());
+        }
+        let Ok(found) = crate::find(self.workspace, &work.unit, self.time()) else { return Standing::Open };
+        match &work.step {
+            Some(step) => self.step_standing(at, &found.unit, step, has_exited_well),
+            None => whole_standing(&found.unit),
+        }
+    }
+
+    fn step_standing(&self, at: LaneAt, unit: &Unit, step: &str, has_exited_well: bool) -> Standing {
+        let known = unit.steps.iter().find(|known| known.id == step);
+        if known.is_some_and(|known| matches!(known.state, StepState::Done { .. } | StepState::Skipped)) {
+            return Standing::Complete(StageResult::Done);
+        }
+        if unit.state == State::Blocked {
+            return Standing::Halted { reason: unit.blockers.join("; ") };
+        }
+        // Who says nothing and made every file that it was to make has done its work; who made none has not.
+        let outputs = &self.work.lanes[at].outputs;
+        let is_made = |path: &String| self.is_made(at, path);
+        match has_exited_well && !outputs.is_empty() && outputs.iter().all(is_made) {
+            true => Standing::Complete(StageResult::Done),
+            false => Standing::Open,
+        }
+    }
+
+    /// Whether a file that a lane is to make is there, in its worktree.
+    fn is_made(&self, at: LaneAt, path: &str) -> bool {
+        let is_plain =
+            !path.starts_with('/') && !path.contains(['*', '\\']) && !path.split('/').any(|part| part == "..");
+        let below = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.worktree.clone());
+        let path = below.map_or_else(|| path.to_owned(), |below| format!("{below}/{path}"));
+        is_plain && matches!(self.workspace.disk.stamp(&path), Ok(Some(_)))
+    }
+
+    /// Looks at the signs of every worker, which are one small file and one document each.
+    pub(super) fn look(&mut self) -> Result<(), RunError> {
+        let mut lanes: Vec<LaneAt> = self.live.keys().copied().collect();
+        lanes.sort_unstable();
+        for at in lanes {
+            self.look_at_output(at);
+            self.look_at_document(at);
+        }
+        for group in 0..self.work.fleet.groups.len() {
+            let phases = &self.work.fleet.groups[group].phases;
+            let is_asked = phases.iter().any(|phase| phase.approval == Approval::Asked);
+            if is_asked && take_approval(self.workspace, &self.work.fleet.groups[group].name.clone()) {
+                self.queue.push_back(FleetEvent::Approved { group });
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at_output(&mut self, at: LaneAt) {
+        let Some(live) = self.live.get_mut(&at) else { return };
+        let Ok(signs) = live.worker.signs() else { return };
+        if signs == live.signs {
+            return;
+        }
+        live.signs = signs;
+        live.seen = SystemTime::now();
+        for _ in 0..MOST_READS {
+            if !matches!(live.reading.catch_up(), Ok(true)) {
+                break;
+            }
+        }
+        let seen = live.reading.seen();
+        let (session, waiting) = (seen.session.clone(), seen.waiting.clone());
+        let name = self.work.fleet.lanes[at].name.clone();
+        if session.is_some() && self.memory.lane(&name).session != session {
+            self.memory.lane(&name).session = session;
+        }
+        self.queue.push_back(FleetEvent::SignSeen { lane: at });
+        if let Some(limit) = waiting {
+            let (until, account) = (self.until(&limit), limit.scope == LimitScope::Account);
+            self.queue.push_back(FleetEvent::LimitReported { lane: at, until, account });
+        }
+    }
+
+    fn look_at_document(&mut self, at: LaneAt) {
+        let known = self.live.get(&at).and_then(|live| live.document.clone());
+        let path = known.as_ref().map_or_else(|| self.document_of(at), |(path, _)| path.clone());
+        let stamp = self.workspace.disk.stamp(&path).ok().flatten();
+        let Some(live) = self.live.get_mut(&at) else { return };
+        live.document = Some((path, stamp));
+        if known.is_some_and(|(_, before)| before == stamp) {
+            return;
+        }
+        let standing = self.standing(at, false);
+        // In a document that several share, only what concerns the lane itself is a sign of its worker.
+        let is_own = self.work.lanes[at].step.is_none() || matches!(standing, Standing::Complete(_));
+        if is_own {
+            if let Some(live) = self.live.get_mut(&at) {
+                live.seen = SystemTime::now();
+            }
+            self.queue.push_back(FleetEvent::DocumentChanged { lane: at, standing });
+        }
+    }
+
+    /// Before anybody is asked, or taken for dead, their worktree is looked at too.
+    pub(super) fn look_closely(&mut self) {
+        let now = steady();
+        for at in 0..self.work.fleet.lanes.len() {
+            let LaneState::Working(worker) = &self.work.fleet.lanes[at].state else { continue };
+            let patience = self.settings.limits.patience(self.work.fleet.lanes[at].stage);
+            let is_due = match worker.state {
+                WorkerState::Running { last_sign } => now.saturating_sub(last_sign) >= patience,
+                WorkerState::Silent { asked, .. } => now.saturating_sub(asked) >= self.settings.limits.answer,
+                WorkerState::Spawning
+                | WorkerState::Idle { .. }
+                | WorkerState::Limited { .. }
+                | WorkerState::Stopping { .. } => false,
+            };
+            let Some(live) = self.live.get(&at).filter(|_| is_due) else { continue };
+            let name = &self.work.fleet.lanes[at].name;
+            let Some(tree) = self.memory.lanes.get(name).and_then(|lane| lane.worktree.as_deref()) else { continue };
+            if has_changed_since(&self.workspace.root().join(tree), live.seen) {
+                if let Some(live) = self.live.get_mut(&at) {
+                    live.seen = SystemTime::now();
+                }
+                self.queue.push_back(FleetEvent::SignSeen { lane: at });
+            }
+        }
+    }
+}
+
+/// What a unit says that is one lane: all of it is done, or something is in its way.
+fn whole_standing(unit: &Unit) -> Standing {
+    match &unit.state {
+        State::Done => Standing::Complete(StageResult::Done),
+        // An agent of a crew that waits has done its part.
+        State::Waiting if unit.dialect == Dialect::Crew => Standing::Complete(StageResult::Done),
+        State::Blocked => Standing::Halted { reason: unit.blockers.join("; ") },
+        State::Paused { reason } => {
+            Standing::Halted { reason: reason.clone().unwrap_or_else(|| "somebody paused it".to_owned()) }
+        }
+        State::Failed { error } => Standing::Halted { reason: error.clone() },
+        State::Queued | State::Running | State::Waiting | State::Unknown => {
+            let is_complete = unit.progress.total > 0
+                && unit.progress.done == unit.progress.total
+                && unit.gates.iter().all(|gate| matches!(gate.state, GateState::Passed { .. }));
+            match is_complete && unit.dialect == Dialect::Task {
+                true => Standing::Complete(StageResult::Done),
+                false => Standing::Open,
+            }
+        }
+    }
+}
+
+/// Whether something in a worktree was written after a moment. What lies deep in built or foreign code does not count.
+fn has_changed_since(tree: &Path, moment: SystemTime) -> bool {
+    let mut queue = vec![tree.to_owned()];
+    let mut looked = 0;
+    while let Some(directory) = queue.pop() {
+        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+        for entry in entries.flatten() {
+            looked += 1;
+            if looked > MOST_ENTRIES {
+                return false;
+            }
+            let Ok(metadata) = entry.metadata() else { continue };
+            if metadata.modified().is_ok_and(|modified| modified > moment) {
+                return true;
+            }
+            let name = entry.file_name();
+            let is_skipped = ["node_modules", ".git", ".piton"].iter().any(|skipped| name == **skipped);
+            if metadata.is_dir() && !is_skipped {
+                queue.push(entry.path());
+            }
+        }
+    }
+    false
+}

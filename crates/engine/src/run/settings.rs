@@ -1,0 +1,242 @@
+//! `piton.toml`: how workers start, how many, how long they are waited for, and which commands are gates.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use piton_model::fleet::Limits;
+use piton_supervisor::{Adapter, Claude, Codex, CommandLine, PromptBy};
+
+use super::section::{BadFile, Section, parse};
+use crate::Workspace;
+
+/// The file, at the workspace's root.
+pub const SETTINGS: &str = "piton.toml";
+
+/// How a run goes. Every value has a default.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What is granted, and how long is waited.
+    pub limits: Limits,
+    /// How often the state is written although nothing happens.
+    pub heartbeat: Duration,
+    /// How long a worker has to end by itself when it is stopped.
+    pub grace: Duration,
+    /// Whether every lane works in a git worktree of its own.
+    pub worktrees: bool,
+    /// Whether worktrees that are clean and merged go at the end.
+    pub removes_worktrees: bool,
+    /// How workers are started.
+    pub adapter: Adapter,
+    /// What every worker is told first, before what its stage asks.
+    pub preamble: Option<String>,
+    /// The command of each gate.
+    pub gates: BTreeMap<String, String>,
+    /// Stories that stand in the settings themselves.
+    pub(super) stories: Vec<super::work::Story>,
+    /// Whether the file was there.
+    pub is_there: bool,
+}
+
+impl Settings {
+    /// Reads the settings of a workspace.
+    pub fn load(workspace: &Workspace) -> Result<Settings, BadFile> {
+        let text = match workspace.disk.read(SETTINGS) {
+            Ok(content) => Some(String::from_utf8_lossy(&content.bytes).into_owned()),
+            Err(piton_store::ReadError::Missing) => None,
+            Err(error) => {
+                let message = format!("it cannot be read: {error}");
+                return Err(BadFile { path: SETTINGS.to_owned(), message, hint: None });
+            }
+        };
+        let is_there = text.is_some();
+        Ok(Settings { is_there, ..Settings::parse(text.as_deref().unwrap_or(""))? })
+    }
+
+    /// Reads the text of the settings.
+    pub fn parse(text: &str) -> Result<Settings, BadFile> {
+        let mut root = parse(SETTINGS, text)?;
+        let mut settings = Settings::default_values();
+        if let Some(run) = root.section("run")? {
+            settings.take_run(run)?;
+        }
+        if let Some(worker) = root.section("worker")? {
+            settings.take_worker(worker)?;
+        }
+        if let Some(gates) = root.section("gates")? {
+            settings.gates = gates.into_texts()?.into_iter().collect();
+        }
+        settings.stories = super::work::stories(&mut root)?;
+        root.finish()?;
+        Ok(settings)
+    }
+
+    fn default_values() -> Settings {
+        let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+        Settings {
+            limits: Limits {
+                workers: 3,
+                respawn: 1,
+                validation: 1,
+                rework: 2,
+                // Planning and validating are short; work and its review may be silent for half an hour.
+                patience: vec![minutes(10), minutes(10), minutes(30), minutes(30)],
+                answer: minutes(5),
+                longest: minutes(240),
+                linger: Duration::from_secs(20),
+                stagger: Duration::from_secs(5),
+                fast_track: 9.0,
+            },
+            heartbeat: Duration::from_secs(60),
+            grace: Duration::from_secs(10),
+            worktrees: true,
+            removes_worktrees: true,
+            adapter: Adapter::Claude(Claude::default()),
+            preamble: None,
+            gates: BTreeMap::new(),
+            stories: Vec::new(),
+            is_there: false,
+        }
+    }
+
+    fn take_run(&mut self, mut run: Section) -> Result<(), BadFile> {
+        let count =
+            |value: Option<u64>, known: u32| value.map_or(known, |value| u32::try_from(value).unwrap_or(u32::MAX));
+        let limits = &mut self.limits;
+        if let Some(workers) = run.count("workers")? {
+            limits.workers = usize::try_from(workers).unwrap_or(usize::MAX).max(1);
+        }
+        limits.respawn = count(run.count("respawn")?, limits.respawn);
+        limits.validation = count(run.count("validation_retries")?, limits.validation);
+        limits.rework = count(run.count("reworks")?, limits.rework);
+        if let Some(patience) = run.spans("patience")? {
+            limits.patience = patience;
+        }
+        let span = |known: &mut Duration, value: Option<Duration>| *known = value.unwrap_or(*known);
+        span(&mut limits.answer, run.span("answer")?);
+        span(&mut limits.longest, run.span("longest")?);
+        span(&mut limits.linger, run.span("linger")?);
+        span(&mut limits.stagger, run.span("stagger")?);
+        span(&mut self.heartbeat, run.span("heartbeat")?);
+        span(&mut self.grace, run.span("grace")?);
+        limits.fast_track = run.number("fast_track")?.unwrap_or(limits.fast_track);
+        self.worktrees = run.flag("worktrees")?.unwrap_or(self.worktrees);
+        self.removes_worktrees = match run.text("at_end")?.as_deref() {
+            None | Some("remove") => true,
+            Some("keep") => false,
+            Some(other) => {
+                return Err(BadFile {
+                    path: SETTINGS.to_owned(),
+                    message: format!("`run.at_end` is {other:?}"),
+                    hint: Some("remove (worktrees that are clean and merged go) or keep".to_owned()),
+                });
+            }
+        };
+        run.finish()
+    }
+
+    fn take_worker(&mut self, mut worker: Section) -> Result<(), BadFile> {
+        let adapter = worker.text("adapter")?;
+        let command = worker.texts("command")?;
+        let permissions = worker.texts("permissions")?;
+        let extra = worker.texts("arguments")?.unwrap_or_default();
+        let by = worker.text("prompt_by")?;
+        self.preamble = worker.text("prompt")?;
+        worker.finish()?;
+        let bad =
+            |message: String, hint: &str| BadFile { path: SETTINGS.to_owned(), message, hint: Some(hint.to_owned()) };
+        let word = adapter.unwrap_or_else(|| if command.is_some() { "command" } else { "claude" }.to_owned());
+        self.adapter = match word.as_str() {
+            "claude" => {
+                let known = Claude::default();
+                Adapter::Claude(Claude {
+                    program: command.unwrap_or(known.program),
+                    permissions: permissions.unwrap_or(known.permissions),
+                    extra,
+                })
+            }
+            "codex" => {
+                let known = Codex::default();
+                Adapter::Codex(Codex {
+                    program: command.unwrap_or(known.program),
+                    permissions: permissions.unwrap_or(known.permissions),
+                    extra,
+                })
+            }
+            "command" => {
+                let argv = command.filter(|argv| !argv.is_empty()).ok_or_else(|| {
+                    bad("`worker.command` is missing".to_owned(), "write it as command = [\"my-agent\", \"--flag\"]")
+                })?;
+                let prompt = match by.as_deref() {
+                    None | Some("stdin") => PromptBy::Stdin,
+                    Some("file") => PromptBy::File,
+                    Some("argument") => PromptBy::Argument,
+                    Some(other) => {
+                        return Err(bad(format!("`worker.prompt_by` is {other:?}"), "stdin, file or argument"));
+                    }
+                };
+                Adapter::Command(CommandLine { argv: argv.into_iter().chain(extra).collect(), prompt })
+            }
+            other => return Err(bad(format!("there is no adapter {other:?}"), "claude, codex or command")),
+        };
+        Ok(())
+    }
+
+    /// The worker's command as one text, for a person who approves it.
+    pub fn worker_command(&self) -> String {
+        let argv: Vec<&String> = match &self.adapter {
+            Adapter::Claude(claude) => claude.program.iter().chain(&claude.permissions).chain(&claude.extra).collect(),
+            Adapter::Codex(codex) => codex.program.iter().chain(&codex.permissions).chain(&codex.extra).collect(),
+            Adapter::Command(command) => command.argv.iter().collect(),
+        };
+        argv.into_iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain =
+        !word.is_empty() && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_./=:,@+".contains(letter));
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_has_a_default() {
+        let settings = Settings::parse("").expect("an empty file is enough");
+        assert_eq!(settings.limits.workers, 3);
+        assert_eq!((settings.limits.respawn, settings.limits.validation, settings.limits.rework), (1, 1, 2));
+        assert_eq!(settings.heartbeat, Duration::from_secs(60));
+        assert_eq!(settings.worker_command(), "claude --permission-mode acceptEdits");
+    }
+
+    #[test]
+    fn values_are_taken() {
+        let text = "[run]\nworkers = 5\npatience = [0.2, '1m']\nanswer = '300ms'\nat_end = 'keep'\n\
+                    [worker]\ncommand = ['sh', '-c', 'echo it''s']\nprompt_by = 'file'\n[gates]\ntest = 'cargo test'\n";
+        let settings = Settings::parse(&text.replace("it''s", "its me")).expect("it is right");
+        assert_eq!(settings.limits.workers, 5);
+        assert_eq!(settings.limits.patience, [Duration::from_millis(200), Duration::from_secs(60)]);
+        assert_eq!(settings.limits.patience(3), Duration::from_secs(60));
+        assert!(!settings.removes_worktrees);
+        assert_eq!(settings.worker_command(), "sh -c 'echo its me'");
+        assert_eq!(settings.gates["test"], "cargo test");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_was_meant() {
+        for (text, message, hint) in [
+            ("[runn]\n", "there is no setting `runn`", "did you mean `run`?"),
+            ("[run]\nhartbeat = 1\n", "there is no setting `run.hartbeat`", "did you mean `run.heartbeat`?"),
+            ("[worker]\nadapter = 'clyde'\n", "there is no adapter \"clyde\"", "claude, codex or command"),
+            ("[worker]\nadapter = 'command'\n", "`worker.command` is missing", "write it as command"),
+            ("[run]\nat_end = 'x'\n", "`run.at_end` is \"x\"", "remove"),
+        ] {
+            let error = Settings::parse(text).unwrap_err();
+            assert_eq!(error.message, message);
+            assert!(error.hint.unwrap_or_default().contains(hint), "{text}");
+        }
+        assert!(Settings::parse("[run]\nworkers = 'many'\n").unwrap_err().message.contains("`run.workers`"));
+    }
+}

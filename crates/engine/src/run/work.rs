@@ -1,0 +1,306 @@
+//! What there is to do, read where each dialect keeps it, as lanes of a fleet. Nothing is written here.
+
+mod build;
+mod crew;
+mod pipeline;
+mod plan;
+mod task;
+
+use std::path::Path;
+
+use piton_model::fleet::{Approval, Counts, Cycle, Fleet, Group, Lane, LaneState, Mode, Phase, PhaseGate, find_cycle};
+use piton_model::{Dialect, Id, Start, Time, UnitRef};
+
+pub use self::pipeline::Story;
+pub(super) use self::pipeline::stories;
+use super::section::{BadFile, parse};
+use super::settings::Settings;
+use crate::{NotFound, Workspace};
+
+/// What a run is about, beside the rules of [`Fleet`].
+#[derive(Debug)]
+pub struct Work {
+    /// The lanes and groups with their rules.
+    pub fleet: Fleet,
+    /// What each lane is about; as many as there are lanes.
+    pub lanes: Vec<LaneWork>,
+    /// What each group is about; as many as there are groups.
+    pub groups: Vec<GroupWork>,
+}
+
+/// What a lane is about.
+#[derive(Debug, Clone)]
+pub struct LaneWork {
+    /// The protocol of its unit.
+    pub dialect: Dialect,
+    /// Its unit.
+    pub unit: UnitRef,
+    /// The unit's name: `build:PRD-009`.
+    pub unit_name: String,
+    /// What tells it from other lanes, as a file's name.
+    pub id: String,
+    /// What a person calls it.
+    pub title: Option<String>,
+    /// What is to be done, in words.
+    pub text: Option<String>,
+    /// The step of the unit that it is, where it is not the whole unit.
+    pub step: Option<String>,
+    /// Files that it makes.
+    pub outputs: Vec<String>,
+    /// How its unit starts.
+    pub start: Start,
+}
+
+/// What a group is about.
+#[derive(Debug, Clone)]
+pub struct GroupWork {
+    /// The protocol of its units.
+    pub dialect: Dialect,
+    /// The unit that all of its lanes belong to, where it is one.
+    pub unit: Option<UnitRef>,
+    /// Commands that the unit's own specification names for gates.
+    pub gates: Vec<(String, String)>,
+}
+
+/// Why there is nothing to run.
+#[derive(Debug)]
+pub enum WorkError {
+    /// A file of a person is wrong.
+    File(BadFile),
+    /// A unit is not there, or several are.
+    Unit {
+        /// As it was typed.
+        wanted: String,
+        /// Why.
+        error: NotFound,
+    },
+    /// Lanes wait for each other.
+    Cycle {
+        /// Their names, each waits for the next.
+        names: Vec<String>,
+    },
+    /// Something else that a person can mend.
+    Unusable {
+        /// What, as a fragment.
+        message: String,
+        /// What to do next.
+        hint: String,
+    },
+}
+
+impl From<BadFile> for WorkError {
+    fn from(error: BadFile) -> WorkError {
+        WorkError::File(error)
+    }
+}
+
+pub(super) fn unusable(message: impl Into<String>, hint: impl Into<String>) -> WorkError {
+    WorkError::Unusable { message: message.into(), hint: hint.into() }
+}
+
+/// Reads what is to be done.
+pub(super) fn read_work(
+    workspace: &Workspace,
+    settings: &Settings,
+    wanted: &[String],
+    now: Time,
+) -> Result<Work, WorkError> {
+    let mut draft = Draft::new(workspace, settings, now);
+    let mut only_stories = Vec::new();
+    for typed in wanted {
+        match named_file(workspace, typed)? {
+            Some((path, text)) => draft.add_file(&path, &text)?,
+            None => draft.add_unit(typed, &mut only_stories)?,
+        }
+    }
+    if wanted.is_empty() || !only_stories.is_empty() {
+        let stories = pipeline::known(workspace, settings)?;
+        draft.add_stories(pipeline::only(stories, &only_stories)?)?;
+    }
+    draft.finish()
+}
+
+/// A file that was named on the command line; nothing when the text means a unit.
+fn named_file(workspace: &Workspace, typed: &str) -> Result<Option<(String, String)>, WorkError> {
+    let path = Path::new(typed);
+    if typed.contains(':') && !path.exists() {
+        return Ok(None);
+    }
+    let read = crate::read_named_text(path).map_err(|error| {
+        unusable(format!("cannot read `{typed}`: {error}"), "name a run file, a specification or a unit")
+    })?;
+    let shown = workspace.relative(path).unwrap_or_else(|| typed.to_owned());
+    Ok(read.map(|text| (shown, text)))
+}
+
+/// Work that is being read.
+pub(super) struct Draft<'w> {
+    pub workspace: &'w Workspace,
+    pub settings: &'w Settings,
+    pub now: Time,
+    groups: Vec<(Group, GroupWork)>,
+    lanes: Vec<DraftLane>,
+}
+
+/// A lane whose dependencies are still names.
+pub(super) struct DraftLane {
+    pub lane: Lane,
+    pub work: LaneWork,
+    /// Names that it waits for, within its group.
+    pub after: Vec<String>,
+    /// Under which name others wait for it.
+    pub key: String,
+}
+
+impl<'w> Draft<'w> {
+    fn new(workspace: &'w Workspace, settings: &'w Settings, now: Time) -> Draft<'w> {
+        Draft { workspace, settings, now, groups: Vec::new(), lanes: Vec::new() }
+    }
+
+    fn add_file(&mut self, path: &str, text: &str) -> Result<(), WorkError> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if name == "plan.md" {
+            let id = path.rsplit('/').nth(1).unwrap_or_default();
+            return self.add_plan(&format!("plan:{id}"));
+        }
+        if name.ends_with(".md") {
+            return self.add_build_spec(path, text);
+        }
+        let mut root = parse(path, text)?;
+        let stories = stories(&mut root)?;
+        let tasks = task::tasks(&mut root)?;
+        let agents = crew::agents(&mut root)?;
+        root.finish()?;
+        if stories.is_empty() && tasks.is_empty() && agents.is_empty() {
+            return Err(unusable(format!("there is nothing to do in {path}"), "it lists stories, tasks or agents"));
+        }
+        self.add_stories(stories)?;
+        self.add_tasks(tasks)?;
+        self.add_agents(agents)
+    }
+
+    fn add_unit(&mut self, typed: &str, only_stories: &mut Vec<Id>) -> Result<(), WorkError> {
+        let unit = UnitRef::parse(typed).map_err(|error| {
+            unusable(format!("{error}: {typed}"), "name a unit such as build:PRD-009, or a run file")
+        })?;
+        let dialect = match unit.dialect {
+            Some(dialect) => dialect,
+            None => {
+                let found = crate::find(self.workspace, &unit, self.now);
+                found.map_err(|error| WorkError::Unit { wanted: typed.to_owned(), error })?.unit.dialect
+            }
+        };
+        let unit = UnitRef { dialect: Some(dialect), ..unit };
+        match dialect {
+            Dialect::Pipeline => {
+                only_stories.extend(unit.parts.last().cloned());
+                Ok(())
+            }
+            Dialect::Plan => self.add_plan(&unit.to_string()),
+            Dialect::Build => self.add_build(&unit),
+            Dialect::Task => self.add_tasks(vec![task::Task::named(&unit)]),
+            Dialect::Crew => self.add_agents(vec![crew::Agent::named(&unit)]),
+        }
+    }
+
+    pub(super) fn add_group(&mut self, name: &str, phases: Vec<Phase>, work: GroupWork) -> usize {
+        if let Some(known) = self.groups.iter().position(|(group, _)| group.name == name) {
+            return known;
+        }
+        self.groups.push((Group { name: name.to_owned(), phases, halted: None }, work));
+        self.groups.len() - 1
+    }
+
+    pub(super) fn add_lane(&mut self, lane: DraftLane) {
+        self.lanes.push(lane);
+    }
+
+    /// Names become places; what cannot be is an error before anything starts.
+    fn finish(self) -> Result<Work, WorkError> {
+        if self.lanes.is_empty() {
+            return Err(nothing_to_do(self.workspace, self.now));
+        }
+        let mut edges = Vec::new();
+        for each in &self.lanes {
+            let place = |name: &String| {
+                let found =
+                    self.lanes.iter().position(|other| other.lane.group == each.lane.group && other.key == *name);
+                found.ok_or_else(|| {
+                    unusable(
+                        format!("{} depends on {name}, which is not among the work", each.lane.name),
+                        "add it, or take it out of `depends_on`",
+                    )
+                })
+            };
+            edges.push(each.after.iter().map(place).collect::<Result<Vec<_>, _>>()?);
+        }
+        if let Some(Cycle(cycle)) = find_cycle(&edges) {
+            let names = cycle.iter().map(|at| self.lanes[*at].lane.name.clone()).collect();
+            return Err(WorkError::Cycle { names });
+        }
+        let (groups, group_works) = self.groups.into_iter().unzip();
+        let (mut lanes, mut works) = (Vec::new(), Vec::new());
+        for (each, depends_on) in self.lanes.into_iter().zip(edges) {
+            lanes.push(Lane { depends_on, ..each.lane });
+            works.push(each.work);
+        }
+        let fleet = Fleet {
+            limits: self.settings.limits.clone(),
+            groups,
+            lanes,
+            mode: Mode::Going,
+            parked_until: None,
+            staggered: 0,
+            not_before: None,
+            ended: false,
+        };
+        Ok(Work { fleet, lanes: works, groups: group_works })
+    }
+}
+
+/// A lane of which only the name is known.
+pub(super) fn new_lane(name: String, group: usize) -> Lane {
+    Lane {
+        name,
+        group,
+        phase: 0,
+        priority: 100,
+        depends_on: Vec::new(),
+        stages: 1,
+        stage: 0,
+        gates: Vec::new(),
+        gates_first: false,
+        halts_group: false,
+        waves_left: 0,
+        counts: Counts::default(),
+        readiness: None,
+        state: LaneState::Queued,
+    }
+}
+
+pub(super) fn new_phase(name: impl Into<String>, gates: &[String], approval: Approval) -> Phase {
+    let gate = |name: &String| PhaseGate { name: name.clone(), state: piton_model::fleet::GateProgress::Pending };
+    Phase { name: name.into(), gates: gates.iter().map(gate).collect(), approval, closed: false }
+}
+
+/// An id that a person wrote, as part of a unit's name.
+pub(super) fn id(path: &str, what: &str, text: &str) -> Result<Id, BadFile> {
+    Id::parse(text).map_err(|why| BadFile {
+        path: path.to_owned(),
+        message: format!("{text:?} cannot be the id of a {what}: {why}"),
+        hint: None,
+    })
+}
+
+/// What could be run, for whoever named nothing where no stories are.
+fn nothing_to_do(workspace: &Workspace, now: Time) -> WorkError {
+    let rows = crate::status(workspace, None, now).rows;
+    let is_open = |row: &&piton_model::Row| row.state.lifecycle() != piton_model::Lifecycle::Done;
+    let names: Vec<String> =
+        rows.iter().filter(is_open).take(3).map(|row| format!("{}:{}", row.dialect, row.id)).collect();
+    let hint = match names.first() {
+        Some(name) => format!("name what to run, such as: piton run {name}"),
+        None => format!("list stories in {}, or name a specification: piton run FILE", super::settings::SETTINGS),
+    };
+    unusable("there is nothing to run", hint)
+}

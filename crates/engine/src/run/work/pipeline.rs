@@ -1,0 +1,140 @@
+//! Stories: a list in a run file or in the settings, a board, or what an earlier lead wrote down.
+
+use piton_dialect::pipeline::{known_stories, state_path};
+use piton_model::fleet::{Approval, Lane};
+use piton_model::{Dialect, Id, Start, UnitRef};
+
+use super::super::section::{BadFile, Section, parse};
+use super::super::settings::Settings;
+use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, id, new_lane, new_phase, unusable};
+use crate::Workspace;
+
+/// Where a board may stand.
+const BOARDS: [&str; 2] = [".pipeline/board.json", ".pipeline/board.toml"];
+
+/// A story as somebody listed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Story {
+    /// Its id.
+    pub id: Id,
+    /// What a person calls it.
+    pub title: Option<String>,
+    /// What is to be done.
+    pub text: Option<String>,
+    /// The smaller, the sooner.
+    pub priority: i64,
+    /// Stories that must be done before.
+    pub depends_on: Vec<String>,
+}
+
+/// Takes the stories of a file.
+pub fn stories(root: &mut Section) -> Result<Vec<Story>, BadFile> {
+    // A bare list is one of stories.
+    let key = if root.has("items") { "items" } else { "stories" };
+    let mut all: Vec<Story> = Vec::new();
+    for (place, mut section) in root.sections(key)?.into_iter().enumerate() {
+        let typed = section.text("id")?.unwrap_or_default();
+        let story = Story {
+            id: id("stories", "story", &typed)?,
+            title: section.text("title")?,
+            text: section.text("text")?,
+            priority: section.integer("priority")?.unwrap_or(1000 + i64::try_from(place).unwrap_or(0)),
+            depends_on: section.texts("depends_on")?.unwrap_or_default(),
+        };
+        section.finish()?;
+        if all.iter().any(|known| known.id == story.id) {
+            let message = format!("the story {} is listed twice", story.id);
+            return Err(BadFile { path: "stories".to_owned(), message, hint: None });
+        }
+        all.push(story);
+    }
+    Ok(all)
+}
+
+/// The stories of the board, when there is one.
+pub fn board_stories(workspace: &Workspace) -> Result<Vec<Story>, BadFile> {
+    for path in BOARDS {
+        let Ok(content) = workspace.disk.read(path) else { continue };
+        let mut root = parse(path, &String::from_utf8_lossy(&content.bytes))?;
+        let found = stories(&mut root)?;
+        root.finish()?;
+        return Ok(found);
+    }
+    Ok(Vec::new())
+}
+
+/// The stories of a workspace: those of the settings, else of the board, else what an earlier lead wrote down.
+pub(super) fn known(workspace: &Workspace, settings: &Settings) -> Result<Vec<Story>, WorkError> {
+    if !settings.stories.is_empty() {
+        return Ok(settings.stories.clone());
+    }
+    let board = board_stories(workspace)?;
+    if !board.is_empty() {
+        return Ok(board);
+    }
+    let Ok(state) = workspace.disk.read(&state_path()) else { return Ok(Vec::new()) };
+    let story = |(place, known): (usize, piton_dialect::pipeline::KnownStory)| {
+        let priority = 1000 + i64::try_from(place).unwrap_or(0);
+        let id = Id::parse(&known.id).ok()?;
+        Some(Story { id, title: None, text: None, priority, depends_on: known.depends_on })
+    };
+    Ok(known_stories(&state.bytes).into_iter().enumerate().filter_map(story).collect())
+}
+
+/// Only the named stories and what they wait for; all of them when none is named.
+pub(super) fn only(stories: Vec<Story>, named: &[Id]) -> Result<Vec<Story>, WorkError> {
+    if named.is_empty() {
+        return Ok(stories);
+    }
+    let mut wanted: Vec<String> = Vec::new();
+    let mut queue: Vec<String> = named.iter().map(Id::to_string).collect();
+    while let Some(next) = queue.pop() {
+        let Some(story) = stories.iter().find(|story| story.id.as_str() == next) else {
+            return Err(unusable(
+                format!("no list names the story {next}"),
+                "list it in piton.toml or .pipeline/board.json",
+            ));
+        };
+        if !wanted.contains(&next) {
+            queue.extend(story.depends_on.clone());
+            wanted.push(next);
+        }
+    }
+    Ok(stories.into_iter().filter(|story| wanted.iter().any(|id| id == story.id.as_str())).collect())
+}
+
+impl Draft<'_> {
+    pub(super) fn add_stories(&mut self, stories: Vec<Story>) -> Result<(), WorkError> {
+        if stories.is_empty() {
+            return Ok(());
+        }
+        let work = GroupWork { dialect: Dialect::Pipeline, unit: None, gates: Vec::new() };
+        let group = self.add_group("stories", vec![new_phase("stories", &[], Approval::NotNeeded)], work);
+        let gates: Vec<String> = self.settings.gates.keys().cloned().collect();
+        for story in stories {
+            let unit = UnitRef { dialect: Some(Dialect::Pipeline), parts: vec![story.id.clone()] };
+            let name = unit.to_string();
+            let lane = Lane {
+                priority: story.priority,
+                stages: 4,
+                gates: gates.clone(),
+                gates_first: true,
+                ..new_lane(name.clone(), group)
+            };
+            let start = Start { stage: Some("0".to_owned()), title: story.title.clone(), ..Start::default() };
+            let work = LaneWork {
+                dialect: Dialect::Pipeline,
+                unit,
+                unit_name: name,
+                id: story.id.to_string(),
+                title: story.title,
+                text: story.text,
+                step: None,
+                outputs: Vec::new(),
+                start,
+            };
+            self.add_lane(DraftLane { lane, work, after: story.depends_on, key: story.id.to_string() });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! A plan: its phases one after another, its tasks, and the acceptance of each phase.
+
+use piton_model::fleet::{Approval, Lane, LaneState};
+use piton_model::{Dialect, GateState, Start, StepState, UnitRef};
+
+use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_lane, new_phase, unusable};
+
+impl Draft<'_> {
+    pub(super) fn add_plan(&mut self, typed: &str) -> Result<(), WorkError> {
+        let wanted = UnitRef::parse(typed)
+            .map_err(|error| unusable(format!("{error}: {typed}"), "name it by its directory: plan:ID"))?;
+        let found = crate::find(self.workspace, &wanted, self.now)
+            .map_err(|error| WorkError::Unit { wanted: typed.to_owned(), error })?;
+        let name = found.name.clone();
+        let unit = UnitRef::parse(&name).unwrap_or(wanted);
+        let steps = &found.unit.steps;
+        if steps.is_empty() {
+            let hint = format!("give its boxes ids: piton plan mark {name}");
+            return Err(unusable(format!("{name} has no tasks with ids"), hint));
+        }
+        let mut names: Vec<String> = Vec::new();
+        let stage = |stage: &Option<std::sync::Arc<str>>| stage.as_deref().unwrap_or("main").to_owned();
+        for each in steps.iter().map(|step| &step.stage).chain(found.unit.gates.iter().map(|gate| &gate.stage)) {
+            let each = stage(each);
+            if !names.contains(&each) {
+                names.push(each);
+            }
+        }
+        let phases = names.iter().map(|name| {
+            let is_open = |gate: &&piton_model::Gate| {
+                stage(&gate.stage) == *name && !matches!(gate.state, GateState::Passed { .. })
+            };
+            let gates: Vec<String> = found.unit.gates.iter().filter(is_open).map(|gate| gate.name.clone()).collect();
+            new_phase(name.clone(), &gates, Approval::NotNeeded)
+        });
+        let work = GroupWork { dialect: Dialect::Plan, unit: Some(unit.clone()), gates: Vec::new() };
+        let group = self.add_group(&name, phases.collect(), work);
+        let plan = unit.parts.last().map_or(String::new(), |id| id.to_string());
+        for (place, step) in steps.iter().enumerate() {
+            let own = stage(&step.stage);
+            let lane = Lane {
+                phase: names.iter().position(|name| *name == own).unwrap_or(0),
+                priority: i64::try_from(place).unwrap_or(i64::MAX),
+                halts_group: true,
+                state: match step.state {
+                    StepState::Done { .. } | StepState::Skipped => LaneState::Done,
+                    StepState::Pending | StepState::Running | StepState::Failed => LaneState::Queued,
+                },
+                ..new_lane(format!("{name} {}", step.id), group)
+            };
+            let work = LaneWork {
+                dialect: Dialect::Plan,
+                unit: unit.clone(),
+                unit_name: name.clone(),
+                id: format!("{plan}-{}", step.id),
+                title: step.title.clone(),
+                text: None,
+                step: Some(step.id.clone()),
+                outputs: Vec::new(),
+                start: Start::default(),
+            };
+            self.add_lane(DraftLane { lane, work, after: Vec::new(), key: step.id.clone() });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+use std::time::Duration;
+
+use super::{GroupAt, LaneAt};
+use crate::Time;
+
+/// A piece of work that has one worker at a time: a story, a workstream, a task, an agent's feature.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lane {
+    /// What it is called: `pipeline:SHOP-1`, `build:PRD-009 WS1`.
+    pub name: String,
+    /// The group it belongs to.
+    pub group: GroupAt,
+    /// The phase of its group.
+    pub phase: usize,
+    /// The smaller, the sooner.
+    pub priority: i64,
+    /// What must be done before it starts.
+    pub depends_on: Vec<LaneAt>,
+    /// How many stages it goes through; one where the dialect has none.
+    pub stages: u8,
+    /// The stage it is at.
+    pub stage: u8,
+    /// The gates that it must pass, in order.
+    pub gates: Vec<String>,
+    /// Whether its gates are run before it is merged back, in its own worktree; else afterwards.
+    pub gates_first: bool,
+    /// Whether a pause of it halts its group.
+    pub halts_group: bool,
+    /// How often it was put off to a later wave because its worker died; crews do that once.
+    pub waves_left: u32,
+    /// What was granted so far.
+    pub counts: Counts,
+    /// The readiness that its validation gave.
+    pub readiness: Option<f64>,
+    /// Where it stands.
+    pub state: LaneState,
+}
+
+/// What was granted so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Dead workers that were started again.
+    pub crashes: u32,
+    /// NO-GOs that were validated again.
+    pub no_gos: u32,
+    /// FAILs that were worked on again.
+    pub reworks: u32,
+}
+
+/// Where a lane stands.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LaneState {
+    /// Nobody has begun.
+    Queued,
+    /// One worker has ended well, and the next is to begin.
+    Between,
+    /// A worker is at it.
+    Working(Worker),
+    /// Its worker is dead, and another is to go on.
+    Dead {
+        /// What is known about the death.
+        why: String,
+        /// How it goes on.
+        how: How,
+    },
+    /// It waits for a limit to end, without a worker.
+    Parked {
+        /// Until when.
+        until: Time,
+    },
+    /// Its worker has ended well after the last stage; what is left is the lead's.
+    Closing(Closing),
+    /// Everything is done.
+    Done,
+    /// It stopped, for a reason that a person can act on.
+    Paused {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What the lead still does about a lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Closing {
+    /// Gates are run; this many have passed.
+    Gates {
+        /// How many.
+        passed: usize,
+    },
+    /// Its worktree is merged back.
+    Merging,
+    /// The end is being recorded.
+    Finishing,
+}
+
+/// A worker, as the lead knows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Worker {
+    /// How it was started.
+    pub how: How,
+    /// When, by the steady clock.
+    pub since: Duration,
+    /// How it is.
+    pub state: WorkerState,
+}
+
+/// How a worker is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WorkerState {
+    /// It is being started.
+    Spawning,
+    /// It works.
+    Running {
+        /// When it last gave a sign.
+        last_sign: Duration,
+    },
+    /// What it was started for is complete, and it is still there.
+    Idle {
+        /// Since when.
+        since: Duration,
+    },
+    /// It waits for a limit to end.
+    Limited {
+        /// Until when.
+        until: Time,
+    },
+    /// It gave no sign for longer than patience allows, and was asked.
+    Silent {
+        /// When it last gave a sign.
+        last_sign: Duration,
+        /// When it was asked.
+        asked: Duration,
+    },
+    /// It is being ended.
+    Stopping {
+        /// Why.
+        why: StopReason,
+    },
+}
+
+/// Why a worker is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    /// Every sign was silent, and a question stayed unanswered.
+    Silent,
+    /// It took longer than any worker may.
+    TooLong,
+    /// Its work is complete, and it did not go.
+    Lingering,
+    /// A person ended the run.
+    Asked,
+}
+
+/// How a worker is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// Anew, for a stage that begins.
+    Fresh,
+    /// By its own session.
+    Session,
+    /// As a new worker that gets the brief.
+    Brief,
+}
+
+impl LaneState {
+    /// Whether a process is at it.
+    pub fn has_worker(&self) -> bool {
+        matches!(self, LaneState::Working(_))
+    }
+
+    /// Whether nothing more happens to it in this run.
+    pub fn is_settled(&self) -> bool {
+        matches!(self, LaneState::Done | LaneState::Paused { .. })
+    }
+
+    /// Until when it waits for a limit to end.
+    pub fn waits_until(&self) -> Option<Time> {
+        match self {
+            LaneState::Parked { until } => Some(*until),
+            LaneState::Working(Worker { state: WorkerState::Limited { until }, .. }) => Some(*until),
+            LaneState::Working(_)
+            | LaneState::Queued
+            | LaneState::Between
+            | LaneState::Dead { .. }
+            | LaneState::Closing(_)
+            | LaneState::Done
+            | LaneState::Paused { .. } => None,
+        }
+    }
+
+    /// The word for it in views and reports.
+    pub fn word(&self) -> &'static str {
+        match self {
+            LaneState::Queued => "queued",
+            LaneState::Between => "next stage",
+            LaneState::Working(worker) => match worker.state {
+                WorkerState::Spawning => "spawning",
+                WorkerState::Running { .. } => "running",
+                WorkerState::Idle { .. } => "idle",
+                WorkerState::Limited { .. } => "limited",
+                WorkerState::Silent { .. } => "silent",
+                WorkerState::Stopping { .. } => "stopping",
+            },
+            LaneState::Dead { .. } => "dead",
+            LaneState::Parked { .. } => "parked",
+            LaneState::Closing(Closing::Gates { .. }) => "gates",
+            LaneState::Closing(Closing::Merging) => "merging",
+            LaneState::Closing(Closing::Finishing) => "finishing",
+            LaneState::Done => "done",
+            LaneState::Paused { .. } => "paused",
+        }
+    }
+}
+
+impl Lane {
+    /// The protocol's name of the worker that is at it: `story-X-s2`, `…-retry`, `…-s2-fix1`.
+    pub fn worker_name(&self, id: &str, how: How) -> String {
+        let base = match self.stages {
+            0 | 1 => format!("worker-{id}"),
+            _ => format!("story-{id}-s{}", self.stage),
+        };
+        match how {
+            How::Session | How::Brief => format!("{base}-retry"),
+            How::Fresh if self.stages > 1 && self.stage == 2 && self.counts.reworks > 0 => {
+                format!("{base}-fix{}", self.counts.reworks)
+            }
+            How::Fresh => base,
+        }
+    }
+}

@@ -1,0 +1,348 @@
+use super::*;
+
+fn exit(lane: LaneAt, code: i32, standing: Standing) -> FleetEvent {
+    FleetEvent::WorkerExited { lane, end: End::Exited(code), standing }
+}
+
+fn complete(lane: LaneAt, result: StageResult) -> FleetEvent {
+    exit(lane, 0, Standing::Complete(result))
+}
+
+/// The decisions as words, for tables.
+fn words(decisions: &[Decision]) -> Vec<String> {
+    let word = |decision: &Decision| match decision {
+        Decision::Claim { lane } => format!("claim {lane}"),
+        Decision::Spawn { lane } => format!("spawn {lane}"),
+        Decision::Resume { lane, how } => format!("resume {lane} {how:?}"),
+        Decision::Ask { lane } => format!("ask {lane}"),
+        Decision::Stop { lane, why } => format!("stop {lane} {why:?}"),
+        Decision::Record { lane, what: Achievement::Stage { from, to, .. } } => format!("stage {lane} {from}>{to}"),
+        Decision::Record { lane, what: Achievement::Passed { .. } } => format!("passed {lane}"),
+        Decision::Record { lane, what: Achievement::Overruled { .. } } => format!("overruled {lane}"),
+        Decision::RunGate { of, gate } => format!("gate {of:?} {gate}"),
+        Decision::Merge { lane } => format!("merge {lane}"),
+        Decision::Finish { lane } => format!("finish {lane}"),
+        Decision::Park { lane, .. } => format!("park {lane}"),
+        Decision::Pause { lane, reason } => format!("pause {lane}: {reason}"),
+        Decision::Halt { group, reason } => format!("halt {group}: {reason}"),
+        Decision::AskApproval { group, phase } => format!("approve? {group} {phase}"),
+        Decision::ClosePhase { group, phase } => format!("close {group} {phase}"),
+        Decision::EndRun { outcome } => format!("end {outcome:?}"),
+    };
+    decisions.iter().map(word).collect()
+}
+
+#[track_caller]
+fn check(fleet: &mut Fleet, seconds: u64, event: FleetEvent, want: &[&str]) {
+    let got = words(&fleet.step(event.clone(), at(seconds)));
+    assert_eq!(got, want, "after {event:?} at {seconds}");
+}
+
+#[test]
+fn a_story_goes_through_its_stages_to_the_end() {
+    let mut fleet = stories(vec![story("A", 0, &[])]);
+    check(&mut fleet, 0, FleetEvent::Begun, &["claim 0", "spawn 0"]);
+    check(&mut fleet, 0, FleetEvent::WorkerStarted { lane: 0 }, &[]);
+    check(&mut fleet, 1, complete(0, StageResult::Planned { score: 3.0 }), &["stage 0 0>1", "claim 0", "spawn 0"]);
+    check(&mut fleet, 2, complete(0, StageResult::Go { readiness: 9.0 }), &["stage 0 1>2", "claim 0", "spawn 0"]);
+    check(&mut fleet, 3, complete(0, StageResult::Executed), &["stage 0 2>3", "claim 0", "spawn 0"]);
+    let passed = StageResult::Passed { word: "PASS".to_owned(), score: Some(90.0) };
+    check(&mut fleet, 4, complete(0, passed), &["passed 0", "merge 0"]);
+    check(&mut fleet, 4, FleetEvent::MergeEnded { lane: 0, result: Ok(()) }, &["finish 0"]);
+    check(&mut fleet, 4, FleetEvent::FinishEnded { lane: 0, result: Ok(()) }, &["close 0 0", "end Done"]);
+    assert_eq!(fleet.lanes[0].readiness, Some(9.0));
+}
+
+#[test]
+fn a_limit_of_n_grants_n_and_the_next_one_pauses() {
+    let no_go = || StageResult::NoGo { reason: "no port".to_owned() };
+    let mut fleet = stories(vec![Lane { stage: 1, ..story("A", 0, &[]) }]);
+    fleet.step(FleetEvent::Begun, at(0));
+    check(&mut fleet, 1, complete(0, no_go()), &["stage 0 1>1", "claim 0", "spawn 0"]);
+    check(&mut fleet, 2, complete(0, no_go()), &["pause 0: NO-GO after 1 retries: no port", "end Paused"]);
+
+    let fail = || StageResult::Failed { issues: "slow".to_owned() };
+    let mut fleet = stories(vec![Lane { stage: 3, ..story("A", 0, &[]) }]);
+    fleet.step(FleetEvent::Begun, at(0));
+    for round in 1..=2 {
+        check(&mut fleet, round, complete(0, fail()), &["stage 0 3>2", "claim 0", "spawn 0"]);
+        check(&mut fleet, round, complete(0, StageResult::Executed), &["stage 0 2>3", "claim 0", "spawn 0"]);
+    }
+    check(&mut fleet, 9, complete(0, fail()), &["pause 0: FAIL after 2 reworks: slow", "end Paused"]);
+
+    let mut fleet = stories(vec![story("A", 0, &[])]);
+    fleet.step(FleetEvent::Begun, at(0));
+    check(&mut fleet, 1, exit(0, 1, Standing::Open), &["claim 0", "resume 0 Session"]);
+    let want = "pause 0: its worker exited with 1; it was started again once already";
+    check(&mut fleet, 2, exit(0, 1, Standing::Open), &[want, "end Paused"]);
+}
+
+#[test]
+fn an_exit_is_judged_by_what_the_documents_say() {
+    let killed = |standing| FleetEvent::WorkerExited { lane: 0, end: End::Killed(9), standing };
+    let halted = Standing::Halted { reason: "no key".to_owned() };
+    let table: Vec<(FleetEvent, &[&str])> = vec![
+        (exit(0, 0, Standing::Open), &["claim 0", "resume 0 Session"]),
+        (killed(Standing::Open), &["claim 0", "resume 0 Session"]),
+        (killed(Standing::Complete(StageResult::Planned { score: 2.0 })), &["stage 0 0>1", "claim 0", "spawn 0"]),
+        (exit(0, 1, Standing::Complete(StageResult::Moved { to: 2 })), &["claim 0", "spawn 0"]),
+        (exit(0, 0, halted), &["pause 0: no key", "end Paused"]),
+        (
+            complete(0, StageResult::Planned { score: 1.5 }),
+            &["pause 0: the plan's score is 1.5; 2 is needed", "end Paused"],
+        ),
+        (
+            FleetEvent::WorkerExited { lane: 0, end: End::RefusedResume, standing: Standing::Open },
+            &["claim 0", "resume 0 Brief"],
+        ),
+        (
+            FleetEvent::WorkerExited { lane: 0, end: End::Vanished, standing: Standing::Open },
+            &["claim 0", "resume 0 Session"],
+        ),
+    ];
+    for (event, want) in table {
+        let mut fleet = stories(vec![story("A", 0, &[])]);
+        fleet.step(FleetEvent::Begun, at(0));
+        check(&mut fleet, 1, event, want);
+    }
+}
+
+#[test]
+fn a_refused_session_is_not_counted_as_another_death() {
+    let mut fleet = stories(vec![story("A", 0, &[])]);
+    fleet.step(FleetEvent::Begun, at(0));
+    check(&mut fleet, 1, exit(0, 1, Standing::Open), &["claim 0", "resume 0 Session"]);
+    let refused = FleetEvent::WorkerExited { lane: 0, end: End::RefusedResume, standing: Standing::Open };
+    check(&mut fleet, 2, refused, &["claim 0", "resume 0 Brief"]);
+    assert_eq!(fleet.lanes[0].counts.crashes, 1);
+}
+
+#[test]
+fn the_most_urgent_starts_first_and_no_more_than_may() {
+    let lanes = vec![story("A", 5, &[]), story("B", 1, &[]), story("C", 1, &[]), story("D", 0, &[1])];
+    let mut fleet = stories(lanes);
+    check(&mut fleet, 0, FleetEvent::Begun, &["claim 1", "spawn 1", "claim 2", "spawn 2"]);
+    // What has begun goes on before anything new begins.
+    let executed = StageResult::Executed;
+    check(&mut fleet, 1, complete(1, executed), &["stage 1 0>3", "claim 1", "spawn 1"]);
+}
+
+#[test]
+fn what_waits_for_something_paused_is_paused_with_the_reason() {
+    let mut fleet = stories(vec![story("A", 0, &[]), story("B", 0, &[0]), story("C", 0, &[1])]);
+    fleet.step(FleetEvent::Begun, at(0));
+    let halted = Standing::Halted { reason: "no key".to_owned() };
+    let want = ["pause 0: no key", "pause 1: waits for A (paused)", "pause 2: waits for B (paused)", "end Paused"];
+    check(&mut fleet, 1, exit(0, 0, halted), &want);
+}
+
+#[test]
+fn death_by_silence_needs_a_question_that_nobody_answers() {
+    let mut fleet = stories(vec![story("A", 0, &[])]);
+    fleet.step(FleetEvent::Begun, at(0));
+    check(&mut fleet, 0, FleetEvent::WorkerStarted { lane: 0 }, &[]);
+    assert_eq!(fleet.next_timer().0, Some(Duration::from_secs(10)));
+    check(&mut fleet, 9, FleetEvent::TimerFired, &[]);
+    check(&mut fleet, 10, FleetEvent::TimerFired, &["ask 0"]);
+    check(&mut fleet, 14, FleetEvent::TimerFired, &[]);
+    // An answer is any sign.
+    check(&mut fleet, 14, FleetEvent::SignSeen { lane: 0 }, &[]);
+    check(&mut fleet, 23, FleetEvent::TimerFired, &[]);
+    check(&mut fleet, 24, FleetEvent::TimerFired, &["ask 0"]);
+    check(&mut fleet, 29, FleetEvent::TimerFired, &["stop 0 Silent"]);
+    // A sign that comes too late does not bring it back.
+    check(&mut fleet, 29, FleetEvent::SignSeen { lane: 0 }, &[]);
+    let gone = FleetEvent::WorkerExited { lane: 0, end: End::Killed(9), standing: Standing::Open };
+    check(&mut fleet, 30, gone, &["claim 0", "resume 0 Session"]);
+}
+
+#[test]
+fn a_sleeping_machine_kills_nobody() {
+    let mut fleet = stories(vec![story("A", 0, &[])]);
+    fleet.step(FleetEvent::Begun, at(0));
+    fleet.step(FleetEvent::WorkerStarted { lane: 0 }, at(0));
+    check(&mut fleet, 10, FleetEvent::TimerFired, &["ask 0"]);
+    check(&mut fleet, 14, FleetEvent::Woke, &[]);
+    check(&mut fleet, 20, FleetEvent::TimerFired, &[]);
+    check(&mut fleet, 24, FleetEvent::TimerFired, &["ask 0"]);
+    // A jump of the wall's clock is nobody's silence.
+    let jumped = Now { time: Time::from_unix_seconds(9_999_999_999), steady: Duration::from_secs(25) };
+    assert_eq!(fleet.step(FleetEvent::TimerFired, jumped), []);
+}
+
+#[test]
+fn a_worker_that_babbles_for_ever_is_ended() {
+    let mut fleet = stories(vec![story("A", 0, &[])]);
+    fleet.step(FleetEvent::Begun, at(0));
+    fleet.step(FleetEvent::WorkerStarted { lane: 0 }, at(0));
+    for second in 1..100 {
+        check(&mut fleet, second, FleetEvent::SignSeen { lane: 0 }, &[]);
+    }
+    check(&mut fleet, 100, FleetEvent::TimerFired, &["stop 0 TooLong"]);
+}
+
+#[test]
+fn a_worker_that_is_complete_and_stays_is_idle_then_ended_and_not_dead() {
+    let mut fleet = stories(vec![story("A", 0, &[])]);
+    fleet.step(FleetEvent::Begun, at(0));
+    fleet.step(FleetEvent::WorkerStarted { lane: 0 }, at(0));
+    let planned = Standing::Complete(StageResult::Planned { score: 3.0 });
+    check(&mut fleet, 1, FleetEvent::DocumentChanged { lane: 0, standing: planned.clone() }, &[]);
+    assert_eq!(fleet.lanes[0].state.word(), "idle");
+    check(&mut fleet, 2, FleetEvent::SignSeen { lane: 0 }, &[]);
+    check(&mut fleet, 4, FleetEvent::TimerFired, &["stop 0 Lingering"]);
+    let gone = FleetEvent::WorkerExited { lane: 0, end: End::Killed(15), standing: planned };
+    check(&mut fleet, 5, gone, &["stage 0 0>1", "claim 0", "spawn 0"]);
+    assert_eq!(fleet.lanes[0].counts.crashes, 0);
+}
+
+#[test]
+fn a_limit_of_the_account_parks_the_fleet_and_ends_staggered() {
+    let mut fleet = stories(vec![story("A", 0, &[]), story("B", 1, &[]), story("C", 2, &[])]);
+    fleet.step(FleetEvent::Begun, at(0));
+    let until = at(50).time;
+    let limited =
+        |lane| FleetEvent::WorkerExited { lane, end: End::Limited { until, account: true }, standing: Standing::Open };
+    check(&mut fleet, 1, limited(0), &["park 0"]);
+    check(&mut fleet, 2, limited(1), &["park 1"]);
+    check(&mut fleet, 49, FleetEvent::TimerFired, &[]);
+    assert_eq!(fleet.next_timer().1, Some(until));
+    check(&mut fleet, 50, FleetEvent::TimerFired, &["claim 0", "resume 0 Session"]);
+    check(&mut fleet, 51, FleetEvent::TimerFired, &[]);
+    check(&mut fleet, 52, FleetEvent::TimerFired, &["claim 1", "resume 1 Session"]);
+    assert_eq!(fleet.lanes[0].counts.crashes, 0);
+}
+
+#[test]
+fn a_living_worker_that_waits_for_a_limit_is_not_silent() {
+    let mut fleet = stories(vec![story("A", 0, &[])]);
+    fleet.step(FleetEvent::Begun, at(0));
+    fleet.step(FleetEvent::WorkerStarted { lane: 0 }, at(0));
+    let until = at(60).time;
+    check(&mut fleet, 5, FleetEvent::LimitReported { lane: 0, until, account: false }, &[]);
+    check(&mut fleet, 40, FleetEvent::TimerFired, &[]);
+    check(&mut fleet, 60, FleetEvent::TimerFired, &[]);
+    check(&mut fleet, 70, FleetEvent::TimerFired, &["ask 0"]);
+}
+
+#[test]
+fn a_build_closes_its_phases_with_gates_and_an_approval() {
+    let phases = vec![phase(&["lint"], Approval::Needed), phase(&["test"], Approval::NotNeeded)];
+    let lanes = vec![workstream("WS1", 0), workstream("WS2", 0), workstream("WS3", 1)];
+    let mut fleet = fleet(lanes, phases);
+    check(&mut fleet, 0, FleetEvent::Begun, &["claim 0", "spawn 0", "claim 1", "spawn 1"]);
+    for lane in 0..2 {
+        check(&mut fleet, 1, complete(lane, StageResult::Done), &[&format!("passed {lane}"), &format!("merge {lane}")]);
+        check(&mut fleet, 1, FleetEvent::MergeEnded { lane, result: Ok(()) }, &[&format!("finish {lane}")]);
+    }
+    check(&mut fleet, 2, FleetEvent::FinishEnded { lane: 0, result: Ok(()) }, &[]);
+    check(&mut fleet, 2, FleetEvent::FinishEnded { lane: 1, result: Ok(()) }, &["gate Phase(0, 0) lint"]);
+    let passed = FleetEvent::GateEnded { of: GateOf::Phase(0, 0), gate: "lint".to_owned(), result: Ok(()) };
+    // Nothing else is to be done: the run ends and says whom it waits for.
+    check(&mut fleet, 3, passed, &["approve? 0 0", "end Paused"]);
+    fleet.ended = false;
+    check(&mut fleet, 9, FleetEvent::Approved { group: 0 }, &["close 0 0", "claim 2", "spawn 2"]);
+}
+
+#[test]
+fn a_failed_workstream_lets_its_siblings_end_and_halts_the_build() {
+    let mut fleet = fleet(
+        vec![workstream("WS1", 0), workstream("WS2", 0), workstream("WS3", 0)],
+        vec![phase(&["lint"], Approval::NotNeeded)],
+    );
+    fleet.limits.respawn = 0;
+    fleet.step(FleetEvent::Begun, at(0));
+    let want = "pause 0: its worker exited with 2; workers are not started again";
+    check(&mut fleet, 1, exit(0, 2, Standing::Open), &[want]);
+    check(&mut fleet, 2, complete(1, StageResult::Done), &["passed 1", "merge 1"]);
+    check(&mut fleet, 2, FleetEvent::MergeEnded { lane: 1, result: Ok(()) }, &["finish 1"]);
+    let want = "halt 0: WS1: its worker exited with 2; workers are not started again";
+    check(&mut fleet, 2, FleetEvent::FinishEnded { lane: 1, result: Ok(()) }, &[want, "end Paused"]);
+}
+
+#[test]
+fn a_story_whose_gate_fails_is_worked_on_again() {
+    let mut fleet = stories(vec![Lane { stage: 3, gates: vec!["test".to_owned()], ..story("A", 0, &[]) }]);
+    fleet.step(FleetEvent::Begun, at(0));
+    let passed = StageResult::Passed { word: "PASS".to_owned(), score: None };
+    check(&mut fleet, 1, complete(0, passed), &["passed 0", "gate Lane(0) test"]);
+    let failed =
+        FleetEvent::GateEnded { of: GateOf::Lane(0), gate: "test".to_owned(), result: Err("exit 1".to_owned()) };
+    check(&mut fleet, 2, failed, &["overruled 0", "stage 0 3>2", "claim 0", "spawn 0"]);
+    assert_eq!(fleet.lanes[0].counts.reworks, 1);
+}
+
+#[test]
+fn a_merge_conflict_pauses() {
+    let mut fleet = stories(vec![Lane { stage: 3, ..story("A", 0, &[]) }]);
+    fleet.step(FleetEvent::Begun, at(0));
+    fleet.step(complete(0, StageResult::Passed { word: "PASS".to_owned(), score: None }), at(1));
+    let conflict = FleetEvent::MergeEnded { lane: 0, result: Err("conflict in a.txt".to_owned()) };
+    check(&mut fleet, 2, conflict, &["pause 0: conflict in a.txt", "end Paused"]);
+}
+
+#[test]
+fn once_drains_twice_stops_three_times_leaves() {
+    let mut fleet = stories(vec![story("A", 0, &[]), story("B", 0, &[]), story("C", 0, &[])]);
+    fleet.step(FleetEvent::Begun, at(0));
+    check(&mut fleet, 1, FleetEvent::Signalled, &[]);
+    check(&mut fleet, 2, complete(0, StageResult::Planned { score: 3.0 }), &["stage 0 0>1"]);
+    check(&mut fleet, 3, FleetEvent::Signalled, &["stop 1 Asked"]);
+    let gone = FleetEvent::WorkerExited { lane: 1, end: End::Killed(15), standing: Standing::Open };
+    check(&mut fleet, 4, gone, &["end Stopped"]);
+    assert_eq!(fleet.lanes[1].counts.crashes, 0, "who is asked to go has not crashed");
+
+    let mut fleet = stories(vec![story("A", 0, &[])]);
+    fleet.step(FleetEvent::Begun, at(0));
+    for (second, want) in [(1, &[][..]), (2, &["stop 0 Asked"]), (3, &["end Stopped"])] {
+        check(&mut fleet, second, FleetEvent::Signalled, want);
+    }
+}
+
+#[test]
+fn a_crew_puts_a_dead_agent_off_to_the_next_wave_once() {
+    let secondary = |name: &str| Lane { waves_left: 1, ..workstream(name, 0) };
+    let mut fleet = fleet(
+        vec![Lane { halts_group: false, ..secondary("A") }, Lane { halts_group: false, ..secondary("B") }],
+        vec![phase(&[], Approval::NotNeeded)],
+    );
+    fleet.limits.workers = 1;
+    fleet.step(FleetEvent::Begun, at(0));
+    check(&mut fleet, 1, exit(0, 1, Standing::Open), &["claim 0", "resume 0 Session"]);
+    // What is put off comes after its siblings, with the brief.
+    check(&mut fleet, 2, exit(0, 1, Standing::Open), &["claim 0", "resume 0 Brief"]);
+    assert_eq!(fleet.lanes[0].waves_left, 0);
+}
+
+#[test]
+fn worker_names_are_the_protocols_own() {
+    let lane = |stage, reworks| Lane { stage, counts: Counts { reworks, ..Counts::default() }, ..story("A", 0, &[]) };
+    for (lane, how, want) in [
+        (lane(0, 0), How::Fresh, "story-P-1-s0"),
+        (lane(2, 0), How::Fresh, "story-P-1-s2"),
+        (lane(2, 2), How::Fresh, "story-P-1-s2-fix2"),
+        (lane(1, 0), How::Session, "story-P-1-s1-retry"),
+        (lane(2, 1), How::Brief, "story-P-1-s2-retry"),
+        (workstream("WS1", 0), How::Fresh, "worker-P-1"),
+    ] {
+        assert_eq!(lane.worker_name("P-1", how), want);
+    }
+}
+
+#[test]
+fn cycles_are_found_and_named() {
+    for (edges, want) in [
+        (vec![vec![], vec![0], vec![0, 1]], None),
+        (vec![vec![0]], Some(vec![0])),
+        (vec![vec![1], vec![2], vec![0]], Some(vec![0, 1, 2])),
+        (vec![vec![], vec![2, 0], vec![3], vec![2]], Some(vec![2, 3])),
+    ] {
+        assert_eq!(find_cycle(&edges), want.map(Cycle), "{edges:?}");
+    }
+}
+
+#[test]
+fn waves_follow_dependencies_and_phases() {
+    let fleet = stories(vec![story("A", 1, &[]), story("B", 0, &[]), story("C", 0, &[0]), story("D", 0, &[2])]);
+    assert_eq!(waves(&fleet), [vec![1, 0], vec![2], vec![3]]);
+}

@@ -1,0 +1,166 @@
+//! Signs of life, and what follows from their absence. Death needs proof: an exit, or silence of every sign and a
+//! question that nobody answered.
+
+use std::time::Duration;
+
+use super::lane::{LaneState, Worker, WorkerState};
+use super::{Decision, Fleet, How, Lane, LaneAt, Mode, Now, Standing, StopReason};
+use crate::Time;
+
+impl Fleet {
+    pub(super) fn started(&mut self, at: LaneAt, now: Now) {
+        if let Some(worker) = self.worker(at)
+            && worker.state == WorkerState::Spawning
+        {
+            worker.state = WorkerState::Running { last_sign: now.steady };
+        }
+    }
+
+    pub(super) fn start_failed(&mut self, at: LaneAt, message: &str, decisions: &mut Vec<Decision>) {
+        if self.worker(at).is_some() {
+            self.pause(at, format!("it cannot be started: {message}"), decisions);
+        }
+    }
+
+    /// A sign answers every question.
+    pub(super) fn sign(&mut self, at: LaneAt, now: Now) {
+        let Some(worker) = self.worker(at) else { return };
+        match &mut worker.state {
+            WorkerState::Spawning | WorkerState::Silent { .. } | WorkerState::Running { .. } => {
+                worker.state = WorkerState::Running { last_sign: now.steady };
+            }
+            // Whoever is idle, waits or is being ended stays that, whatever it still prints.
+            WorkerState::Idle { .. } | WorkerState::Limited { .. } | WorkerState::Stopping { .. } => {}
+        }
+    }
+
+    pub(super) fn changed(&mut self, at: LaneAt, standing: &Standing, now: Now) {
+        self.sign(at, now);
+        let Some(worker) = self.worker(at) else { return };
+        match (standing, &worker.state) {
+            (_, WorkerState::Stopping { .. } | WorkerState::Idle { .. }) => {}
+            (Standing::Complete(_) | Standing::Halted { .. }, _) => {
+                worker.state = WorkerState::Idle { since: now.steady };
+            }
+            (Standing::Open, _) => {}
+        }
+    }
+
+    pub(super) fn limited(&mut self, at: LaneAt, until: Time, account: bool) {
+        if account {
+            self.park_fleet(until);
+        }
+        if let Some(worker) = self.worker(at)
+            && !matches!(worker.state, WorkerState::Stopping { .. })
+        {
+            worker.state = WorkerState::Limited { until };
+        }
+    }
+
+    pub(super) fn park_fleet(&mut self, until: Time) {
+        self.parked_until = Some(self.parked_until.map_or(until, |known| known.max(until)));
+    }
+
+    /// Looks at every worker whose time has come.
+    pub(super) fn watch(&mut self, now: Now, decisions: &mut Vec<Decision>) {
+        if self.parked_until.is_some_and(|until| until <= now.time) {
+            self.parked_until = None;
+        }
+        for at in 0..self.lanes.len() {
+            let limits = self.limits.clone();
+            let stage = self.lanes[at].stage;
+            if let LaneState::Parked { until } = self.lanes[at].state
+                && until <= now.time
+            {
+                let why = "a limit has ended".to_owned();
+                self.lanes[at].state = LaneState::Dead { why, how: How::Session };
+                self.staggered += 1;
+            }
+            let Some(worker) = self.worker(at) else { continue };
+            let past = |since: Duration, span: Duration| now.steady.saturating_sub(since) >= span;
+            match worker.state {
+                WorkerState::Stopping { .. } => {}
+                _ if past(worker.since, limits.longest) => stop(worker, at, StopReason::TooLong, decisions),
+                WorkerState::Running { last_sign } if past(last_sign, limits.patience(stage)) => {
+                    worker.state = WorkerState::Silent { last_sign, asked: now.steady };
+                    decisions.push(Decision::Ask { lane: at });
+                }
+                WorkerState::Silent { asked, .. } if past(asked, limits.answer) => {
+                    stop(worker, at, StopReason::Silent, decisions);
+                }
+                WorkerState::Idle { since } if past(since, limits.linger) => {
+                    stop(worker, at, StopReason::Lingering, decisions);
+                }
+                WorkerState::Limited { until } if until <= now.time => {
+                    worker.state = WorkerState::Running { last_sign: now.steady };
+                }
+                WorkerState::Spawning
+                | WorkerState::Running { .. }
+                | WorkerState::Silent { .. }
+                | WorkerState::Idle { .. }
+                | WorkerState::Limited { .. } => {}
+            }
+        }
+    }
+
+    /// When a lane is to be looked at by the steady clock.
+    pub(super) fn deadline(&self, lane: &Lane) -> Option<Duration> {
+        let LaneState::Working(worker) = &lane.state else { return None };
+        let longest = worker.since.saturating_add(self.limits.longest);
+        let own = match worker.state {
+            WorkerState::Running { last_sign } => last_sign.saturating_add(self.limits.patience(lane.stage)),
+            WorkerState::Silent { asked, .. } => asked.saturating_add(self.limits.answer),
+            WorkerState::Idle { since } => since.saturating_add(self.limits.linger),
+            WorkerState::Spawning | WorkerState::Limited { .. } => longest,
+            WorkerState::Stopping { .. } => return None,
+        };
+        Some(own.min(longest))
+    }
+
+    /// Nobody can give a sign while the machine sleeps.
+    pub(super) fn woke(&mut self, now: Now) {
+        for lane in &mut self.lanes {
+            let LaneState::Working(worker) = &mut lane.state else { continue };
+            if let WorkerState::Running { .. } | WorkerState::Silent { .. } = worker.state {
+                worker.state = WorkerState::Running { last_sign: now.steady };
+            }
+        }
+    }
+
+    /// Once: nothing new. Twice: workers are stopped gently. Three times: the lead goes at once.
+    pub(super) fn signalled(&mut self, _now: Now, decisions: &mut Vec<Decision>) {
+        self.mode = match self.mode {
+            Mode::Going => Mode::Draining,
+            Mode::Draining => Mode::Stopping,
+            Mode::Stopping | Mode::Leaving => Mode::Leaving,
+        };
+        if self.mode != Mode::Stopping {
+            return;
+        }
+        for at in 0..self.lanes.len() {
+            if let Some(worker) = self.worker(at)
+                && !matches!(worker.state, WorkerState::Stopping { .. })
+            {
+                stop(worker, at, StopReason::Asked, decisions);
+            }
+        }
+    }
+
+    fn worker(&mut self, at: LaneAt) -> Option<&mut Worker> {
+        match &mut self.lanes[at].state {
+            LaneState::Working(worker) => Some(worker),
+            LaneState::Queued
+            | LaneState::Between
+            | LaneState::Dead { .. }
+            | LaneState::Parked { .. }
+            | LaneState::Closing(_)
+            | LaneState::Done
+            | LaneState::Paused { .. } => None,
+        }
+    }
+}
+
+fn stop(worker: &mut Worker, at: LaneAt, why: StopReason, decisions: &mut Vec<Decision>) {
+    worker.state = WorkerState::Stopping { why };
+    decisions.push(Decision::Stop { lane: at, why });
+}

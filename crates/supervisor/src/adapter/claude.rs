@@ -1,0 +1,164 @@
+//! Claude Code in print mode.
+
+use serde_json::Value;
+
+use super::limit::moment;
+use super::{Limit, LimitScope, Outcome, ResultSeen, Seen, Work, shorten};
+use crate::launch::Launch;
+use crate::output::{Line, Stream};
+use crate::worker::Exit;
+
+/// Settings of Claude Code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claude {
+    /// The program, and arguments that come before ours.
+    pub program: Vec<String>,
+    /// What it may do: such as `--permission-mode acceptEdits` or `--allowedTools Bash`.
+    pub permissions: Vec<String>,
+    /// Further arguments: such as `--model`.
+    pub extra: Vec<String>,
+}
+
+impl Default for Claude {
+    fn default() -> Claude {
+        let permissions = ["--permission-mode", "acceptEdits"];
+        Claude {
+            program: vec!["claude".to_owned()],
+            permissions: permissions.map(str::to_owned).to_vec(),
+            extra: Vec::new(),
+        }
+    }
+}
+
+impl Claude {
+    pub(super) fn start(&self, work: &Work) -> Launch {
+        let session = work.session.iter().flat_map(|session| ["--session-id", session]);
+        self.launch(work, session)
+    }
+
+    pub(super) fn resume(&self, work: &Work, session: &str) -> Launch {
+        self.launch(work, ["--resume", session])
+    }
+
+    fn launch<'a>(&self, work: &Work, session: impl IntoIterator<Item = &'a str>) -> Launch {
+        let fixed = ["-p", "--output-format", "stream-json", "--verbose"];
+        let argv = self.program.iter().cloned();
+        let argv = argv.chain(fixed.into_iter().chain(session).map(str::to_owned));
+        let argv = argv.chain(self.permissions.iter().chain(&self.extra).cloned());
+        // Within a session of its own kind it would refuse to begin.
+        Launch::new(argv, &work.directory).input(&work.prompt).unset("CLAUDECODE")
+    }
+}
+
+pub(super) fn see(seen: &mut Seen, stream: Stream, line: Line<'_>) {
+    match (stream, serde_json::from_slice::<Value>(line.bytes)) {
+        (Stream::Out, Ok(value)) => see_event(seen, &value),
+        (Stream::Out, Err(_)) if line.is_cut => see_cut(seen, line.bytes),
+        // Text where a line of JSON should be: a wrapper's greeting.
+        (Stream::Out, Err(_)) => {}
+        (Stream::Err, _) => see_complaint(seen, &String::from_utf8_lossy(line.bytes)),
+    }
+}
+
+fn see_event(seen: &mut Seen, event: &Value) {
+    let text = |key: &str| event[key].as_str().unwrap_or_default();
+    match (text("type"), text("subtype")) {
+        ("system", "init") => {
+            seen.has_begun = true;
+            seen.session = event["session_id"].as_str().map(str::to_owned).or(seen.session.take());
+        }
+        ("system", "api_retry") => {
+            let number = |key: &str| event[key].as_i64().map_or_else(|| "?".to_owned(), |number| number.to_string());
+            let (error, attempt, of) = (text("error"), number("attempt"), number("max_retries"));
+            let message = format!("{error} (status {}), attempt {attempt} of {of}", number("error_status"));
+            seen.waiting = Some(Limit::new(LimitScope::Service, None, &message));
+        }
+        ("rate_limit_event", _) => seen.limit = rate_limit(&event["rate_limit_info"], "usage limit reached"),
+        ("assistant", _) if event["is_api_error_message"] == true => {
+            let message = event["message"]["content"][0]["text"].as_str().unwrap_or_default();
+            see_error(seen, event, message);
+        }
+        ("assistant" | "stream_event" | "user", _) => seen.waiting = None,
+        ("result", _) => see_result(seen, event),
+        _ => {}
+    }
+}
+
+/// There may be several of these; the last one counts.
+fn see_result(seen: &mut Seen, event: &Value) {
+    let errors = event["errors"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let errors = errors.collect::<Vec<_>>().join("; ");
+    let words = event["result"].as_str().filter(|words| !words.is_empty()).unwrap_or(&errors);
+    let is_error = event["is_error"].as_bool().unwrap_or(true);
+    seen.cost_usd = event["total_cost_usd"].as_f64().or(seen.cost_usd);
+    seen.waiting = None;
+    seen.refused_session |= is_refusal(&errors);
+    match is_error {
+        true => see_error(seen, event, words),
+        false => seen.limit = None,
+    }
+    seen.result = Some(ResultSeen { is_error, text: shorten(words) });
+}
+
+/// An error that may be a limit. What was said about when it is over is not forgotten.
+fn see_error(seen: &mut Seen, event: &Value, message: &str) {
+    let told = rate_limit(&event["rate_limit_info"], message);
+    let status = event["api_error_status"].as_i64();
+    // A connection that broke has no status, and comes back.
+    let is_lost = status.is_none() && event["terminal_reason"] == "api_error";
+    let lost = || is_lost.then(|| Limit::new(LimitScope::Service, None, message));
+    let limit = told.or_else(|| Limit::of_error(status, message)).or_else(lost);
+    let Some(limit) = limit else { return };
+    let before = seen.limit.take();
+    let resets_at = limit.resets_at.or(before.as_ref().and_then(|before| before.resets_at));
+    let is_account = |limit: &Limit| limit.scope == LimitScope::Account;
+    let scope = if before.as_ref().is_some_and(is_account) { LimitScope::Account } else { limit.scope };
+    seen.limit = Some(Limit { scope, resets_at, ..limit });
+}
+
+/// A limit that refuses requests; nothing when they go on, if need be for money.
+fn rate_limit(info: &Value, message: &str) -> Option<Limit> {
+    let is_refusing = info["status"] == "rejected" && info["isUsingOverage"] != true;
+    is_refusing.then(|| {
+        let kind = info["rateLimitType"].as_str().map_or_else(String::new, |kind| format!(" ({kind})"));
+        Limit::new(LimitScope::Account, moment(&info["resetsAt"]), &format!("{message}{kind}"))
+    })
+}
+
+/// A line that is too long to be read. Only a result matters, and the end of it may be missing.
+fn see_cut(seen: &mut Seen, bytes: &[u8]) {
+    let has = |text: &str| memchr::memmem::find(bytes, text.as_bytes()).is_some();
+    if has("\"total_cost_usd\":") && has("\"is_error\":") {
+        let is_error = has("\"is_error\":true");
+        seen.result = Some(ResultSeen { is_error, text: "a result that is too long to be shown".to_owned() });
+        seen.limit = seen.limit.take().filter(|_| is_error);
+    }
+}
+
+fn see_complaint(seen: &mut Seen, line: &str) {
+    seen.refused_session |= is_refusal(line);
+    if !line.trim().is_empty() {
+        seen.complaint = Some(shorten(line));
+    }
+}
+
+fn is_refusal(text: &str) -> bool {
+    text.contains("No conversation found with session ID") || text.contains("--resume requires a valid session")
+}
+
+pub(super) fn judge(exit: &Exit, seen: &Seen) -> Outcome {
+    let is_through = seen.result.as_ref().is_some_and(|result| !result.is_error);
+    match exit {
+        Exit::Code(0) if is_through => Outcome::Finished,
+        Exit::Code(_) if seen.refused_session && !seen.has_begun => {
+            Outcome::ResumeRefused { reason: seen.reason(exit) }
+        }
+        // It ends in order when it is asked to by a signal, and says so as a shell does.
+        Exit::Code(129 | 130 | 137 | 143) if !is_through => Outcome::Died { reason: seen.reason(exit) },
+        Exit::Code(_) => seen.limited_or_failed(exit),
+        Exit::Signal(_) | Exit::Vanished | Exit::NotStarted { .. } => Outcome::Died { reason: exit.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests;

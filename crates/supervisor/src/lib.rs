@@ -1,0 +1,37 @@
+//! Worker processes, what they print, and the git worktrees that they work in.
+//!
+//! **The lead is disposable**, so nothing of a worker hangs on it. A worker is held by a *keeper*: this program again
+//! (`piton keep`), in a session of its own, that starts the worker, keeps its output in bounded files, waits for it,
+//! writes down how it ended, and ends what it left behind. Whoever leads next finds keeper and worker by what stands
+//! in the worker's *home*, a directory.
+//!
+//! Everything here is synchronous. Nothing here knows a dialect or opens a document.
+
+mod adapter;
+mod git;
+mod home;
+mod identity;
+mod keeper;
+mod launch;
+mod output;
+mod process;
+mod tree;
+mod watch;
+mod worker;
+mod worktree;
+
+pub use adapter::{
+    Adapter, Claude, Codex, CommandLine, Limit, LimitScope, Outcome, PromptBy, Reading, ResultSeen, Seen, Work,
+    new_session_id,
+};
+pub use git::GitError;
+pub use identity::Identity;
+pub use keeper::keep;
+pub use launch::{Input, Launch, Spool};
+pub use output::{Line, LineReader, Stream, tail};
+pub use watch::{Wake, Watch};
+pub use worker::{AdoptError, Condition, End, Exit, Gently, KeeperProgram, Signs, StartError, StopError, Worker};
+pub use worktree::{
+    Created, Kept, Listed, Merge, Merging, NewWorktree, Removal, Repository, RestoreTo, Restored, Snapshot, Statistics,
+    WorktreeState,
+};

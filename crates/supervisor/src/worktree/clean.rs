@@ -1,0 +1,78 @@
+//! Removes a worktree that nobody needs any more, and no other.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Kept, Listed, Removal, Repository, WorktreeState, refused};
+use crate::git::GitError;
+
+impl Repository {
+    /// Why a worktree has to stay; empty when it may go.
+    pub fn reasons_to_keep(&self, listed: &Listed, base: &str) -> Result<Vec<String>, GitError> {
+        let mut reasons = Vec::new();
+        if let Some(why) = &listed.locked {
+            let why = if why.is_empty() { "no reason is given" } else { why };
+            reasons.push(format!("somebody locked it: {why}"));
+        }
+        match listed.is_there {
+            true => {
+                reasons.extend(state_reasons(&self.state(&listed.path, base)?, base));
+                reasons.extend(user_of(&listed.path).map(|pid| format!("process {pid} works in it")));
+            }
+            false => reasons.push("its directory is gone already: git worktree prune forgets it".to_owned()),
+        }
+        Ok(reasons)
+    }
+
+    /// Removes a worktree when everything in it is committed and merged and nobody works in it; else it stays. A
+    /// snapshot is made before in either case. Files that git ignores go with the directory.
+    pub fn remove(&self, worktree: &Path, base: &str, at: i64) -> Result<Removal, GitError> {
+        // git lists paths without links.
+        let path = fs::canonicalize(worktree).unwrap_or_else(|_| worktree.to_owned());
+        let Some(listed) = self.worktrees()?.into_iter().find(|each| each.path == path) else {
+            return refused(format!("not a worktree of this repository: {}", worktree.display()));
+        };
+        let reasons = self.reasons_to_keep(&listed, base)?;
+        let snapshot = match listed.is_there {
+            true => self.snapshot(&path, &listed.name, at)?,
+            false => return Ok(Removal::Kept(Kept { reasons, snapshot: None })),
+        };
+        if !reasons.is_empty() {
+            return Ok(Removal::Kept(Kept { reasons, snapshot: Some(snapshot) }));
+        }
+        let Some(text) = path.to_str() else { return refused(format!("a path is not UTF-8: {}", path.display())) };
+        // Without force: git looks once more whether it is clean.
+        let said = self.git().ask(&["worktree", "remove", text])?;
+        match said.code {
+            Some(0) => Ok(Removal::Removed { snapshot }),
+            _ => {
+                let reasons = vec![format!("git does not remove it: {}", said.err.trim())];
+                Ok(Removal::Kept(Kept { reasons, snapshot: Some(snapshot) }))
+            }
+        }
+    }
+}
+
+fn state_reasons(state: &WorktreeState, base: &str) -> Vec<String> {
+    let count = |number: usize, one: &str, many: &str| match number {
+        1 => format!("1 {one}"),
+        number => format!("{number} {many}"),
+    };
+    let mut reasons = Vec::new();
+    if !state.changed.is_empty() {
+        reasons.push(count(state.changed.len(), "uncommitted file", "uncommitted files"));
+    }
+    if state.ahead > 0 {
+        let ahead = usize::try_from(state.ahead).unwrap_or(usize::MAX);
+        reasons.push(format!("{} not in {base}", count(ahead, "commit", "commits")));
+    }
+    reasons.extend(state.under_way.map(|what| format!("{what} is under way")));
+    reasons.extend(state.holds.iter().map(|what| format!("it holds {what}")));
+    reasons
+}
+
+/// A process that has its working directory there.
+fn user_of(worktree: &Path) -> Option<u32> {
+    let is_inside = |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(worktree));
+    crate::process::all().into_iter().filter(|pid| *pid != std::process::id()).find(is_inside)
+}

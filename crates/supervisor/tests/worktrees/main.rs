@@ -1,0 +1,8 @@
+//! Worktrees of real repositories: what is in them is never lost, and the user's files are never touched.
+
+mod clean;
+mod create;
+mod merge;
+mod repository;
+mod snapshot;
+mod state;
