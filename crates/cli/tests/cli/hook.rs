@@ -367,6 +367,22 @@ fn hooks_are_signs_of_life_but_not_every_one() {
 }
 
 #[test]
+fn an_edit_that_concerns_nobody_touches_nothing() {
+    let workspace = with_plan(&["quay"]);
+    let host = Host::new(&workspace, ONE);
+    host.start(600, "startup");
+    tick(&workspace, "quay", "[ ] Measure", "[x] Measure");
+    host.wrote(601, "Edit", "plans/quay/plan.md");
+    host.wrote(601, "Edit", "src/a.rs");
+    let before = workspace.fingerprint();
+    for path in ["src/a.rs", "src/b.rs", "../outside.rs", "plans/quay/notes.txt"] {
+        assert_eq!(host.wrote(601, "Write", path), None);
+    }
+    assert_eq!(Host::new(&workspace, TWO).wrote(601, "Edit", "src/a.rs"), None, "nor that of an unknown session");
+    assert_eq!(before, workspace.fingerprint());
+}
+
+#[test]
 fn a_verb_of_the_session_binds_it() {
     let workspace = with_plan(&["quay", "pier"]);
     let host = Host::new(&workspace, ONE);

@@ -47,9 +47,9 @@ const VERBS: [&str; 42] = [
     "hook",
     "init",
     "doctor",
+    "mcp",
     "schema",
     "completions",
-    "mcp",
 ];
 
 #[test]
