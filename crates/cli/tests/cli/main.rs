@@ -4,6 +4,7 @@
 mod support;
 
 mod check;
+mod clock;
 mod compact;
 mod doctor;
 mod hook;
