@@ -3,7 +3,6 @@
 //!
 //! `cargo bench --bench cold`. Figures are medians of ratios within a round.
 
-#[expect(dead_code, reason = "other benchmarks use the rest")]
 mod beside;
 
 use std::fs;
@@ -28,6 +27,21 @@ fn main() {
     let status_10 = contender("piton status, 10 units", &piton, &["-C".as_ref(), &ten, "status".as_ref()]);
     compare(vec![start, version, check, status_10], 300);
 
+    let quay = plan(&piton, &scratch.join("plan"), 1_000);
+    let start = contender("an empty program", &empty, &[]);
+    let idle = hook(&scratch, &piton, &quay, "a hook with nothing to do", "PostToolUse", "src/a.rs");
+    let brief = hook(&scratch, &piton, &quay, "a session starts, 1,000 tasks", "SessionStart", "");
+    let document = quay.join("plans/quay/plan.md");
+    let edit = hook(&scratch, &piton, &quay, "a plan was edited, 1,000 tasks", "PostToolUse", "plans/quay/plan.md");
+    let beat =
+        contender("piton beat, 1,000 tasks", &piton, &["-C".as_ref(), &quay, "beat".as_ref(), "plan:quay".as_ref()]);
+    let edit = edit.after(move |round| {
+        let text = fs::read_to_string(&document).expect("the plan is there");
+        let (from, to) = if round % 2 == 0 { ("- [ ]", "- [x]") } else { ("- [x]", "- [ ]") };
+        fs::write(&document, text.replacen(from, to, 1)).expect("the plan can be written");
+    });
+    compare(vec![start, idle, brief, beat, edit], 100);
+
     let checkpoints = many.join("agent_checkpoints");
     let read = contender("reading all bytes", &read_all, &[&checkpoints]);
     let status = contender("piton status, 100,000 units", &piton, &["-C".as_ref(), &many, "status".as_ref()]);
@@ -45,6 +59,36 @@ fn contender(name: &str, program: &Path, arguments: &[&Path]) -> Contender<'stat
         command.args(&arguments);
         command
     })
+}
+
+/// A hook with its payload; each session is a new one.
+fn hook(scratch: &Path, piton: &Path, root: &Path, name: &str, event: &str, path: &str) -> Contender<'static> {
+    let (piton, root, event) = (piton.to_owned(), root.to_owned(), event.to_owned());
+    let file = scratch.join(format!("payload-{event}-{}", path.replace('/', "-")));
+    let path = root.join(path).display().to_string();
+    Contender::timed(name, move |round| {
+        let payload = format!(
+            r#"{{"session_id":"session-{round}","cwd":"/","hook_event_name":"{event}","source":"startup","tool_name":"Edit","tool_input":{{"file_path":"{path}","old_string":"a","new_string":"b"}}}}"#
+        );
+        fs::write(&file, payload).expect("the scratch directory takes a file");
+        let input = fs::File::open(&file).expect("it was just written");
+        let mut command = Command::new(&piton);
+        command.env_clear().arg("-C").arg(&root).arg("hook").arg(&event);
+        command.stdin(input).stdout(Stdio::null()).stderr(Stdio::null());
+        let began = std::time::Instant::now();
+        assert!(command.status().expect("piton starts").success());
+        began.elapsed().as_secs_f64()
+    })
+}
+
+/// Writes and starts a plan.
+fn plan(piton: &Path, root: &Path, tasks: usize) -> PathBuf {
+    fs::create_dir_all(root.join("plans/quay")).expect("the scratch directory takes a directory");
+    fs::write(root.join("plans/quay/plan.md"), beside::plan(tasks)).expect("the scratch directory takes a file");
+    let mut start = Command::new(piton);
+    start.arg("-C").arg(root).args(["start", "plan:quay"]).stdout(Stdio::null());
+    assert!(start.status().expect("piton starts").success());
+    root.to_owned()
 }
 
 const READ_ALL: &str = r#"

@@ -86,12 +86,15 @@ struct Hook<'h> {
 impl Hook<'_> {
     fn happen(&mut self) {
         // A start is heard in any case; all else only by a session that is known or that touches a document.
-        let is_known = sessions::peek(&*self.workspace.disk, &self.payload.session).is_some();
-        let may_matter = is_known || self.around.unit.is_some();
+        let known = sessions::peek(&*self.workspace.disk, &self.payload.session);
+        let may_matter = known.is_some() || self.around.unit.is_some();
         match &self.payload.told {
             Told::Nothing => {}
             Told::SessionStarted(source) => self.started(*source),
-            Told::FileWritten { path, is_new } => self.file_written(path, *is_new, may_matter),
+            Told::FileWritten { path, is_new } => {
+                let may_matter = may_matter && !known.is_some_and(|known| self.has_nothing_to_do(&known));
+                self.file_written(path, *is_new, may_matter)
+            }
             Told::FileChanged { path } => self.file_changed(path),
             _ if !may_matter => {}
             _ if !self.open_desk() => {}
@@ -222,6 +225,15 @@ impl Hook<'_> {
         if let Some(target) = self.unit() {
             self.record(&target, &Event::Beat);
         }
+    }
+
+    /// Whether a file that is no document can concern a session: most edits of most sessions do not, and are left alone
+    /// without a lock.
+    fn has_nothing_to_do(&self, known: &Session) -> bool {
+        let is_quiet = known.is_open && known.alarms.is_empty() && self.around.unit.is_none();
+        let lists_files = |bound: &Bound| matches!(bound.dialect, Dialect::Task | Dialect::Crew);
+        let is_fresh = self.now.unix_seconds().saturating_sub(known.alive_at) < BEAT_EVERY;
+        is_quiet && known.bound.as_ref().is_none_or(|bound| is_fresh && !lists_files(bound))
     }
 
     /// A tool of the session wrote a file.

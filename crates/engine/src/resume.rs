@@ -110,13 +110,13 @@ pub fn resume(
 
 /// The brief of a unit as it stands, for who continues it without beginning an attempt. Nothing is written; nothing is
 /// said when there is nothing to resume.
-pub(crate) fn preview(
+pub(crate) fn standing(
     workspace: &Workspace,
     target: &Target,
     budget: usize,
     fence: &str,
     now: Time,
-) -> Result<Option<Preview>, RecordError> {
+) -> Result<Option<Standing>, RecordError> {
     let unit = match crate::find::read_one(workspace, target, now) {
         Some(unit) => unit,
         None => crate::find(workspace, &crate::life::exact(target)?, now).map_err(RecordError::NotFound)?.unit,
@@ -135,11 +135,11 @@ pub(crate) fn preview(
     let texts = [&plan.done, &plan.remaining, &plan.instructions, &unit.blockers, &alarms];
     let mut substance = format!("{}\0{}\0{}", target.name, plan.position, plan.next);
     texts.into_iter().flatten().for_each(|text| substance.extend(["\0", text]));
-    Ok(Some(Preview { brief: brief(&facts), substance }))
+    Ok(Some(Standing { brief: brief(&facts), substance }))
 }
 
 /// A brief that begins nothing.
-pub(crate) struct Preview {
+pub(crate) struct Standing {
     pub brief: String,
     /// What in it changes what is to be done, to be compared; what somebody noted on the way does not.
     pub substance: String,

@@ -10,9 +10,9 @@ mod codex;
 mod tests;
 
 use piton_model::{Dialect, Refusal, Time};
-use piton_store::disk::{Access, directory_of, make_directories};
+use piton_store::disk::Access;
 use piton_store::journal::Hash;
-use piton_store::{ReadError, seal, small};
+use piton_store::{ReadError, replace, seal};
 use serde_json::{Value, json};
 
 use crate::Workspace;
@@ -80,6 +80,9 @@ pub fn plan_setup(workspace: &Workspace, request: &SetupRequest, now: Time) -> R
     let receipt = Receipt::read(workspace);
     let mut setup = Setup { files: Vec::new(), notes: Vec::new(), dialects };
     let scope = Scope::of(&setup.dialects);
+    // Who has the plugin already needs no hooks beside it.
+    let has_plugin = text_of(workspace, SETTINGS)?.is_some_and(|text| claude::has_plugin(&text));
+    let request = &SetupRequest { plugin: request.plugin || (has_plugin && !request.remove), ..*request };
     let paths = paths(workspace, request, &receipt)?;
     for path in paths {
         let before = text_of(workspace, path)?;
@@ -269,8 +272,8 @@ fn put(workspace: &Workspace, path: &str, text: Option<&str>) -> Result<(), Reco
     let disk = &*workspace.disk;
     match text {
         Some(text) => {
-            make_directories(disk, directory_of(path), Access::Shared)?;
-            small::replace(disk, path, text.as_bytes(), small::Lasting::Durable)?;
+            // A link stays a link: what it leads to is replaced.
+            replace(disk, &disk.resolve(path)?, text.as_bytes(), Access::Shared)?;
         }
         None => disk.remove(path)?,
     }
@@ -342,7 +345,7 @@ impl Receipt {
             .map(|kept| json!({"path": kept.path, "before": kept.before, "after": kept.after}))
             .collect();
         let text = format!("{:#}\n", json!({"files": files}));
-        small::replace(&*workspace.disk, RECEIPT, text.as_bytes(), small::Lasting::Durable)?;
+        replace(&*workspace.disk, RECEIPT, text.as_bytes(), Access::Private)?;
         Ok(())
     }
 }

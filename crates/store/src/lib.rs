@@ -19,7 +19,7 @@ mod real;
 mod replace;
 pub mod seal;
 mod secret;
-pub mod small;
+mod short_log;
 mod stop;
 mod stray;
 mod unit;
@@ -29,6 +29,7 @@ pub use locate::{Located, locate};
 pub use read::{Content, LARGEST, ReadError, Tree, read_named};
 pub use reader::Reader;
 pub use replace::{lock_shared, replace};
+pub use short_log::append_bounded;
 pub use walk::{SKIPPED, walk};
 
 pub use commit::{CommitError, NewEntry, SeenContent, SeenDocument};

@@ -115,7 +115,7 @@ fn a_session_is_told_where_it_stands_and_its_deeds_are_recorded() {
     let brief = host.start(600, "startup").expect("a brief");
     assert!(brief.starts_with("# Resume plan:quay, attempt 1\n\nNext: do the task measure-wall"), "{brief}");
     let watched = host.tell(600, "SessionStart", json!({"source": "startup"})).json();
-    assert_eq!(watched["hookSpecificOutput"]["watchPaths"], json!([workspace.path("plans/quay/plan.md")]));
+    assert_eq!(watched["hookSpecificOutput"]["watchPaths"], json!(["[TEMP]/workspace/plans/quay/plan.md"]));
     tick(&workspace, "quay", "[ ] Measure", "[x] Measure");
     assert_eq!(host.wrote(601, "Edit", "plans/quay/plan.md"), None);
     assert_eq!(host.start(602, "resume").map(|text| text.contains("Next: do the task order-stones")), Some(true));
@@ -258,17 +258,35 @@ fn a_session_inside_of_a_session_records_nothing() {
     assert_eq!(before.without(fired), workspace.fingerprint().without(fired));
 }
 
-/// A process that stands for the host, and can be killed.
-fn host_process() -> Child {
-    Command::new("/bin/cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a process starts")
+/// A process that stands for the host, and is killed with the value.
+struct HostProcess(Child);
+
+impl HostProcess {
+    fn start() -> HostProcess {
+        let mut command = Command::new("/bin/cat");
+        HostProcess(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a process starts"))
+    }
+
+    fn kill(&mut self) {
+        self.0.kill().expect("it can be killed");
+        self.0.wait().expect("it is gone");
+    }
+}
+
+impl Drop for HostProcess {
+    fn drop(&mut self) {
+        // One that is gone already cannot be killed.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]
 fn a_session_that_was_killed_is_a_crash_at_the_next_start_and_one_that_ended_is_not() {
     for (is_killed, has_ended) in [(true, false), (true, true), (false, false)] {
         let workspace = with_plan(&["quay"]);
-        let mut process = host_process();
-        let first = Host::new(&workspace, ONE).env("CLAUDE_PID", process.id().to_string());
+        let mut process = HostProcess::start();
+        let first = Host::new(&workspace, ONE).env("CLAUDE_PID", process.0.id().to_string());
         first.start(600, "startup");
         first.tell(601, "UserPromptSubmit", json!({"prompt": "go"}));
         tick(&workspace, "quay", "[ ] Measure", "[x] Measure");
@@ -277,8 +295,7 @@ fn a_session_that_was_killed_is_a_crash_at_the_next_start_and_one_that_ended_is_
             first.stop(603, "over");
         }
         if is_killed {
-            process.kill().expect("it can be killed");
-            process.wait().expect("it is gone");
+            process.kill();
         }
         let second = Host::new(&workspace, TWO).env("CLAUDE_PID", std::process::id().to_string());
         let brief = second.start(610, "startup").unwrap_or_default();
@@ -297,10 +314,6 @@ fn a_session_that_was_killed_is_a_crash_at_the_next_start_and_one_that_ended_is_
                 assert!(!crashes.iter().any(|event| event.starts_with("session_crash")), "{events:?}");
                 assert!(!brief.contains("attempt 2"), "{brief}");
             }
-        }
-        if !is_killed {
-            process.kill().expect("it can be killed");
-            process.wait().expect("it is gone");
         }
     }
 }
@@ -364,6 +377,22 @@ fn hooks_are_signs_of_life_but_not_every_one() {
     assert!((4..=6).contains(&beats), "one every two minutes, not {beats}");
     let status = workspace.call(&["status", "--json"]).at("2026-02-20T10:11:00Z").run().json();
     assert_eq!(status["units"][0]["last_seen"], "2026-02-20T10:09:00Z");
+}
+
+#[test]
+fn an_edit_that_concerns_nobody_touches_nothing() {
+    let workspace = with_plan(&["quay"]);
+    let host = Host::new(&workspace, ONE);
+    host.start(600, "startup");
+    tick(&workspace, "quay", "[ ] Measure", "[x] Measure");
+    host.wrote(601, "Edit", "plans/quay/plan.md");
+    host.wrote(601, "Edit", "src/a.rs");
+    let before = workspace.fingerprint();
+    for path in ["src/a.rs", "src/b.rs", "../outside.rs", "plans/quay/notes.txt"] {
+        assert_eq!(host.wrote(601, "Write", path), None);
+    }
+    assert_eq!(Host::new(&workspace, TWO).wrote(601, "Edit", "src/a.rs"), None, "nor that of an unknown session");
+    assert_eq!(before, workspace.fingerprint());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::support::fixtures::{BUILDS, agent, build};
 use crate::support::harbour::{harbour, put};
 
 /// Every verb there is.
-const VERBS: [&str; 35] = [
+const VERBS: [&str; 42] = [
     "status",
     "check",
     "stale",
@@ -39,8 +39,15 @@ const VERBS: [&str; 35] = [
     "inbox",
     "sync",
     "compact",
-    "mcp",
+    "run",
+    "stop",
+    "approve",
+    "demo",
     "worktrees",
+    "hook",
+    "init",
+    "doctor",
+    "mcp",
     "schema",
     "completions",
 ];

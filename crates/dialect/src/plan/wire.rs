@@ -62,6 +62,7 @@ static OWN: &[Field] = &[
     optional("resumeInstructions", Shape::List(&Shape::Text), "what whoever resumes is to follow"),
     optional("paused", Shape::Object(PAUSED), "that somebody stopped it on purpose"),
     optional("finishedAt", Shape::Time, "when it was finished"),
+    optional("sessionNote", Shape::Text, "what a session said last, as it stands in the notes"),
     optional("sinceBackup", COUNT, "checkpoints since the last copy to recovery.json"),
 ];
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use piton_store::disk::{Access, Disk, DiskError, LockError, Open, Rename, directory_of};
-use piton_store::{seal, small};
+use piton_store::seal;
 
 use super::Checkup;
 use crate::Workspace;
@@ -47,7 +47,7 @@ fn attempt(disk: &dyn Disk, [first, second]: &[String; 2]) -> Result<Tried, Disk
     disk.open(second, Open::Create(Access::Private))?.write_at(0, b"two")?;
     let exchanges = disk.rename(first, second, Rename::Exchange).is_ok()
         && disk.open(second, Open::Existing)?.read_at(0, 8)? == b"one";
-    small::replace(disk, second, b"three", small::Lasting::Durable)?;
+    piton_store::replace(disk, second, b"three", Access::Private)?;
     Ok(Tried { sync, is_exclusive, exchanges })
 }
 

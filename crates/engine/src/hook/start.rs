@@ -11,7 +11,7 @@ use super::documents::Deed;
 use super::sessions::{self, Bound, Session};
 use super::{Hook, process};
 use crate::record::{RecordError, Session as Locked};
-use crate::resume::{Preview, ResumeRequest, preview, resume};
+use crate::resume::{ResumeRequest, Standing, resume, standing};
 use crate::target::Target;
 
 /// How many units are listed when nobody knows which one is meant.
@@ -48,10 +48,10 @@ impl Hook<'_> {
             Some(chosen) => self.brief(&chosen),
             None => {
                 let brief = list(&rows);
-                Some(Preview { substance: brief.clone(), brief })
+                Some(Standing { substance: brief.clone(), brief })
             }
         };
-        let Some(Preview { brief, substance }) = context else { return };
+        let Some(Standing { brief, substance }) = context else { return };
         let session = self.session();
         let digest = Hash::of(substance.as_bytes()).to_string();
         // A resumed session has its context still, and a second copy of the same would only fill it.
@@ -199,7 +199,7 @@ impl Hook<'_> {
     }
 
     /// What the session is told about its unit; the host watches the unit's documents from now on.
-    fn brief(&mut self, chosen: &Chosen) -> Option<Preview> {
+    fn brief(&mut self, chosen: &Chosen) -> Option<Standing> {
         let target = &chosen.target;
         let bound = Bound::of(target);
         match chosen.is_bound {
@@ -214,13 +214,13 @@ impl Hook<'_> {
         let fence = self.session().fence.clone();
         if chosen.has_crashed {
             match self.resumed(target) {
-                Ok(Some(brief)) => return Some(Preview { substance: brief.clone(), brief }),
+                Ok(Some(brief)) => return Some(Standing { substance: brief.clone(), brief }),
                 Ok(None) => {}
                 Err(error) => self.tell_failure(Err(error)),
             }
         }
-        match preview(self.workspace, target, BRIEF, &fence, self.now) {
-            Ok(preview) => preview,
+        match standing(self.workspace, target, BRIEF, &fence, self.now) {
+            Ok(standing) => standing,
             Err(error) => {
                 self.tell_failure(Err(error));
                 None

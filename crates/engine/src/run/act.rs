@@ -158,7 +158,9 @@ impl Lead<'_> {
             .set("PITON_INBOX", root.join(self.inbox_of(&id)).display().to_string())
             .set("PITON_STAGE", stage.to_string())
             // A place to die, for tests, is this process's own.
-            .unset("PITON_STOP_AT");
+            .unset("PITON_STOP_AT")
+            // A worker is no tool of the session that this lead was started in; its hooks record for its own unit.
+            .unset("PITON_SESSION");
         if let Some(step) = &self.work.lanes[at].step {
             launch = launch.set("PITON_STEP", step);
         }

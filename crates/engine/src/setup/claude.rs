@@ -66,7 +66,7 @@ pub(super) fn add(text: &str, scope: Option<Scope>) -> Result<String, String> {
         return Ok(settings.text().to_owned());
     };
     let wanted = hooks(scope);
-    if is_current(&settings, scope) && settings.get(&["enabledPlugins", PLUGIN]).is_none() {
+    if is_current(&settings, scope) {
         return Ok(settings.text().to_owned());
     }
     settings = open(&remove(text)?)?;
@@ -76,6 +76,11 @@ pub(super) fn add(text: &str, scope: Option<Scope>) -> Result<String, String> {
         settings.add(&["hooks", event], None, group);
     }
     Ok(settings.text().to_owned())
+}
+
+/// Whether settings have the plugin, which brings the hooks.
+pub(super) fn has_plugin(text: &str) -> bool {
+    open(text).is_ok_and(|settings| settings.get(&["enabledPlugins", PLUGIN]) == Some(Value::Bool(true)))
 }
 
 /// Settings without anything of ours. A list or object that is empty then goes with it.

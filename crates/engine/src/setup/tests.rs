@@ -128,3 +128,16 @@ proptest! {
         prop_assert!(rest == text || (!is_ended && rest.trim_end_matches(['\r', '\n']) == text), "{:?} of {:?}", rest, text);
     }
 }
+
+#[test]
+fn the_plugin_has_the_same_hooks_as_the_settings() {
+    let plugin: Value = serde_json::from_str(include_str!("../../../../plugin/hooks/hooks.json")).expect("JSON");
+    let mut wanted = serde_json::Map::new();
+    for (event, group) in claude::hooks(Scope::AllFiles) {
+        wanted.entry(event).or_insert_with(|| json!([])).as_array_mut().expect("a list").push(group);
+    }
+    assert_eq!(plugin["hooks"], Value::Object(wanted));
+    let servers: Value = serde_json::from_str(include_str!("../../../../plugin/.mcp.json")).expect("JSON");
+    let ours = claude::add_server("{}").expect("added");
+    assert_eq!(servers, serde_json::from_str::<Value>(&ours).expect("JSON"));
+}

@@ -12,6 +12,8 @@ pub const BUILD: Dialect = Dialect {
     files: &[],
     verbs: &[
         ("", "start"),
+        ("start", "checkpoint session_end"),
+        ("start; beat", "crash s-0"),
         ("start", "step begin WS1"),
         ("start; step begin WS1", "step done WS1"),
         ("start; step begin WS1", "step fail WS1"),
@@ -59,6 +61,8 @@ pub const PIPELINE: Dialect = Dialect {
     files: &[(".pipeline/state.json", LEAD)],
     verbs: &[
         ("", "start"),
+        ("start", "checkpoint session_end"),
+        ("start; beat", "crash s-0"),
         (TO_STAGE_2, "step begin T-1"),
         (TO_STAGE_2, "step done T-1"),
         (TO_STAGE_2, "step fail T-1"),
@@ -97,6 +101,8 @@ pub const PLAN: Dialect = Dialect {
     files: &[("plans/p1/plan.md", PLAN_TEXT)],
     verbs: &[
         ("", "start"),
+        ("start", "checkpoint session_end"),
+        ("start; beat", "crash s-0"),
         ("start", "step begin db-schema"),
         ("start; step begin db-schema", "step done db-schema"),
         ("start; step begin db-schema", "step fail db-schema"),
@@ -135,6 +141,10 @@ pub const TASK: Dialect = Dialect {
     files: &[("docs/progress/STATUS.md", "# Status\n\nby hand\n"), ("docs/progress/outbox/migration.md", "# Outbox\n")],
     verbs: &[
         ("", "start"),
+        ("start", "checkpoint session_end"),
+        ("start; beat", "crash s-0"),
+        ("start", "files src/a.rs src/b.rs"),
+        ("start", "tool Bash exit-code-2"),
         ("start", "step begin one"),
         ("start; step begin one", "step done one"),
         ("start", "step fail one"),
@@ -169,6 +179,10 @@ pub const CREW: Dialect = Dialect {
     files: &[],
     verbs: &[
         ("", "start"),
+        ("start", "checkpoint session_end"),
+        ("start; beat", "crash s-0"),
+        ("start", "files src/a.rs src/b.rs"),
+        ("start", "tool Bash exit-code-2"),
         ("start", "step begin one"),
         ("start; step begin one", "step done one"),
         ("start", "step fail one"),

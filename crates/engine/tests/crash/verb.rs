@@ -128,6 +128,10 @@ pub fn event(unit: &str, word: &str, rest: &str) -> Event {
             Event::HelperStopped { kind: "fullstack".to_owned(), agent: None, completed: vec![second.to_owned()] }
         }
         "mark" => Event::Marked,
+        "checkpoint" => Event::Checkpointed { reason: text(), note: Some("what was said".to_owned()) },
+        "crash" => Event::Crashed { session: text() },
+        "files" => Event::FilesTouched { created: vec![first.to_owned()], modified: vec![second.to_owned()] },
+        "tool" => Event::ToolFailed { tool: first.to_owned(), message: second.to_owned() },
         other => panic!("{other} is no verb"),
     }
 }
