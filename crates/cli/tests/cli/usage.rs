@@ -7,7 +7,7 @@ use crate::support::fixtures::{BUILDS, agent, build};
 use crate::support::harbour::{harbour, put};
 
 /// Every verb there is.
-const VERBS: [&str; 34] = [
+const VERBS: [&str; 38] = [
     "status",
     "check",
     "stale",
@@ -39,6 +39,10 @@ const VERBS: [&str; 34] = [
     "inbox",
     "sync",
     "compact",
+    "run",
+    "stop",
+    "approve",
+    "demo",
     "worktrees",
     "schema",
     "completions",

@@ -42,6 +42,8 @@ pub(super) struct Lead<'w> {
     pub claimed: Vec<Option<u64>>,
     pub queue: VecDeque<FleetEvent>,
     pub is_yes: bool,
+    /// Gates that were run because they were left at the end: name and step.
+    pub judged: Vec<(String, Option<String>)>,
     signals: UnixStream,
     outcome: Option<Outcome>,
     last_look: Duration,
@@ -95,6 +97,7 @@ impl<'w> Lead<'w> {
             claimed: vec![None; groups],
             queue: VecDeque::new(),
             is_yes: request.yes,
+            judged: Vec::new(),
             signals,
             outcome: None,
             last_look: steady,

@@ -3,7 +3,7 @@
 use piton_model::fleet::{Approval, Lane, LaneState};
 use piton_model::{Dialect, GateState, Start, StepState, UnitRef};
 
-use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_lane, new_phase, unusable};
+use super::{COMPLETE, Draft, DraftLane, GroupWork, LaneWork, WorkError, new_lane, new_phase, unusable};
 
 impl Draft<'_> {
     pub(super) fn add_plan(&mut self, typed: &str) -> Result<(), WorkError> {
@@ -26,11 +26,14 @@ impl Draft<'_> {
                 names.push(each);
             }
         }
+        let last = names.last().cloned();
         let phases = names.iter().map(|name| {
             let is_open = |gate: &&piton_model::Gate| {
                 stage(&gate.stage) == *name && !matches!(gate.state, GateState::Passed { .. })
             };
-            let gates: Vec<String> = found.unit.gates.iter().filter(is_open).map(|gate| gate.name.clone()).collect();
+            let gates = found.unit.gates.iter().filter(is_open).map(|gate| gate.name.clone());
+            let end = last.iter().filter(|last| *last == name).map(|_| COMPLETE.to_owned());
+            let gates: Vec<String> = gates.chain(end).collect();
             new_phase(name.clone(), &gates, Approval::NotNeeded)
         });
         let work = GroupWork { dialect: Dialect::Plan, unit: Some(unit.clone()), gates: Vec::new() };
