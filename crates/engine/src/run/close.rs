@@ -259,7 +259,8 @@ impl Lead<'_> {
             self.tell_lane(at, "done", "done");
         }
         self.queue.push_back(FleetEvent::FinishEnded { lane: at, result });
-        self.write_state_file(false)
+        self.is_state_due = true;
+        Ok(())
     }
 
     fn finish_step(&mut self, at: LaneAt, work: &LaneWork, step: &str) -> Result<(), String> {
