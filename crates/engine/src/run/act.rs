@@ -164,7 +164,17 @@ impl Lead<'_> {
         if let Some(step) = &self.work.lanes[at].step {
             launch = launch.set("PITON_STEP", step);
         }
+        if let Some(path) = self.path_with_us() {
+            launch = launch.set("PATH", path);
+        }
         Ok(launch)
+    }
+
+    /// The search path with this program's directory at its end, so that workers find the command that they are told of.
+    fn path_with_us(&self) -> Option<String> {
+        let directory = self.surroundings.program.parent()?.to_str()?;
+        let path = std::env::var("PATH").ok()?;
+        Some(format!("{path}:{directory}"))
     }
 
     /// The main document of a lane's unit, relative to the workspace.

@@ -1,7 +1,7 @@
 //! A plan: its phases one after another, its tasks, and the acceptance of each phase.
 
 use piton_model::fleet::{Approval, Lane, LaneState};
-use piton_model::{Dialect, GateState, Start, StepState, UnitRef};
+use piton_model::{Dialect, GateState, Id, Start, StepState, UnitRef};
 
 use super::{COMPLETE, Draft, DraftLane, GroupWork, LaneWork, WorkError, new_lane, new_phase, unusable};
 
@@ -40,6 +40,10 @@ impl Draft<'_> {
         let group = self.add_group(&name, phases.collect(), work);
         let plan = unit.parts.last().map_or(String::new(), |id| id.to_string());
         for (place, step) in steps.iter().enumerate() {
+            // Files are named after it.
+            Id::parse(&step.id).map_err(|why| {
+                unusable(format!("the task {:?} is no id: {why}", step.id), format!("piton check {name}"))
+            })?;
             let own = stage(&step.stage);
             let lane = Lane {
                 phase: names.iter().position(|name| *name == own).unwrap_or(0),
