@@ -40,6 +40,7 @@ impl Lead<'_> {
 
     /// Claims the unit and starts a worker: a new one, or by its own session, or with the brief.
     fn start(&mut self, at: LaneAt, how: How) -> Result<(), RunError> {
+        self.finish_claim(at);
         let has_begun = matches!(self.workspace.disk.stamp(&self.document_of(at)), Ok(Some(_)));
         if has_begun && self.work.lanes[at].dialect == Dialect::Pipeline {
             // Whoever died in the middle of a record may have left the state behind the story.
