@@ -30,7 +30,7 @@ use piton_supervisor::Identity;
 pub use approvals::{Unapproved, approve_commands, approve_group, unapproved};
 pub use section::BadFile;
 pub use settings::{SETTINGS, Settings};
-pub use work::{GroupWork, LaneWork, Story, Work, WorkError};
+pub use work::{COMPLETE, GroupWork, LaneWork, Story, Work, WorkError};
 
 use crate::Workspace;
 

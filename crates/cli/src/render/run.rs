@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 
-use piton_engine::run::{LaneView, RunEnd, RunPlan, Unapproved, View};
+use piton_engine::run::{COMPLETE, LaneView, RunEnd, RunPlan, Unapproved, View};
 use piton_model::fleet::{Approval, Outcome};
 use piton_model::text::{fit, printable};
 use piton_model::{Age, Time};
@@ -37,8 +37,12 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved]) -> String {
         }
     }
     for group in &fleet.groups {
-        for phase in group.phases.iter().filter(|phase| !phase.gates.is_empty() || phase.approval == Approval::Needed) {
-            let gates: Vec<&str> = phase.gates.iter().map(|gate| gate.name.as_str()).collect();
+        for phase in &group.phases {
+            let gates: Vec<&str> =
+                phase.gates.iter().map(|gate| gate.name.as_str()).filter(|gate| *gate != COMPLETE).collect();
+            if gates.is_empty() && phase.approval != Approval::Needed {
+                continue;
+            }
             let gates = if gates.is_empty() { String::new() } else { format!(" gates {}", gates.join(", ")) };
             let approval = if phase.approval == Approval::Needed { ", then a person's approval" } else { "" };
             let _ = writeln!(page, "\n{} closes {}:{gates}{approval}", group.name, printable(&phase.name));

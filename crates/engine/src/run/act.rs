@@ -27,7 +27,8 @@ impl Lead<'_> {
             Decision::Park { lane, until } => {
                 let text = format!("parked until {until}: a limit is used up");
                 self.tell_lane(lane, "parked", &text);
-                self.write_state_file(false)
+                self.is_state_due = true;
+                Ok(())
             }
             Decision::Pause { lane, reason } => self.paused(lane, &reason),
             Decision::Halt { group, reason } => self.halted(group, &reason),
@@ -39,15 +40,17 @@ impl Lead<'_> {
 
     /// Claims the unit and starts a worker: a new one, or by its own session, or with the brief.
     fn start(&mut self, at: LaneAt, how: How) -> Result<(), RunError> {
-        // Whoever died in the middle of a record may have left the state behind the story.
-        self.write_state_file(false)?;
-        match self.try_start(at, how) {
-            Ok(()) => self.write_state_file(false),
-            Err(message) => {
-                self.queue.push_back(FleetEvent::StartFailed { lane: at, message });
-                Ok(())
-            }
+        self.finish_claim(at);
+        let has_begun = matches!(self.workspace.disk.stamp(&self.document_of(at)), Ok(Some(_)));
+        if has_begun && self.work.lanes[at].dialect == Dialect::Pipeline {
+            // Whoever died in the middle of a record may have left the state behind the story.
+            self.write_state_file(false)?;
         }
+        if let Err(message) = self.try_start(at, how) {
+            self.queue.push_back(FleetEvent::StartFailed { lane: at, message });
+        }
+        self.is_state_due = true;
+        Ok(())
     }
 
     fn try_start(&mut self, at: LaneAt, how: How) -> Result<(), String> {
@@ -164,7 +167,17 @@ impl Lead<'_> {
         if let Some(step) = &self.work.lanes[at].step {
             launch = launch.set("PITON_STEP", step);
         }
+        if let Some(path) = self.path_with_us() {
+            launch = launch.set("PATH", path);
+        }
         Ok(launch)
+    }
+
+    /// The search path with this program's directory at its end, so that workers find the command that they are told of.
+    fn path_with_us(&self) -> Option<String> {
+        let directory = self.surroundings.program.parent()?.to_str()?;
+        let path = std::env::var("PATH").ok()?;
+        Some(format!("{path}:{directory}"))
     }
 
     /// The main document of a lane's unit, relative to the workspace.
@@ -252,8 +265,8 @@ impl Lead<'_> {
         let memory = self.memory.lane(&name);
         memory.results.insert(stage, text);
         memory.times.entry(stage).or_default().1 = Some(now);
-        self.save()?;
-        self.write_state_file(false)
+        self.is_state_due = true;
+        self.save()
     }
 
     fn paused(&mut self, at: LaneAt, reason: &str) -> Result<(), RunError> {
@@ -270,8 +283,8 @@ impl Lead<'_> {
                 let _ = self.record_lane(at, &blocked);
             }
         }
-        self.save()?;
-        self.write_state_file(false)
+        self.is_state_due = true;
+        self.save()
     }
 
     /// Files of a worker that is gone are kept; what the lead holds of it is let go.

@@ -6,7 +6,8 @@ use piton_model::fleet::{How, LaneAt};
 use piton_model::{Dialect, Event, Lifecycle, Moment, ResumeAction, ResumeMode, Start, StepMove, StepTo};
 
 use super::lead::Lead;
-use crate::record::DiskFiles;
+use crate::record::{DiskFiles, Session};
+use crate::target::Target;
 use crate::{RecordError, Recorder, ResumeRequest, record, resume};
 
 /// How long a brief may be.
@@ -29,6 +30,19 @@ impl Lead<'_> {
             Dialect::Build | Dialect::Plan => self.claim_step(at, worker),
             Dialect::Task | Dialect::Crew => self.claim_whole(at, worker),
         }
+    }
+
+    /// A lead that died in the middle of a first claim left a journal without a document: that is brought to its end
+    /// first, or the claim would seem to be somebody else's.
+    pub(super) fn finish_claim(&self, at: LaneAt) {
+        let is_remembered = self.memory.lanes.get(&self.work.fleet.lanes[at].name).is_some_and(|lane| lane.attempt > 0);
+        if is_remembered {
+            return;
+        }
+        let (unit, recorder) = (&self.work.lanes[at].unit, self.recorder("lead"));
+        let found = Target::find(self.workspace, unit, recorder.now);
+        // Where nothing was begun there is nothing to finish; what cannot be finished says so when it is claimed.
+        let _ = Session::open_found(self.workspace, unit, found, &recorder);
     }
 
     fn claim_story(&mut self, at: LaneAt, how: How, worker: &str) -> Result<Claimed, String> {

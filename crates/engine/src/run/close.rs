@@ -12,7 +12,7 @@ use piton_supervisor::{Condition, Exit, Launch, Stream, Worker, tail};
 use super::claim::{explain, plain};
 use super::lead::{GATES, Lead};
 use super::memory::DIRECTORY;
-use super::work::LaneWork;
+use super::work::{COMPLETE, LaneWork};
 use super::{RunError, failed};
 use crate::record;
 
@@ -23,7 +23,11 @@ const TAIL_LINES: usize = 5;
 /// A gate that runs.
 pub(super) struct LiveGate {
     of: GateOf,
+    /// What the fleet waits for.
     gate: String,
+    /// The gate of the unit that is judged by it: the same, or one of those that are left at the end.
+    judges: String,
+    step: Option<String>,
     command: String,
     worker: Worker,
     home: String,
@@ -52,13 +56,60 @@ impl Lead<'_> {
         if self.work.groups[group].dialect == Dialect::Crew {
             return self.sync_point().map(Some);
         }
+        if gate == COMPLETE {
+            return self.complete_unit(of, group);
+        }
         if self.has_passed(group, gate, lane) {
             return Ok(Some(()));
         }
-        let named = self.work.groups[group].gates.iter().find(|(name, _)| name == gate).map(|(_, command)| command);
-        let Some(command) = named.or_else(|| self.settings.gates.get(gate)).cloned() else {
+        let step = lane.and_then(|at| self.work.lanes[at].step.clone());
+        let Some(command) = self.gate_command(group, gate) else {
             let unit = &self.work.fleet.groups[group].name;
-            return Err(format!("no command is known for it; judge it, then go on: piton gate {unit} pass {gate}"));
+            let step = step.map_or_else(String::new, |step| format!(" --step {step}"));
+            return Err(format!(
+                "no command is known for it; add it to [gates] in piton.toml, or judge it: piton gate {unit} pass {gate}{step}"
+            ));
+        };
+        self.start_gate(of, gate, gate.to_owned(), step, command)
+    }
+
+    fn gate_command(&self, group: usize, gate: &str) -> Option<String> {
+        let named = self.work.groups[group].gates.iter().find(|(name, _)| name == gate).map(|(_, command)| command);
+        named.or_else(|| self.settings.gates.get(gate)).cloned()
+    }
+
+    /// Runs what is left of a unit's gates, each once, and records that the unit is done.
+    fn complete_unit(&mut self, of: GateOf, group: usize) -> Result<Option<()>, String> {
+        let Some(unit) = self.work.groups[group].unit.clone() else { return Ok(Some(())) };
+        let found = crate::find(self.workspace, &unit, self.time()).map_err(|error| error.to_string())?;
+        if found.unit.state.lifecycle() == Lifecycle::Done {
+            return Ok(Some(()));
+        }
+        let is_left = |gate: &&piton_model::Gate| {
+            let key = (gate.name.clone(), gate.step.clone());
+            !matches!(gate.state, GateState::Passed { .. }) && !self.judged.contains(&key)
+        };
+        let left = found.unit.gates.iter().filter(is_left);
+        let known = left.into_iter().find_map(|gate| Some((gate.clone(), self.gate_command(group, &gate.name)?)));
+        if let Some((gate, command)) = known {
+            self.judged.push((gate.name.clone(), gate.step.clone()));
+            return self.start_gate(of, COMPLETE, gate.name, gate.step, command);
+        }
+        record(self.workspace, &unit, &Event::Finished, &self.recorder("lead")).map_err(explain)?;
+        Ok(Some(()))
+    }
+
+    fn start_gate(
+        &mut self,
+        of: GateOf,
+        gate: &str,
+        judges: String,
+        step: Option<String>,
+        command: String,
+    ) -> Result<Option<()>, String> {
+        let lane = match of {
+            GateOf::Lane(at) => Some(at),
+            GateOf::Phase(..) => None,
         };
         if !crate::is_approved(&crate::Trust::of(self.workspace, &command)) {
             return Err(format!("its command is not approved: {command}"));
@@ -76,7 +127,8 @@ impl Lead<'_> {
         let launch = Launch::new(["/bin/sh", "-c", &command], directory).set("PITON_ROOT", root.display().to_string());
         let worker = Worker::start(&self.keeper, &root.join(&home), &launch).map_err(|error| error.to_string())?;
         self.watch.add(GATES + number, &worker).map_err(|error| error.to_string())?;
-        self.gates.insert(GATES + number, LiveGate { of, gate: gate.to_owned(), command, worker, home });
+        let gate = gate.to_owned();
+        self.gates.insert(GATES + number, LiveGate { of, gate, judges, step, command, worker, home });
         Ok(None)
     }
 
@@ -124,7 +176,11 @@ impl Lead<'_> {
         if let (true, Err(why)) = (passed, recorded) {
             result = Err(why);
         }
-        self.tell_gate(live.of, &live.gate, &result);
+        self.tell_gate(live.of, &live.judges, &result);
+        if result.is_ok() && live.judges != live.gate {
+            // One of those that are left; there may be more.
+            return self.run_gate(live.of, &live.gate);
+        }
         self.queue.push_back(FleetEvent::GateEnded { of: live.of, gate: live.gate, result });
         Ok(())
     }
@@ -157,12 +213,12 @@ impl Lead<'_> {
         let name = lane
             .map_or_else(|| self.work.fleet.groups[group].name.clone(), |at| self.work.fleet.lanes[at].name.clone());
         let summary = format!("{word}: `{}` ended with {} ({})", evidence.command, evidence.exit_code, evidence.digest);
-        self.memory.lane(&name).gates.push((live.gate.clone(), summary.clone()));
+        self.memory.lane(&name).gates.push((live.judges.clone(), summary.clone()));
         self.save().map_err(|_| "the lead's memory cannot be written".to_owned())?;
         let (unit, event) = match (&self.work.groups[group].unit, lane) {
             (Some(unit), _) => {
-                let step = lane.and_then(|at| self.work.lanes[at].step.clone());
-                let judged = GateJudgement { passed, names: vec![live.gate.clone()], step, evidence: Some(evidence) };
+                let (names, step) = (vec![live.judges.clone()], live.step.clone());
+                let judged = GateJudgement { passed, names, step, evidence: Some(evidence) };
                 (unit.clone(), Event::GateJudged(judged))
             }
             (None, Some(at)) => {
@@ -175,6 +231,9 @@ impl Lead<'_> {
     }
 
     fn tell_gate(&mut self, of: GateOf, gate: &str, result: &Result<(), String>) {
+        if gate == COMPLETE && result.is_ok() {
+            return;
+        }
         let text = match result {
             Ok(()) => format!("gate {gate} passed"),
             Err(why) => format!("gate {gate} failed: {why}"),
@@ -200,7 +259,8 @@ impl Lead<'_> {
             self.tell_lane(at, "done", "done");
         }
         self.queue.push_back(FleetEvent::FinishEnded { lane: at, result });
-        self.write_state_file(false)
+        self.is_state_due = true;
+        Ok(())
     }
 
     fn finish_step(&mut self, at: LaneAt, work: &LaneWork, step: &str) -> Result<(), String> {
@@ -267,18 +327,12 @@ impl Lead<'_> {
         let name = self.work.fleet.groups[group].name.clone();
         let phases = &self.work.fleet.groups[group].phases;
         let (is_last, text) = (phase + 1 == phases.len(), format!("{} is complete", phases[phase].name));
-        let Some(unit) = self.work.groups[group].unit.clone() else { return Ok(()) };
+        if self.work.groups[group].unit.is_none() {
+            return Ok(());
+        }
         self.tell(Some(&name), "phase", &text);
         if is_last {
-            let finished = record(self.workspace, &unit, &Event::Finished, &self.recorder("lead"));
-            match finished {
-                Ok(_) => self.tell(Some(&name), "done", "done"),
-                Err(error) => {
-                    let why = explain(error);
-                    self.tell(Some(&name), "not_finished", &why);
-                    self.memory.issues.push((name, "finish".to_owned(), why));
-                }
-            }
+            self.tell(Some(&name), "done", "done");
         }
         self.save()
     }

@@ -42,6 +42,10 @@ pub(super) struct Lead<'w> {
     pub claimed: Vec<Option<u64>>,
     pub queue: VecDeque<FleetEvent>,
     pub is_yes: bool,
+    /// Gates that were run because they were left at the end: name and step.
+    pub judged: Vec<(String, Option<String>)>,
+    /// Whether something happened that the state of all stories does not say yet.
+    pub is_state_due: bool,
     signals: UnixStream,
     outcome: Option<Outcome>,
     last_look: Duration,
@@ -95,6 +99,8 @@ impl<'w> Lead<'w> {
             claimed: vec![None; groups],
             queue: VecDeque::new(),
             is_yes: request.yes,
+            judged: Vec::new(),
+            is_state_due: false,
             signals,
             outcome: None,
             last_look: steady,
@@ -118,6 +124,10 @@ impl<'w> Lead<'w> {
             }
             if let Some(outcome) = self.outcome {
                 return self.end(outcome);
+            }
+            // Once for all that happened in one go.
+            if std::mem::take(&mut self.is_state_due) {
+                self.write_state_file(false)?;
             }
             self.show();
             self.wait()?;

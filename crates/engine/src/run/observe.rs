@@ -13,8 +13,9 @@ use super::lead::{Lead, steady};
 use super::{RunError, failed};
 use crate::record::DiskFiles;
 
-/// How long a limit is waited for that does not say when it ends.
+/// How long a limit is waited for that does not say when it ends: an account's, and one that passes by itself.
 const UNTOLD_LIMIT: Duration = Duration::from_secs(15 * 60);
+const PASSING_LIMIT: Duration = Duration::from_secs(60);
 
 /// How many entries of a worktree are looked at for changes.
 const MOST_ENTRIES: usize = 20_000;
@@ -77,9 +78,10 @@ impl Lead<'_> {
     }
 
     fn until(&self, limit: &Limit) -> Time {
-        match limit.resets_at {
-            Some(at) => Time::from_unix_seconds(at),
-            None => self.time().after(UNTOLD_LIMIT),
+        match (limit.resets_at, limit.scope) {
+            (Some(at), _) => Time::from_unix_seconds(at),
+            (None, LimitScope::Account) => self.time().after(UNTOLD_LIMIT),
+            (None, LimitScope::Service | LimitScope::Worker) => self.time().after(PASSING_LIMIT),
         }
     }
 

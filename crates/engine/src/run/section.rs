@@ -17,7 +17,8 @@ pub struct BadFile {
 
 /// A table of a file, whose keys are taken one after another.
 pub(super) struct Section {
-    path: String,
+    /// The file.
+    pub path: String,
     name: String,
     map: Map<String, Value>,
     known: Vec<&'static str>,

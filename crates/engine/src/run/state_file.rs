@@ -65,7 +65,8 @@ impl Lead<'_> {
     fn lead_story(&self, at: LaneAt) -> LeadStory {
         let lane = &self.work.fleet.lanes[at];
         let memory = self.memory.lanes.get(&lane.name).cloned().unwrap_or_default();
-        let has_begun = memory.attempt > 0;
+        // A lead that died right after the claim did not come to remember it.
+        let has_begun = memory.attempt > 0 || matches!(self.workspace.disk.stamp(&self.document_of(at)), Ok(Some(_)));
         let depends_on = lane.depends_on.iter().map(|before| self.work.lanes[*before].id.clone()).collect();
         LeadStory {
             id: self.work.lanes[at].id.clone(),

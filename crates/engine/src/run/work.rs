@@ -17,6 +17,9 @@ use super::section::{BadFile, parse};
 use super::settings::Settings;
 use crate::{NotFound, Workspace};
 
+/// The gate that closes the last phase of a unit that several lanes share: nothing of it is left, and that is recorded.
+pub const COMPLETE: &str = "everything is done";
+
 /// What a run is about, beside the rules of [`Fleet`].
 #[derive(Debug)]
 pub struct Work {

@@ -5,7 +5,7 @@ use piton_dialect::{Place, Source};
 use piton_model::fleet::{Approval, Lane, LaneState};
 use piton_model::{Dialect, GateState, Id, Start, StepState, UnitRef};
 
-use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_lane, new_phase, unusable};
+use super::{COMPLETE, Draft, DraftLane, GroupWork, LaneWork, WorkError, new_lane, new_phase, unusable};
 use crate::record::DiskFiles;
 
 impl Draft<'_> {
@@ -60,6 +60,9 @@ impl Draft<'_> {
         let mut phases: Vec<_> = spec.phases.iter().enumerate().map(phase).collect();
         if phases.is_empty() {
             phases.push(new_phase("phase 1", &[], Approval::NotNeeded));
+        }
+        if let Some(last) = phases.last_mut() {
+            last.gates.extend(new_phase("", &[COMPLETE.to_owned()], Approval::NotNeeded).gates);
         }
         let group = self.add_group(&name, phases, group_work);
         for (place, stream) in spec.workstreams.iter().enumerate() {

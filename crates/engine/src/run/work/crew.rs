@@ -34,10 +34,10 @@ pub fn agents(root: &mut Section) -> Result<Vec<Agent>, BadFile> {
         let mut parts = Vec::new();
         if let Some(epic) = section.text("epic")? {
             for part in epic.split('/').filter(|part| !part.is_empty()) {
-                parts.push(id("agents", "directory", part)?);
+                parts.push(id(&section.path, "directory", part)?);
             }
         }
-        parts.push(id("agents", "agent", &agent)?);
+        parts.push(id(&section.path, "agent", &agent)?);
         let feature = section.text("feature")?;
         let start = Start {
             feature,

@@ -35,7 +35,7 @@ pub fn stories(root: &mut Section) -> Result<Vec<Story>, BadFile> {
     for (place, mut section) in root.sections(key)?.into_iter().enumerate() {
         let typed = section.text("id")?.unwrap_or_default();
         let story = Story {
-            id: id("stories", "story", &typed)?,
+            id: id(&section.path, "story", &typed)?,
             title: section.text("title")?,
             text: section.text("text")?,
             priority: section.integer("priority")?.unwrap_or(1000 + i64::try_from(place).unwrap_or(0)),
@@ -44,7 +44,7 @@ pub fn stories(root: &mut Section) -> Result<Vec<Story>, BadFile> {
         section.finish()?;
         if all.iter().any(|known| known.id == story.id) {
             let message = format!("the story {} is listed twice", story.id);
-            return Err(BadFile { path: "stories".to_owned(), message, hint: None });
+            return Err(BadFile { path: root.path.clone(), message, hint: None });
         }
         all.push(story);
     }

@@ -1,9 +1,9 @@
 //! A plan: its phases one after another, its tasks, and the acceptance of each phase.
 
 use piton_model::fleet::{Approval, Lane, LaneState};
-use piton_model::{Dialect, GateState, Start, StepState, UnitRef};
+use piton_model::{Dialect, GateState, Id, Start, StepState, UnitRef};
 
-use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_lane, new_phase, unusable};
+use super::{COMPLETE, Draft, DraftLane, GroupWork, LaneWork, WorkError, new_lane, new_phase, unusable};
 
 impl Draft<'_> {
     pub(super) fn add_plan(&mut self, typed: &str) -> Result<(), WorkError> {
@@ -26,17 +26,24 @@ impl Draft<'_> {
                 names.push(each);
             }
         }
+        let last = names.last().cloned();
         let phases = names.iter().map(|name| {
             let is_open = |gate: &&piton_model::Gate| {
                 stage(&gate.stage) == *name && !matches!(gate.state, GateState::Passed { .. })
             };
-            let gates: Vec<String> = found.unit.gates.iter().filter(is_open).map(|gate| gate.name.clone()).collect();
+            let gates = found.unit.gates.iter().filter(is_open).map(|gate| gate.name.clone());
+            let end = last.iter().filter(|last| *last == name).map(|_| COMPLETE.to_owned());
+            let gates: Vec<String> = gates.chain(end).collect();
             new_phase(name.clone(), &gates, Approval::NotNeeded)
         });
         let work = GroupWork { dialect: Dialect::Plan, unit: Some(unit.clone()), gates: Vec::new() };
         let group = self.add_group(&name, phases.collect(), work);
         let plan = unit.parts.last().map_or(String::new(), |id| id.to_string());
         for (place, step) in steps.iter().enumerate() {
+            // Files are named after it.
+            Id::parse(&step.id).map_err(|why| {
+                unusable(format!("the task {:?} is no id: {why}", step.id), format!("piton check {name}"))
+            })?;
             let own = stage(&step.stage);
             let lane = Lane {
                 phase: names.iter().position(|name| *name == own).unwrap_or(0),

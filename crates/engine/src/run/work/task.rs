@@ -43,7 +43,7 @@ pub fn tasks(root: &mut Section) -> Result<Vec<Task>, BadFile> {
             ..Start::default()
         };
         all.push(Task {
-            parts: vec![id("tasks", "task's agent", &agent)?, id("tasks", "task", &task)?],
+            parts: vec![id(&section.path, "task's agent", &agent)?, id(&section.path, "task", &task)?],
             priority: section.integer("priority")?.unwrap_or(1000 + i64::try_from(place).unwrap_or(0)),
             depends_on: section.texts("depends_on")?.unwrap_or_default(),
             text: section.text("text")?,

@@ -42,7 +42,7 @@ impl World {
     }
 
     fn carry_out(&mut self, decision: Decision, luck: u8) {
-        let lucky = |odds: u8| if luck % odds == 0 { Err("bad luck".to_owned()) } else { Ok(()) };
+        let lucky = |odds: u8| if luck.is_multiple_of(odds) { Err("bad luck".to_owned()) } else { Ok(()) };
         match decision {
             Decision::Claim { lane } => assert!(self.claimed.insert(lane), "{lane} is claimed twice"),
             Decision::Spawn { lane } | Decision::Resume { lane, .. } => {
@@ -87,7 +87,7 @@ impl World {
     /// Something that can happen now, chosen by a number.
     fn happens(&mut self, choice: u8, luck: u8) -> FleetEvent {
         self.seconds += u64::from(luck % 7);
-        if !self.answers.is_empty() && choice % 3 != 0 {
+        if !self.answers.is_empty() && !choice.is_multiple_of(3) {
             return self.answers.remove(usize::from(luck) % self.answers.len());
         }
         let running: Vec<LaneAt> = self.running.iter().copied().collect();
@@ -103,10 +103,10 @@ impl World {
         let result = match (self.fleet.lanes[lane].stages, self.fleet.lanes[lane].stage) {
             (1, _) => StageResult::Done,
             (_, 0) => StageResult::Planned { score: 2.0 },
-            (_, 1) if luck % 4 == 0 => StageResult::NoGo { reason: "no".to_owned() },
+            (_, 1) if luck.is_multiple_of(4) => StageResult::NoGo { reason: "no".to_owned() },
             (_, 1) => StageResult::Go { readiness: 7.0 },
             (_, 2) => StageResult::Executed,
-            _ if luck % 4 == 0 => StageResult::Failed { issues: "bad".to_owned() },
+            _ if luck.is_multiple_of(4) => StageResult::Failed { issues: "bad".to_owned() },
             _ => StageResult::Passed { word: "PASS".to_owned(), score: None },
         };
         let exit = |end, standing| FleetEvent::WorkerExited { lane, end, standing };
@@ -114,7 +114,9 @@ impl World {
             0 => exit(End::Exited(0), Standing::Open),
             1 => exit(End::Killed(9), Standing::Open),
             2 => exit(End::RefusedResume, Standing::Open),
-            3 => exit(End::Limited { until: at(self.seconds + 5).time, account: luck % 2 == 0 }, Standing::Open),
+            3 => {
+                exit(End::Limited { until: at(self.seconds + 5).time, account: luck.is_multiple_of(2) }, Standing::Open)
+            }
             4 => FleetEvent::SignSeen { lane },
             5 => FleetEvent::TimerFired,
             6 => FleetEvent::WorkerStarted { lane },
