@@ -256,3 +256,40 @@ fn lane_line(lane: &LaneView, width: usize, color: bool) -> String {
 fn span(seconds: u64) -> String {
     Age(std::time::Duration::from_secs(seconds)).to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane(name: &str, state: &'static str, done: u64) -> LaneView {
+        LaneView {
+            name: name.to_owned(),
+            title: Some("A title\x1b[2J".to_owned()),
+            state,
+            done,
+            total: 4,
+            stage: Some(2),
+            worker: None,
+            last_sign: None,
+            reason: None,
+        }
+    }
+
+    #[test]
+    fn the_picture_has_who_works_first_and_fits_the_terminal() {
+        let running =
+            LaneView { worker: Some("story-B-s2".to_owned()), last_sign: Some(75), ..lane("pipeline:B", "running", 2) };
+        let paused = LaneView { reason: Some("x".repeat(200)), ..lane("pipeline:C", "paused", 1) };
+        let lanes = vec![lane("pipeline:A", "queued", 0), running, paused, lane("pipeline:D", "done", 4)];
+        let view = View { seconds: 61, lanes, cost: Some(0.5), eta: Some(120), mode: "draining", parked_until: None };
+        let shown = picture(&view, 79, 10, false);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[0], "pipeline:B                   ████░░░░ s2 running    story-B-s2 · 1m ago");
+        assert!(lines[1].starts_with("pipeline:C                   ██░░░░░░ s2 paused     xxx"), "{}", lines[1]);
+        assert_eq!(lines[4], "1/4 done · 1m · about 2m left · $0.50 · draining");
+        assert!(lines.iter().all(|line| piton_model::text::columns(line) <= 79), "{shown}");
+        assert!(!shown.contains('\x1b'), "{shown:?}");
+        // Where there is little room, the sum stays.
+        assert_eq!(picture(&view, 79, 2, false).lines().count(), 2);
+    }
+}
