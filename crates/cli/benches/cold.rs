@@ -37,7 +37,7 @@ fn main() {
         contender("piton beat, 1,000 tasks", &piton, &["-C".as_ref(), &quay, "beat".as_ref(), "plan:quay".as_ref()]);
     let edit = edit.after(move |round| {
         let text = fs::read_to_string(&document).expect("the plan is there");
-        let (from, to) = if round % 2 == 0 { ("- [ ]", "- [x]") } else { ("- [x]", "- [ ]") };
+        let (from, to) = if round.is_multiple_of(2) { ("- [ ]", "- [x]") } else { ("- [x]", "- [ ]") };
         fs::write(&document, text.replacen(from, to, 1)).expect("the plan can be written");
     });
     compare(vec![start, idle, brief, beat, edit], 100);
