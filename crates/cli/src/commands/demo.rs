@@ -97,8 +97,9 @@ fn close(directory: &Path, status: ExitStatus, leads: u32, since: Instant) -> Re
     let log = own(Command::new("git"), directory).args(["log", "--oneline", "--graph", "-n", "20"]).output();
     let log = log.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let shown = directory.display();
+    let killed = if leads == 2 { "the lead".to_owned() } else { format!("{} leads", leads - 1) };
     print(&format!(
-        "\n{log}\ncomplete in {} s, with {leads} leads and one worker killed on the way\n\
+        "\n{log}\ncomplete in {} s, though one worker and {killed} were killed on the way\n\
          look around:\n  piton -C {shown} status\n  piton -C {shown} log pipeline:TRAIL-4\n  cat {shown}/.pipeline/report.md\n",
         since.elapsed().as_secs()
     ))?;

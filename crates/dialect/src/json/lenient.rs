@@ -225,7 +225,9 @@ impl Lenient {
                     end_of_string(bytes, place)
                 }
                 [b'/', b'/', rest @ ..] => {
-                    place + 2 + rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len())
+                    let line = &rest[..rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len())];
+                    // The end of the line is no part of the comment, whichever kind it is.
+                    place + 2 + line.strip_suffix(b"\r").unwrap_or(line).len()
                 }
                 [b'/', b'*', rest @ ..] => {
                     place + 2 + rest.windows(2).position(|pair| pair == b"*/").map_or(rest.len(), |at| at + 2)
