@@ -15,7 +15,7 @@ fn main() {
     let scratch = beside::scratch();
     let empty = compile(&scratch, "empty", "fn main() {}");
     let read_all = compile(&scratch, "read_all", READ_ALL);
-    let piton = PathBuf::from(env!("CARGO_BIN_EXE_piton"));
+    let piton = beside::installed(&scratch);
 
     let ten = crew(&scratch.join("ten"), 10);
     let many = crew(&scratch.join("many"), 100_000);

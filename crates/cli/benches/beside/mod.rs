@@ -93,6 +93,14 @@ pub fn scratch() -> PathBuf {
     scratch
 }
 
+/// Our program as an installation leaves it: copied. What a linker has just written lies in the kernel's memory in smaller
+/// pieces, and each of them costs every start something.
+pub fn installed(scratch: &Path) -> PathBuf {
+    let piton = scratch.join("piton");
+    fs::copy(env!("CARGO_BIN_EXE_piton"), &piton).expect("the program can be copied");
+    piton
+}
+
 /// The checkpoint of an agent of a crew, about 1.5 kB.
 pub fn agent(number: usize) -> String {
     format!(

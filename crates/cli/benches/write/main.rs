@@ -33,7 +33,8 @@ fn main() {
     {
         return limits::hash_and_replace(file, number);
     }
-    let bench = Bench { scratch: beside::scratch(), piton: PathBuf::from(env!("CARGO_BIN_EXE_piton")) };
+    let scratch = beside::scratch();
+    let bench = Bench { piton: beside::installed(&scratch), scratch };
     for (name, measure) in SECTIONS {
         if chosen.is_empty() || chosen.iter().any(|chosen| chosen == name) {
             measure(&bench);
