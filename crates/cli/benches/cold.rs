@@ -31,19 +31,19 @@ fn main() {
     let start = contender("an empty program", &empty, &[]);
     let idle = hook(&scratch, &piton, &quay, "a hook with nothing to do", "PostToolUse", "src/a.rs");
     let brief = hook(&scratch, &piton, &quay, "a session starts, 1,000 tasks", "SessionStart", "");
-    compare(vec![start, idle, brief], 100);
+    let beat =
+        contender("piton beat, 1,000 tasks", &piton, &["-C".as_ref(), &quay, "beat".as_ref(), "plan:quay".as_ref()]);
+    compare(vec![start, idle, brief, beat], 100);
 
     let start = contender("an empty program", &empty, &[]);
     let document = quay.join("plans/quay/plan.md");
     let edit = hook(&scratch, &piton, &quay, "a plan was edited, 1,000 tasks", "PostToolUse", "plans/quay/plan.md");
-    let beat =
-        contender("piton beat, 1,000 tasks", &piton, &["-C".as_ref(), &quay, "beat".as_ref(), "plan:quay".as_ref()]);
     let edit = edit.after(move |round| {
         let text = fs::read_to_string(&document).expect("the plan is there");
         let (from, to) = if round.is_multiple_of(2) { ("- [ ]", "- [x]") } else { ("- [x]", "- [ ]") };
         fs::write(&document, text.replacen(from, to, 1)).expect("the plan can be written");
     });
-    compare(vec![start, beat, edit], 100);
+    compare(vec![start, edit], 100);
 
     let checkpoints = many.join("agent_checkpoints");
     let read = contender("reading all bytes", &read_all, &[&checkpoints]);
