@@ -15,7 +15,8 @@ fn main() {
     let scratch = beside::scratch();
     let empty = compile(&scratch, "empty", "fn main() {}");
     let read_all = compile(&scratch, "read_all", READ_ALL);
-    let piton = beside::installed(&scratch);
+    let piton = PathBuf::from(env!("CARGO_BIN_EXE_piton"));
+    let installed = beside::installed(&scratch);
 
     let ten = crew(&scratch.join("ten"), 10);
     let many = crew(&scratch.join("many"), 100_000);
@@ -25,7 +26,9 @@ fn main() {
     let version = contender("piton --version", &piton, &["--version".as_ref()]);
     let check = contender("piton check, one file", &piton, &["check".as_ref(), &one_file]);
     let status_10 = contender("piton status, 10 units", &piton, &["-C".as_ref(), &ten, "status".as_ref()]);
-    compare(vec![start, version, check, status_10], 300);
+    let copied_check = contender("check, an installed copy", &installed, &["check".as_ref(), &one_file]);
+    let copied_status = contender("status, an installed copy", &installed, &["-C".as_ref(), &ten, "status".as_ref()]);
+    compare(vec![start, version, check, copied_check, status_10, copied_status], 300);
 
     let quay = plan(&piton, &scratch.join("plan"), 1_000);
     let start = contender("an empty program", &empty, &[]);

@@ -94,7 +94,7 @@ pub fn scratch() -> PathBuf {
 }
 
 /// Our program as an installation leaves it: copied. What a linker has just written lies in the kernel's memory in smaller
-/// pieces, and each of them costs every start something.
+/// pieces, and each of them costs every start something. Goals are for the program as it was built.
 pub fn installed(scratch: &Path) -> PathBuf {
     let piton = scratch.join("piton");
     fs::copy(env!("CARGO_BIN_EXE_piton"), &piton).expect("the program can be copied");

@@ -4,6 +4,7 @@
 //! `cargo bench --bench write`, or `cargo bench --bench write -- aged` for one section. Figures are medians of ratios
 //! within a round.
 
+#[expect(dead_code, reason = "other benchmarks use the rest")]
 #[path = "../beside/mod.rs"]
 mod beside;
 
@@ -33,8 +34,7 @@ fn main() {
     {
         return limits::hash_and_replace(file, number);
     }
-    let scratch = beside::scratch();
-    let bench = Bench { piton: beside::installed(&scratch), scratch };
+    let bench = Bench { scratch: beside::scratch(), piton: PathBuf::from(env!("CARGO_BIN_EXE_piton")) };
     for (name, measure) in SECTIONS {
         if chosen.is_empty() || chosen.iter().any(|chosen| chosen == name) {
             measure(&bench);
