@@ -1,9 +1,11 @@
 //! The tools. Each is an entry of a table: its name and words, what it does to the world, its schemas, and the function
 //! that translates a call.
 
+mod crews;
 mod messages;
 mod reading;
 mod recording;
+mod recovering;
 mod resuming;
 
 pub use reading::{log_page, page_steps};
@@ -41,12 +43,13 @@ enum Effect {
     Reads,
     /// It adds to what is there.
     Adds,
-    /// It may take a unit away from whoever works on it.
+    /// It may take a unit away from whoever works on it, or put other content in the place of what is there.
     Takes,
 }
 
 /// Who offers tools, in the order in which they are listed.
-const OFFERED: [&[Entry]; 4] = [&reading::TOOLS, &resuming::TOOLS, &recording::TOOLS, &messages::TOOLS];
+const OFFERED: [&[Entry]; 6] =
+    [&reading::TOOLS, &resuming::TOOLS, &recording::TOOLS, &recovering::TOOLS, &messages::TOOLS, &crews::TOOLS];
 
 /// The tools as clients see them. They never change, so their schemas are made once.
 static LISTED: LazyLock<Vec<Tool>> = LazyLock::new(|| entries().map(listed).collect());

@@ -14,7 +14,7 @@ const fn entry(
     Entry { name, title, about, example, effect: Effect::Adds, input, output: schema::recorded, run }
 }
 
-pub(in crate::tools) const TOOLS: [Entry; 13] = [
+pub(in crate::tools) const TOOLS: [Entry; 14] = [
     entry(
         "start",
         "Start a unit",
@@ -122,5 +122,14 @@ pub(in crate::tools) const TOOLS: [Entry; 13] = [
         r#"{"unit": "task:migration/T060"}"#,
         schema::input::<PlainInput>,
         |door, arguments| plain(door, &read(arguments)?, "finish", &Event::Finished),
+    ),
+    entry(
+        "mark_plan",
+        "Give ids to a plan's tasks",
+        "Gives an id to every checkbox of a plan that has none, and changes nothing else in the text. Use it once before \
+         you work through a plan, so that a task keeps its id when its words change.",
+        r#"{"unit": "plan:260220-1149-feature"}"#,
+        schema::input::<PlainInput>,
+        |door, arguments| plain(door, &read(arguments)?, "mark_plan", &Event::Marked),
     ),
 ];
