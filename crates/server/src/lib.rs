@@ -20,5 +20,6 @@ mod uri;
 mod watching;
 
 pub use door::Door;
-pub use http::{Bound, Listen, NotLoopback, serve_http};
+pub use handler::Handler;
+pub use http::{Bound, Listen, NotLoopback, serve_http, serve_http_as};
 pub use stdio::serve_stdio;
