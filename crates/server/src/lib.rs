@@ -9,6 +9,7 @@ mod answer;
 mod bounds;
 mod door;
 mod handler;
+mod hints;
 mod http;
 mod prompts;
 mod resources;

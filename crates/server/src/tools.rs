@@ -102,13 +102,18 @@ fn check_names(entry: &Entry, arguments: &JsonObject) -> Result<(), Problem> {
     Err(Problem::new(ProblemKind::Usage, message).hint(format!("it takes: {}", names.join(", "))))
 }
 
-/// Whoever called in a wrong way is shown a right one.
+/// Whoever called in a wrong way and is not told a right one is shown one.
 fn with_example(entry: &Entry, problem: Problem) -> Problem {
+    let is_told = problem.hints.iter().any(|hint| hint.contains("piton "));
     match problem.kind {
-        ProblemKind::Usage => problem.hint(format!("call {} with arguments such as {}", entry.name, entry.example)),
+        ProblemKind::Usage if !is_told => {
+            problem.hint(format!("call {} with arguments such as {}", entry.name, entry.example))
+        }
         // Nobody is left alone with a refusal.
         _ if problem.hints.is_empty() => problem.hint("see where things stand with the tool `status`"),
-        ProblemKind::Failed | ProblemKind::Refused | ProblemKind::Missing | ProblemKind::Busy => problem,
+        ProblemKind::Usage | ProblemKind::Failed | ProblemKind::Refused | ProblemKind::Missing | ProblemKind::Busy => {
+            problem
+        }
     }
 }
 

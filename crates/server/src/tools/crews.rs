@@ -9,6 +9,7 @@ use serde_json::json as value;
 use super::{Effect, Entry, read};
 use crate::answer::Answer;
 use crate::door::{Door, Writer};
+use crate::hints::for_tools;
 use crate::schema;
 
 pub(super) const TOOLS: [Entry; 2] = [
@@ -70,5 +71,13 @@ fn warn(door: &Door, input: &WarnInput) -> Result<Answer, Problem> {
     let warnings = all.iter().filter_map(|notified| notified.recorded.as_ref()).flat_map(|each| &each.warnings);
     let warnings: Vec<_> = warnings.cloned().collect();
     let text = format!("{} silent", counted(silent, "agent is", "agents are"));
-    Ok(Answer { document: value!({ "notified": json::notified(&all), "warnings": warnings }), text })
+    let mut notified = json::notified(&all);
+    for notice in
+        notified.as_array_mut().into_iter().flatten().flat_map(|crew| crew["notices"].as_array_mut()).flatten()
+    {
+        for command in notice["commands"].as_array_mut().into_iter().flatten() {
+            *command = for_tools(command.as_str().unwrap_or_default()).into();
+        }
+    }
+    Ok(Answer { document: value!({ "notified": notified, "warnings": warnings }), text })
 }

@@ -22,8 +22,8 @@ pub(super) const TOOLS: [Entry; 6] = [
         title: "Take a unit over",
         about: "Gives a unit to another agent, with everything that is recorded. Use it when an agent of a crew is gone \
                 and you or somebody else continues its work; to continue as the same agent, use `resume`. In a crew the \
-                new agent gets a checkpoint of its own, and the old one is archived. An agent that gives signs of life \
-                keeps its unit.",
+                new agent has a unit of its own from then on, crew:AGENT: work on that one; the old checkpoint is \
+                archived. An agent that gives signs of life keeps its unit.",
         example: r#"{"unit": "crew:Secondary-A", "agent": "Secondary-C"}"#,
         effect: Effect::Takes,
         input: schema::input::<TakeoverInput>,

@@ -19,7 +19,10 @@ pub(in crate::tools) const TOOLS: [Entry; 14] = [
         "start",
         "Start a unit",
         "Starts a unit: makes its document, or begins a new attempt of one that is there. Returns the attempt; pass it \
-         as `attempt` from then on. To go on with work that was interrupted use `resume` instead.",
+         as `attempt` from then on. To go on with work that was interrupted use `resume` instead. What it needs depends \
+         on the dialect. build: title, and spec or steps (and gates). task: title, and steps or total (and criteria). \
+         crew: feature and stage, such as S2.P1. pipeline: stage, such as 0. plan: its plan.md has to be there, and its \
+         checkboxes need ids: `mark_plan`.",
         r#"{"unit": "build:PRD-009", "title": "Cashier workflows", "steps": ["WS1", "WS2"], "gates": ["lint"]}"#,
         schema::input::<StartInput>,
         |door, arguments| run(door, read::<StartInput>(arguments)?, "start"),
@@ -36,7 +39,8 @@ pub(in crate::tools) const TOOLS: [Entry; 14] = [
     entry(
         "stage",
         "Enter a stage",
-        "Records that the unit entered the next stage or phase of its dialect. Refused with reasons when it may not.",
+        "Records that the unit entered the next stage or phase of its dialect: a number, or a name as `status` shows it. \
+         Refused with reasons when it may not. Not for `task`.",
         r#"{"unit": "pipeline:PROJ-42", "stage": "2"}"#,
         schema::input::<StageInput>,
         |door, arguments| run(door, read::<StageInput>(arguments)?, "stage"),
