@@ -33,6 +33,7 @@ pub fn tools() -> Vec<Value> {
     ]
     .into_iter()
     .chain(crate::asking::TOOLS)
+    .chain([crate::asking::CAPABILITIES])
     .map(|name| tool(name, json!({ "type": "object", "properties": {} })))
     .collect();
     let text =
@@ -106,13 +107,13 @@ pub fn result(tool: &str) -> Option<Value> {
         ],
         "test_error_handling" => {
             return Some(json!({
-                "isError": true, "content": [text("This tool intentionally returns an error for testing")],
+                "resultType": "complete", "isError": true, "content": [text("This tool intentionally returns an error for testing")],
             }));
         }
         "test_headers" | "json_schema_2020_12_tool" => vec![text("done")],
         _ => return None,
     };
-    Some(json!({ "content": content }))
+    Some(json!({ "resultType": "complete", "content": content }))
 }
 
 /// Resources and templates.
@@ -149,18 +150,19 @@ pub fn content(uri: &str) -> Option<Value> {
     };
     let mut content = content;
     content["uri"] = uri.into();
-    Some(json!({ "contents": [content] }))
+    Some(json!({ "resultType": "complete", "contents": [content] }))
 }
 
 /// Prompts.
 pub fn prompts() -> Vec<Value> {
     let argument = |name: &str| json!({ "name": name, "description": "For the suite", "required": true });
+    let prompt = |name: &str, arguments: Vec<Value>| json!({ "name": name, "description": "For the conformance suite", "arguments": arguments });
     vec![
-        json!({ "name": "test_simple_prompt" }),
-        json!({ "name": "test_prompt_with_arguments", "arguments": [argument("arg1"), argument("arg2")] }),
-        json!({ "name": "test_prompt_with_embedded_resource", "arguments": [argument("resourceUri")] }),
-        json!({ "name": "test_prompt_with_image" }),
-        json!({ "name": crate::asking::PROMPT }),
+        prompt("test_simple_prompt", Vec::new()),
+        prompt("test_prompt_with_arguments", vec![argument("arg1"), argument("arg2")]),
+        prompt("test_prompt_with_embedded_resource", vec![argument("resourceUri")]),
+        prompt("test_prompt_with_image", Vec::new()),
+        prompt(crate::asking::PROMPT, Vec::new()),
     ]
 }
 
@@ -180,5 +182,5 @@ pub fn prompt(name: &str, arguments: &Value) -> Option<Value> {
         _ => return None,
     };
     let messages = contents.into_iter().map(|content| json!({ "role": "user", "content": content }));
-    Some(json!({ "messages": messages.collect::<Vec<_>>() }))
+    Some(json!({ "resultType": "complete", "messages": messages.collect::<Vec<_>>() }))
 }

@@ -41,8 +41,7 @@ fn all<T: serde::de::DeserializeOwned>(values: Vec<Value>) -> Result<Vec<T>, Err
 }
 
 fn tools() -> Vec<Tool> {
-    let capabilities = json!({ "name": CAPABILITIES, "inputSchema": { "type": "object", "properties": {} } });
-    fixtures::tools().into_iter().chain([capabilities]).filter_map(|tool| read(tool).ok()).collect()
+    fixtures::tools().into_iter().filter_map(|tool| read(tool).ok()).collect()
 }
 
 fn words(text: impl Into<String>) -> CallToolResponse {
