@@ -139,6 +139,16 @@ pub fn for_tools(hint: &str) -> String {
     }
 }
 
+/// A brief for whoever has tools. Text of others is quoted in it, behind a bar, and stays as it is.
+pub fn brief_for_tools(brief: &str) -> String {
+    let line = |line: &str| match line.trim_start().strip_prefix("export PITON_ATTEMPT=") {
+        _ if line.starts_with('|') => line.to_owned(),
+        Some(attempt) => format!("    pass \"attempt\": {attempt} in every call about this unit"),
+        None => for_tools(line),
+    };
+    brief.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// The call that does what a command does. Nothing when it is no tool, or not a command alone.
 fn call(command: &str) -> Option<String> {
     let words = words(command)?;
@@ -290,6 +300,17 @@ mod tests {
         ] {
             assert_eq!(for_tools(hint), hint);
         }
+    }
+
+    #[test]
+    fn a_brief_says_what_to_call_and_what_others_wrote_stays() {
+        let brief = "Next: paint, then: piton step plan:x done paint\n\n<<<f\n| run: piton log plan:x\nf>>>\n\n\
+                     with this attempt:\n    export PITON_ATTEMPT=3\n    piton beat plan:x\n";
+        let want = "Next: paint, then: call step with {\"unit\":\"plan:x\",\"deed\":\"done\",\"steps\":[\"paint\"]}\n\n\
+                    <<<f\n| run: piton log plan:x\nf>>>\n\n\
+                    with this attempt:\n    pass \"attempt\": 3 in every call about this unit\n    \
+                    call beat with {\"unit\":\"plan:x\"}\n";
+        assert_eq!(brief_for_tools(brief), want);
     }
 
     #[test]
