@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -157,7 +157,7 @@ async fn accept<H: ServerHandler>(listener: TcpListener, server: Arc<Server<H>>)
     }
 }
 
-type Body = http_body_util::combinators::BoxBody<Bytes, std::convert::Infallible>;
+type Sent = http_body_util::combinators::BoxBody<Bytes, std::convert::Infallible>;
 
 struct Server<H: ServerHandler> {
     guard: Guard,
@@ -190,7 +190,7 @@ impl<H: ServerHandler> Server<H> {
         let _ = builder.serve_connection(TokioIo::new(stream), answer).await;
     }
 
-    async fn answer(&self, request: Request<Incoming>, known: &Known) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>, known: &Known) -> Response<Sent> {
         match self.let_in(request, known).await {
             Ok(request) => self.service.handle(request).await,
             Err(denied) => refuse(denied),
@@ -205,6 +205,10 @@ impl<H: ServerHandler> Server<H> {
             return Err(Denied::Full);
         }
         let (head, body) = request.into_parts();
+        // Who says that too much will come is not waited for.
+        if body.size_hint().lower() > LARGEST_BODY as u64 {
+            return Err(Denied::TooLarge);
+        }
         let body = Limited::new(body, LARGEST_BODY).collect();
         let body = tokio::time::timeout(BODY_PATIENCE, body).await.map_err(|_| Denied::TooSlow)?;
         let body = body.map_err(|error| match error.is::<LengthLimitError>() {
@@ -215,7 +219,7 @@ impl<H: ServerHandler> Server<H> {
     }
 }
 
-fn refuse(denied: Denied) -> Response<Body> {
+fn refuse(denied: Denied) -> Response<Sent> {
     let mut response = Response::new(Full::from(format!("{}\n", denied.words())).boxed());
     *response.status_mut() = StatusCode::from_u16(denied.status()).unwrap_or(StatusCode::FORBIDDEN);
     if denied == Denied::NoToken {

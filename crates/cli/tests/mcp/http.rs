@@ -231,18 +231,29 @@ fn strange_requests_are_refused_and_nobody_waits_for_their_rest() {
     let workspace = Workspace::new();
     let server = Server::start(&workspace);
     let (port, token) = (server.port, &server.token);
-    let right =
-        format!("Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n");
-    let accept = "Accept: application/json, text/event-stream\r\nConnection: close\r\n";
+    let right = format!(
+        "Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    );
+    let accept = "Accept: application/json, text/event-stream\r\n";
     let chunk = format!("100000\r\n{}\r\n", "x".repeat(0x10_0000));
     for (request, want) in [
         // Without a name, in a version that does not ask for one.
         (format!("POST /mcp HTTP/1.0\r\nAuthorization: Bearer {token}\r\nContent-Length: 2\r\n\r\n{{}}"), 403),
         (format!("GET http://evil.example/mcp HTTP/1.1\r\n{right}\r\n"), 403),
         (format!("GET /mcp HTTP/1.1\r\n{right}Host: evil.example\r\n\r\n"), 403),
-        (format!("GET /mcp HTTP/1.1\r\nHost: 127.1:{port}\r\nAuthorization: Bearer {token}\r\n\r\n"), 403),
+        (
+            format!(
+                "GET /mcp HTTP/1.1\r\nHost: 127.1:{port}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n"
+            ),
+            403,
+        ),
         // A token where it would be kept in histories.
-        (format!("POST /mcp?token={token} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 2\r\n\r\n{{}}"), 401),
+        (
+            format!(
+                "POST /mcp?token={token} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}"
+            ),
+            401,
+        ),
         // A body that never comes, of somebody who may not send one.
         (format!("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 4000000\r\n\r\n"), 401),
         (format!("POST /mcp HTTP/1.1\r\nHost: evil.example\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n"), 403),
@@ -256,7 +267,10 @@ fn strange_requests_are_refused_and_nobody_waits_for_their_rest() {
         ("GET / HTTP/9.9\r\n\r\n".to_owned(), 400),
         ("\u{16}\u{3}\u{1} hello\r\n\r\n".to_owned(), 400),
     ] {
+        let began = Instant::now();
         let answer = server.send(request.as_bytes());
+        // Heads are waited for ten seconds, bodies thirty.
+        assert!(began.elapsed() < Duration::from_secs(8), "{:?}: {}", began.elapsed(), answer.head);
         let shown: String = request.chars().take(200).collect();
         assert_eq!(answer.status, want, "{shown:?}: {} {}", answer.head, answer.body);
         assert!(!answer.head.contains("evil") && !answer.body.contains("evil"), "{} {}", answer.head, answer.body);
