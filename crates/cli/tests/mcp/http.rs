@@ -256,7 +256,7 @@ fn strange_requests_are_refused_and_nobody_waits_for_their_rest() {
         ),
         // A body that never comes, of somebody who may not send one.
         (format!("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 4000000\r\n\r\n"), 401),
-        (format!("POST /mcp HTTP/1.1\r\nHost: evil.example\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n"), 403),
+        ("POST /mcp HTTP/1.1\r\nHost: evil.example\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n".to_owned(), 403),
         // A body that says nothing about its length, and does not end.
         (format!("POST /mcp HTTP/1.1\r\n{right}{accept}Transfer-Encoding: chunked\r\n\r\n{}", chunk.repeat(5)), 413),
         (format!("POST /mcp HTTP/1.1\r\n{right}{accept}Content-Length: 99999999999\r\n\r\n"), 413),
