@@ -13,7 +13,7 @@ use crate::{Files, Place, Source};
 const STAGE_KEYS: [&str; 6] = ["planScore", "readiness", "verdict", "reason", "qualityScore", "issues"];
 
 /// A story that is being changed: its checkpoint, and its place in the lead's state.
-pub(in super::super) struct Draft {
+pub(in super::super) struct Draft<'f> {
     /// The unit's name: `pipeline:PROJ-42`.
     pub name: String,
     pub story: String,
@@ -34,8 +34,7 @@ pub(in super::super) struct Draft {
     pub moment: Moment,
     /// The lead's state, when there is one that can be read.
     state: Option<StateFile>,
-    /// Names in the directory of archived checkpoints.
-    archived: Vec<String>,
+    files: &'f dyn Files,
     broken: BTreeMap<&'static str, usize>,
 }
 
@@ -45,9 +44,9 @@ struct StateFile {
     editor: Editor,
 }
 
-impl Draft {
+impl<'f> Draft<'f> {
     /// Opens a story to be changed. What is not a checkpoint of ours is left to a person.
-    pub(in super::super) fn open(place: &Place, files: &dyn Files, moment: &Moment) -> Result<Draft, Refusal> {
+    pub(in super::super) fn open(place: &Place, files: &'f dyn Files, moment: &Moment) -> Result<Draft<'f>, Refusal> {
         let (story, path) = (super::story(place).to_owned(), super::path(place));
         let mut warnings = Vec::new();
         let state = open_state(place, files, &mut warnings)?;
@@ -66,8 +65,6 @@ impl Draft {
         let now_state = state.as_ref().map(|state| (state.path.as_str(), state.before.as_slice()));
         let (unit, findings) = look(&story, &path, bytes, now_state, moment);
         let stage = editor.int(&["stage"]).and_then(|stage| u8::try_from(stage).ok()).filter(|stage| *stage <= 3);
-        let archive =
-            path.rsplit_once('/').map_or("archive".to_owned(), |(directory, _)| format!("{directory}/archive"));
         let draft = Draft {
             name: format!("pipeline:{story}"),
             is_home: found.as_ref().is_some_and(|(from, _)| *from == path),
@@ -81,7 +78,7 @@ impl Draft {
             effects: Vec::new(),
             moment: moment.clone(),
             state,
-            archived: files.list(&archive),
+            files,
             broken: broken(&findings),
         };
         for key in ["tasksCompleted", "tasksRemaining", "plannedTasks", "tasksSkipped", "awaits"] {
@@ -238,10 +235,11 @@ impl Draft {
             1 => format!("checkpoint-{}-{at}.json", self.story),
             number => format!("checkpoint-{}-{at}-{number}.json", self.story),
         };
-        let free = (1..).map(name).find(|name| !self.archived.contains(name)).unwrap_or_default();
-        let directory = self.path.rsplit_once('/').map_or("", |(directory, _)| directory);
-        let to = if directory.is_empty() { format!("archive/{free}") } else { format!("{directory}/archive/{free}") };
-        self.effects.push(Effect::Keep { from: self.path.clone(), to });
+        let archive =
+            self.path.rsplit_once('/').map_or("archive".to_owned(), |(directory, _)| format!("{directory}/archive"));
+        let archived = self.files.list(&archive);
+        let free = (1..).map(name).find(|name| !archived.contains(name)).unwrap_or_default();
+        self.effects.push(Effect::Keep { from: self.path.clone(), to: format!("{archive}/{free}") });
     }
 
     /// A list of texts at a path; anything else there is left to a person.
