@@ -17,6 +17,10 @@ impl Lead<'_> {
     pub(super) fn recover(&mut self, request: &RunRequest) -> Result<(), RunError> {
         self.end_old_gates();
         let now = self.time();
+        if std::mem::take(&mut self.memory.is_finished) {
+            (self.memory.started, self.memory.leads) = (None, 0);
+            self.memory.issues.clear();
+        }
         self.memory.leads += 1;
         self.memory.started.get_or_insert(now);
         let rows = crate::status(self.workspace, None, now).rows;
@@ -127,9 +131,7 @@ impl Lead<'_> {
                 self.work.fleet.lanes[at].state = adopted(how, steady());
                 self.watch.add(at as u64, &worker).map_err(failed)?;
                 let reading = Reading::new(&self.settings.adapter, &worker);
-                let signs = worker.signs().unwrap_or_default();
-                self.live
-                    .insert(at, Live { worker, reading, signs, document: None, seen: std::time::SystemTime::now() });
+                self.live.insert(at, Live::new(worker, reading));
                 self.tell_lane(at, "adopted", "its worker lives and goes on");
                 return Ok(());
             }
