@@ -94,7 +94,10 @@ impl Lead<'_> {
     fn recover_stranger(&mut self, at: LaneAt, row: Option<&piton_model::Row>) {
         let Some(row) = row else { return };
         let known = self.known_story(at);
+        // What a person began by hand may stand in its own document alone.
+        let written = self.document_stage(at);
         let lane = &mut self.work.fleet.lanes[at];
+        lane.stage = written.filter(|_| lane.stages > 1).unwrap_or(lane.stage);
         if let Some(known) = known {
             (lane.counts.crashes, lane.counts.no_gos, lane.counts.reworks) =
                 (known.crashes, known.no_gos, known.reworks);
