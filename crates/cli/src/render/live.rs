@@ -119,7 +119,7 @@ fn picture(view: &View, width: usize, height: usize, color: bool) -> Vec<Line> {
     let mut lanes: Vec<&LaneView> = view.lanes.iter().collect();
     lanes.sort_by_key(|lane| rank(lane));
     let longest = lanes.iter().map(|lane| columns(&lane.name)).max().unwrap_or(0);
-    let names = longest.min(LONGEST_NAME).min(width / 3);
+    let names = longest.min(LONGEST_NAME).min(width / 2);
     let asks = view.waiting.iter().map(|name| format!("waits for you: piton approve {name}"));
     let asks: Vec<Line> = asks.map(|ask| Line::new(&ask, width, color.then_some("33"))).collect();
     let room = height.saturating_sub(1 + asks.len()).max(1);
@@ -214,7 +214,7 @@ mod tests {
     fn the_picture_has_who_works_first_and_fits_the_terminal() {
         let lines = picture(&view(), 79, 10, false);
         let shown = texts(&lines);
-        let cut = format!("pipeline:C   ██░░░░░░ s2 paused     {}…", "x".repeat(43));
+        let cut = format!("pipeline:C   ██░░░░░░ s2 paused     {}…", "x".repeat(42));
         assert_eq!(
             shown,
             [

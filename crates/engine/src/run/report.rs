@@ -16,7 +16,8 @@ use super::{LaneView, RunEnd, RunError, View, failed};
 impl Lead<'_> {
     pub(super) fn view(&self) -> View {
         let lanes: Vec<LaneView> = (0..self.work.fleet.lanes.len()).map(|at| self.lane_view(at)).collect();
-        let cost: f64 = self.memory.lanes.values().map(|lane| lane.cost).sum::<f64>()
+        let own = self.work.fleet.lanes.iter().filter_map(|lane| self.memory.lanes.get(&lane.name));
+        let cost: f64 = own.map(|lane| lane.cost).sum::<f64>()
             + self.live.values().filter_map(|live| live.reading.seen().cost_usd).sum::<f64>();
         View {
             seconds: self.elapsed().as_secs(),
