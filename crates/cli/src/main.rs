@@ -1,6 +1,7 @@
 //! The command line: arguments in, one call to the engine, text or JSON out.
 
 mod args;
+mod clock;
 mod commands;
 mod context;
 mod failure;

@@ -3,6 +3,7 @@
 pub mod crew;
 pub mod findings;
 pub mod history;
+pub mod live;
 pub mod messages;
 pub mod report;
 pub mod run;

@@ -12,10 +12,12 @@ mod lead;
 mod memory;
 mod observe;
 mod prompt;
+mod prune;
 mod recover;
 mod report;
 mod section;
 mod settings;
+mod signs;
 mod state_file;
 mod trees;
 mod work;
@@ -28,6 +30,7 @@ use piton_store::disk::{Access, LockError, make_directories};
 use piton_supervisor::Identity;
 
 pub use approvals::{Unapproved, approve_commands, approve_group, unapproved};
+pub use lead::slept;
 pub use section::BadFile;
 pub use settings::{SETTINGS, Settings};
 pub use work::{COMPLETE, GroupWork, LaneWork, Story, Work, WorkError};
@@ -138,6 +141,8 @@ pub struct View {
     pub eta: Option<u64>,
     /// Whether it goes on, drains or stops.
     pub mode: &'static str,
+    /// What waits for a person's approval.
+    pub waiting: Vec<String>,
     /// Until when the fleet is parked.
     pub parked_until: Option<Time>,
 }
@@ -182,6 +187,8 @@ pub struct RunEnd {
 pub struct Surroundings<'a> {
     /// The time on the wall.
     pub clock: &'a dyn Fn() -> Time,
+    /// How long the machine has slept since it was started: [`slept`].
+    pub slept: &'a dyn Fn() -> std::time::Duration,
     /// Told of everything that happens.
     pub watcher: &'a mut dyn FnMut(&Progress<'_>),
     /// The program that keeps workers and that workers record with.

@@ -254,6 +254,8 @@ pub enum FleetEvent {
     TimerFired,
     /// The machine slept: nobody could give a sign.
     Woke,
+    /// The clock on the wall was set: ages that were told by it say nothing.
+    ClockSet,
     /// A person asked the lead to end: once, twice, three times.
     Signalled,
 }
@@ -438,7 +440,7 @@ impl Fleet {
             FleetEvent::FinishEnded { lane, result } => self.finish_ended(lane, result, &mut decisions),
             FleetEvent::Approved { group } => self.approved(group),
             FleetEvent::LimitReported { lane, until, account } => self.limited(lane, until, account),
-            FleetEvent::Woke => self.woke(now),
+            FleetEvent::Woke | FleetEvent::ClockSet => self.woke(now),
             FleetEvent::Signalled => self.signalled(now, &mut decisions),
         }
         self.schedule(now, &mut decisions);

@@ -7,22 +7,25 @@
 //! | prompt | standard input | standard input | standard input, the file's path, or its text |
 //! | done | exit 0 and no error in the last result | exit 0 and no failed turn | exit 0 |
 //! | refused resume | exit 1, "No conversation found", never began | exit 1, never began, after a resume | — |
+//! | transcript | `~/.claude/projects` | `~/.codex/sessions` | — |
 //! | parked | a limit in a result; too many requests, overload | a limit in an error | exit 75, or a last line `{"limit_reset": TIME}` |
 
+mod agent;
 mod claude;
 mod codex;
 mod command;
 mod limit;
 mod reset;
+mod transcript;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-pub use claude::Claude;
-pub use codex::Codex;
+pub use agent::Agent;
 pub use command::{CommandLine, PromptBy};
 pub use limit::{Limit, LimitScope};
+pub use transcript::{Trace, Transcript};
 
 use crate::end::Exit;
 use crate::home::random;
@@ -34,9 +37,9 @@ use crate::worker::Worker;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Adapter {
     /// Claude Code in print mode.
-    Claude(Claude),
+    Claude(Agent),
     /// Codex without a terminal.
-    Codex(Codex),
+    Codex(Agent),
     /// Anything else.
     Command(CommandLine),
 }
@@ -73,8 +76,8 @@ impl Adapter {
     /// How a new worker is started. Fails when the prompt has to be read and cannot.
     pub fn start(&self, work: &Work) -> io::Result<Launch> {
         let launch = match self {
-            Adapter::Claude(claude) => claude.start(work),
-            Adapter::Codex(codex) => codex.start(work),
+            Adapter::Claude(agent) => claude::start(agent, work),
+            Adapter::Codex(agent) => codex::start(agent, work),
             Adapter::Command(command) => command.start(work)?,
         };
         Ok(in_workspace(launch, work))
@@ -84,8 +87,8 @@ impl Adapter {
     pub fn resume(&self, work: &Work) -> Option<Launch> {
         let session = work.session.as_deref()?;
         let launch = match self {
-            Adapter::Claude(claude) => claude.resume(work, session),
-            Adapter::Codex(codex) => codex.resume(work, session),
+            Adapter::Claude(agent) => claude::resume(agent, work, session),
+            Adapter::Codex(agent) => codex::resume(agent, work, session),
             Adapter::Command(_) => return None,
         };
         Some(in_workspace(launch, work))
@@ -100,6 +103,18 @@ impl Adapter {
         }
     }
 
+    /// Where a session that works in this directory is written down by its own host; nothing for a kind that has no
+    /// such place. The place follows from this process's environment, which workers inherit.
+    pub fn transcript(&self, directory: &Path, session: &str) -> Option<Transcript> {
+        match self {
+            Adapter::Claude(_) => {
+                Transcript::of_claude(&own_directory("CLAUDE_CONFIG_DIR", ".claude")?, directory, session)
+            }
+            Adapter::Codex(_) => Transcript::of_codex(&own_directory("CODEX_HOME", ".codex")?, session),
+            Adapter::Command(_) => None,
+        }
+    }
+
     /// What an end means, given what was seen before.
     pub fn judge(&self, exit: &Exit, seen: &Seen) -> Outcome {
         if let Exit::NotStarted { message } = exit {
@@ -111,6 +126,12 @@ impl Adapter {
             Adapter::Command(_) => command::judge(exit, seen),
         }
     }
+}
+
+/// The directory of an agent's host: as a variable says, else below the user's home.
+fn own_directory(variable: &str, name: &str) -> Option<PathBuf> {
+    let set = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set(variable).or_else(|| Some(set("HOME")?.join(name)))
 }
 
 /// What every worker is told by its environment.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -151,7 +151,7 @@ impl Git {
     pub fn ask(&self, arguments: &[&str]) -> Result<Said, GitError> {
         let mut tries = 0;
         loop {
-            let said = self.once(arguments)?;
+            let said = self.once(arguments, b"")?;
             tries += 1;
             let is_locked = said.code != Some(0) && is_lock_held(&said.err);
             if !is_locked || tries >= TRIES {
@@ -161,7 +161,8 @@ impl Git {
         }
     }
 
-    fn once(&self, arguments: &[&str]) -> Result<Said, GitError> {
+    /// Runs a command that reads: so little that it fits into a pipe, or neither would go on.
+    fn once(&self, arguments: &[&str], input: &[u8]) -> Result<Said, GitError> {
         let mut command = Command::new("git");
         command.arg("-C").arg(&self.directory);
         for setting in SETTINGS {
@@ -173,13 +174,48 @@ impl Git {
         command.args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         let no_git = |error| GitError::NoGit { error };
-        let output = command.stdin(Stdio::null()).output().map_err(no_git)?;
+        let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        let mut child = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(no_git)?;
+        if let Some(mut pipe) = child.stdin.take() {
+            // Whoever does not read it says why in another way.
+            let _ = pipe.write_all(input);
+        }
+        let output = child.wait_with_output().map_err(no_git)?;
         Ok(Said {
             code: output.status.code(),
             out: output.stdout,
             err: String::from_utf8_lossy(&output.stderr).into_owned(),
         })
     }
+}
+
+/// No more is asked of git in one go; it fits into a pipe.
+const MOST_ASKED: usize = 32 << 10;
+
+/// Whether each of these names is a commit in the repository that holds a directory. Nothing is fetched for it, and no
+/// name may hold a line's end. Fails when there is no repository, or no git.
+pub fn are_commits(directory: &Path, names: &[&str]) -> Result<Vec<bool>, GitError> {
+    let mut answers = Vec::with_capacity(names.len());
+    let mut left = names;
+    while !left.is_empty() {
+        let mut size = 0;
+        let fits = left.iter().take_while(|name| {
+            size += name.len() + 1;
+            size <= MOST_ASKED
+        });
+        let (now, later) = left.split_at(fits.count().max(1));
+        let mut git = Git::at(directory);
+        git.environment.push(("GIT_NO_LAZY_FETCH", "1".into()));
+        let arguments = ["cat-file", "--batch-check=%(objecttype)"];
+        let said = git.once(&arguments, (now.join("\n") + "\n").as_bytes())?;
+        let kinds: Vec<bool> = said.text().lines().map(|line| line == "commit").collect();
+        if said.code != Some(0) || kinds.len() != now.len() {
+            return Err(failed(&arguments, &said));
+        }
+        answers.extend(kinds);
+        left = later;
+    }
+    Ok(answers)
 }
 
 /// Parts that are separated by NUL.

@@ -9,22 +9,33 @@
 //! | `signs` | how much output there was and when the last came | the keeper |
 //! | `stdout.N`, `stderr.N` | segment N of a stream | the keeper |
 //! | `exit.json` | how it ended | the keeper; whoever finds that there is none any more |
+//! | `.exit.N` | room for that, taken before the worker begins | the keeper |
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, FallocateFlags, RenameFlags, fallocate, renameat_with};
 use serde_json::{Value, json};
 
 use crate::end::{End, Signs};
+use crate::full::{self, Room};
 use crate::identity::{Identity, boot_id};
 use crate::launch::Launch;
 use crate::output::Stream;
 
 /// No file that is read whole is longer.
 const LONGEST: u64 = 16 << 20;
+
+/// How much room is taken for how a worker ended. What is written about an exit or a signal is much shorter.
+const RESERVED: usize = 1024;
+
+/// Room on the disk for how a worker ended, for the two times that it is written down.
+#[derive(Debug, Default)]
+pub(crate) struct Reserve {
+    files: Vec<(PathBuf, File)>,
+}
 
 /// The directory of one worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,8 +123,48 @@ impl Home {
     /// Writes down how it ended, durably. That its leftovers are gone too is not worth waiting for the disk: should it
     /// be forgotten, they are looked for again.
     pub fn write_end(&self, end: &End) -> io::Result<()> {
-        let lasting = if end.is_swept && self.end()?.is_some() { Lasting::Crash } else { Lasting::PowerLoss };
+        let lasting = self.lasting(end)?;
         self.replace("exit.json", end.to_json().to_string().as_bytes(), lasting)
+    }
+
+    fn lasting(&self, end: &End) -> io::Result<Lasting> {
+        let is_known = end.is_swept && self.end()?.is_some();
+        Ok(if is_known { Lasting::Crash } else { Lasting::PowerLoss })
+    }
+
+    /// Takes room for how it will end, while there is some: a disk may be full by then.
+    pub fn reserve(&self) -> io::Result<Reserve> {
+        let take = |number: u8| {
+            let path = self.file(&format!(".exit.{number}"));
+            let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&path)?;
+            if fallocate(&file, FallocateFlags::empty(), 0, RESERVED as u64).is_err() {
+                // A file system that takes no room in advance does so for what is written.
+                file.write_all_at(&[b' '; RESERVED], 0)?;
+            }
+            Ok((path, file))
+        };
+        Ok(Reserve { files: (0..2).map(take).collect::<io::Result<_>>()? })
+    }
+
+    /// The same as [`Home::write_end`], in the room that was taken for it.
+    pub fn write_end_reserved(&self, end: &End, reserve: &mut Reserve) -> io::Result<()> {
+        let text = end.to_json().to_string();
+        let Some((path, file)) = reserve.files.last().filter(|_| text.len() <= RESERVED) else {
+            return self.write_end(end);
+        };
+        full::check(Room::Reserved)?;
+        file.write_all_at(text.as_bytes(), 0)?;
+        file.set_len(text.len() as u64)?;
+        let lasting = self.lasting(end)?;
+        if let Lasting::PowerLoss = lasting {
+            file.sync_all()?;
+        }
+        fs::rename(path, self.file("exit.json"))?;
+        reserve.files.pop();
+        match lasting {
+            Lasting::Crash => Ok(()),
+            Lasting::PowerLoss => self.sync_directory(),
+        }
     }
 
     /// What the keeper counted. A line that is torn, because it is just being written, is read again.
@@ -163,6 +214,7 @@ impl Home {
     }
 
     fn aside(&self, name: &str, bytes: &[u8], lasting: Lasting) -> io::Result<PathBuf> {
+        full::check(Room::New)?;
         let path = self.file(&format!(".{name}.{}", std::process::id()));
         let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&path)?;
         file.write_all(bytes)?;

@@ -9,6 +9,7 @@
 
 mod adapter;
 mod end;
+mod full;
 mod git;
 mod home;
 mod identity;
@@ -21,12 +22,15 @@ mod watch;
 mod worker;
 mod worktree;
 
+#[cfg(test)]
+mod scratch;
+
 pub use adapter::{
-    Adapter, Claude, Codex, CommandLine, Limit, LimitScope, Outcome, PromptBy, Reading, ResultSeen, Seen, Work,
-    new_session_id,
+    Adapter, Agent, CommandLine, Limit, LimitScope, Outcome, PromptBy, Reading, ResultSeen, Seen, Trace, Transcript,
+    Work, new_session_id,
 };
 pub use end::{End, Exit, Signs};
-pub use git::GitError;
+pub use git::{GitError, are_commits};
 pub use identity::Identity;
 pub use keeper::keep;
 pub use launch::{Input, Launch, Spool};

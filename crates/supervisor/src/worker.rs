@@ -302,6 +302,15 @@ impl Worker {
         Err(failed(io::Error::new(io::ErrorKind::TimedOut, "its processes cannot be killed")))
     }
 
+    /// Removes its home with all that it printed, when it has ended; says whether it had. Nobody can tell afterwards how
+    /// it ended.
+    pub fn discard(self) -> io::Result<bool> {
+        match self.condition()? {
+            Condition::Ended(_) => std::fs::remove_dir_all(&self.home.path).map(|()| true),
+            Condition::Running { .. } | Condition::Orphaned { .. } => Ok(false),
+        }
+    }
+
     /// What becomes readable when the worker ends, or its keeper.
     pub(crate) fn handle(&self) -> Option<OwnedFd> {
         let identity = |name| self.home.identity(name).and_then(|identity| identity.open());

@@ -1,18 +1,16 @@
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use clap::{ArgMatches, Args};
 use piton_engine::run::{
     Progress, RunEnd, RunError, RunPlan, RunRequest, Surroundings, Unapproved, WorkError, approve_commands, plan_run,
     run as lead,
 };
-use piton_model::Time;
 use piton_model::fleet::Outcome;
 
+use crate::clock;
 use crate::context::Context;
 use crate::failure::{BUSY, FAILED, Failure, REFUSED, USAGE};
 use crate::output::{print, print_json};
 use crate::render;
-use crate::render::run::LiveView;
+use crate::render::live::LiveView;
 
 #[derive(Args, Debug)]
 #[command(
@@ -73,7 +71,7 @@ pub fn drive(context: &Context, request: &RunRequest, json: bool) -> Result<RunE
         (Progress::Happened { at, name, text, .. }, false) => live.happened(*at, *name, text),
         (Progress::Stands(view), false) => live.stands(view),
     };
-    let surroundings = Surroundings { clock: &clock, watcher: &mut watcher, program };
+    let surroundings = Surroundings { clock: &clock::time, slept: &clock::slept, watcher: &mut watcher, program };
     let end = lead(&context.workspace, request, surroundings);
     live.close();
     let end = end.map_err(|error| failure(&error))?;
@@ -82,12 +80,6 @@ pub fn drive(context: &Context, request: &RunRequest, json: bool) -> Result<RunE
         false => print(&render::run::end_text(&end))?,
     }
     Ok(end)
-}
-
-fn clock() -> Time {
-    // A clock before 1970 is broken; every age is then zero, which accuses nobody.
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time::from_unix_seconds(since.as_secs() as i64)
 }
 
 fn explain(context: &Context, plan: &RunPlan, json: bool) -> Result<u8, Failure> {

@@ -33,6 +33,13 @@ misbehave() {
     gigabyte) once gigabyte && head -c 1000000000 /dev/zero || true ;;
     corrupts) once corrupts && { printf '{"storyId": ' > "$PITON_CHECKPOINT"; exit 1; } || true ;;
     parks) once parks && { echo "{\"limit_reset\": \"$(date -u -d '+2 seconds' +%Y-%m-%dT%H:%M:%SZ)\"}"; exit 75; } || true ;;
+    parks-long) once parks && { echo "{\"limit_reset\": \"$(date -u -d '+3600 seconds' +%Y-%m-%dT%H:%M:%SZ)\"}"; exit 75; } || true ;;
+    account) once account && {
+      while ! [ -e "$MARKS/account-S-1" ] || ! [ -e "$MARKS/account-S-2" ]; do sleep 0.02; done
+      echo "{\"scope\": \"account\", \"limit_reset\": \"$(date -u -d '+5 seconds' +%Y-%m-%dT%H:%M:%SZ)\"}"
+      exit 75
+    } || true ;;
+    dawdles) once dawdles && sleep 3 || true ;;
     blocks) "$PITON" block "$unit" --message 'no key to the vault'; exit 0 ;;
     dirty) echo x > left-behind.txt ;;
   esac
@@ -46,7 +53,9 @@ stage_of_story() {
       else
         "$PITON" verdict "$unit" GO --score 8
       fi ;;
-    2) for task in $(list tasksRemaining); do do_task "$task"; done; misbehave ;;
+    2)
+      if [ -n "${WAIT:-}" ]; then while ! [ -e "$MARKS/go" ]; do sleep 0.02; done; fi
+      for task in $(list tasksRemaining); do do_task "$task"; done; misbehave ;;
     3)
       if [ "${BAD:-}" = fails ] && once fails; then
         "$PITON" verdict "$unit" FAIL --score 20 --issues 'too slow'

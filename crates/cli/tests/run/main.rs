@@ -4,8 +4,14 @@
 #[expect(dead_code, reason = "these tests use a part of the support that all tests share")]
 mod support;
 
+mod approvals;
 mod bad_workers;
+mod clocks;
 mod dialects;
+mod homes;
 mod killed_lead;
+mod limits;
+mod signs;
+mod stopped_lead;
 mod stories;
 mod yard;

@@ -19,7 +19,7 @@ fn stories_go_to_the_end_in_worktrees_of_their_own() {
     let report = yard.read_json(".pipeline/report.json");
     assert_eq!(report["outcome"], "done");
     assert_eq!(report["lanes"][0]["workers"], 4);
-    assert!(yard.text(".pipeline/report.md").contains("| pipeline:S-2 | done | 4 | 0 |"));
+    assert!(yard.text(".pipeline/report.md").contains("| pipeline:S-2 | Story S-2 | done | 4 | 0 |"));
     // What waited began after what it waited for was merged.
     let ledger = yard.ledger();
     let at = |task: &str| ledger.iter().position(|(_, known, _)| known == task).expect("it was begun");

@@ -2,6 +2,7 @@
 
 mod deaths;
 mod ends;
+mod full_disk;
 mod lab;
 mod many;
 mod output;

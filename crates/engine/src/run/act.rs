@@ -70,7 +70,7 @@ impl Lead<'_> {
         memory.home = Some(home.clone());
         if is_again {
             memory.resumes += 1;
-            memory.saved += claimed.done as u64;
+            memory.saved = memory.saved.max(claimed.done as u64);
         }
         let stage = self.work.fleet.lanes[at].stage;
         let now = self.time();
@@ -94,9 +94,7 @@ impl Lead<'_> {
     fn watch_worker(&mut self, at: LaneAt, worker: Worker) -> Result<(), String> {
         self.watch.add(at as u64, &worker).map_err(|error| error.to_string())?;
         let reading = Reading::new(&self.settings.adapter, &worker);
-        let signs = worker.signs().unwrap_or_default();
-        let seen = std::time::SystemTime::now();
-        self.live.insert(at, Live { worker, reading, signs, document: None, seen });
+        self.live.insert(at, Live::new(worker, reading));
         Ok(())
     }
 
@@ -205,11 +203,13 @@ impl Lead<'_> {
             // The protocol's own warning; that it could not be sent does not save anybody.
             let _ = crate::notify(self.workspace, &self.recorder("lead"));
         }
+        self.note_work(at);
         self.tell_lane(at, "asked", "no sign for too long; asked");
         Ok(())
     }
 
     fn stop(&mut self, at: LaneAt, why: StopReason) -> Result<(), RunError> {
+        let hint = self.work_since_asked(at).filter(|_| why == StopReason::Silent);
         let Some(live) = self.live.get(&at) else { return Ok(()) };
         let grace = self.settings.grace;
         let stopped = match why {
@@ -228,7 +228,14 @@ impl Lead<'_> {
             StopReason::TooLong => "it took too long: its worker is ended",
             StopReason::Lingering => "its work is complete: its worker is asked to go",
         };
-        self.tell_lane(at, "stopping", text);
+        let text = match hint {
+            Some(hint) => format!("{text}; {hint}"),
+            None => text.to_owned(),
+        };
+        self.tell_lane(at, "stopping", &text);
+        if let Some(live) = self.live.get_mut(&at) {
+            live.stopped = Some(text);
+        }
         Ok(())
     }
 

@@ -73,7 +73,7 @@ impl Lead<'_> {
         Ok(())
     }
 
-    fn document_stage(&self, at: LaneAt) -> Option<u8> {
+    pub(super) fn document_stage(&self, at: LaneAt) -> Option<u8> {
         let files = DiskFiles::new(&*self.workspace.disk, None);
         pipeline::stage_of(&self.place(at), &files, &self.moment())
     }

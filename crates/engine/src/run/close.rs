@@ -115,7 +115,12 @@ impl Lead<'_> {
             return Err(format!("its command is not approved: {command}"));
         }
         let root = self.workspace.root().to_owned();
-        let tree = lane.filter(|at| self.work.fleet.lanes[*at].gates_first).and_then(|at| {
+        let in_tree = lane.filter(|at| self.work.fleet.lanes[*at].gates_first);
+        if let Some(at) = in_tree {
+            // A lead that died at the very end has removed it already; its branch has everything.
+            self.ensure_worktree(at)?;
+        }
+        let tree = in_tree.and_then(|at| {
             self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.worktree.clone())
         });
         let directory: PathBuf = tree.map_or_else(|| root.clone(), |tree| root.join(tree));

@@ -12,6 +12,7 @@ use piton_supervisor::{KeeperProgram, Reading, Repository, Signs, Wake, Watch, W
 use super::close::LiveGate;
 use super::memory::Memory;
 use super::settings::Settings;
+use super::signs::Afar;
 use super::work::Work;
 use super::{Progress, RunEnd, RunError, RunPlan, RunRequest, Surroundings, failed};
 use crate::{Recorder, Workspace};
@@ -25,6 +26,9 @@ pub(super) const GATES: u64 = 1 << 32;
 /// How often the workers' signs are looked at, at the least and at the most.
 const SLOWEST_LOOK: Duration = Duration::from_secs(1);
 const FASTEST_LOOK: Duration = Duration::from_millis(25);
+
+/// By how many seconds the clock on the wall may differ from a steady one between two looks without having been set.
+const CLOCK_SLACK: u64 = 3;
 
 /// A lead at work.
 pub(super) struct Lead<'w> {
@@ -51,8 +55,10 @@ pub(super) struct Lead<'w> {
     last_look: Duration,
     last_beat: Duration,
     last_view: Duration,
-    /// How far the clock that runs while the machine sleeps was ahead of the steady one.
+    /// How long the machine had slept.
     slept: Duration,
+    /// How far the clock on the wall was ahead of one that nobody sets, in seconds.
+    set_to: i64,
     began: Duration,
 }
 
@@ -65,6 +71,18 @@ pub(super) struct Live {
     pub document: Option<(String, Option<piton_store::disk::Stamp>)>,
     /// When the last sign came, on the wall.
     pub seen: std::time::SystemTime,
+    pub afar: Afar,
+    /// Why it was ended by the lead.
+    pub stopped: Option<String>,
+}
+
+impl Live {
+    /// A worker that was just started or found again.
+    pub fn new(worker: Worker, reading: Reading) -> Live {
+        let seen = std::time::SystemTime::now();
+        // Whatever it printed so far is read with the first look: it may wait for a limit, or have said its session.
+        Live { worker, reading, signs: Signs::default(), document: None, seen, afar: Afar::default(), stopped: None }
+    }
 }
 
 impl<'w> Lead<'w> {
@@ -106,11 +124,15 @@ impl<'w> Lead<'w> {
             last_look: steady,
             last_beat: steady,
             last_view: Duration::ZERO,
-            slept: slept(),
+            slept: Duration::ZERO,
+            set_to: 0,
             began: steady,
         };
+        lead.slept = (lead.surroundings.slept)();
+        lead.set_to = lead.clock_ahead();
         lead.open_repository()?;
         lead.recover(request)?;
+        lead.prune();
         Ok(lead)
     }
 
@@ -169,11 +191,7 @@ impl<'w> Lead<'w> {
     /// Waits until something happens, and makes events of it.
     fn wait(&mut self) -> Result<(), RunError> {
         let wakes = self.watch.wait(Some(self.patience())).map_err(failed)?;
-        let ahead = slept();
-        if ahead > self.slept + Duration::from_secs(1) {
-            self.queue.push_back(FleetEvent::Woke);
-        }
-        self.slept = ahead;
+        self.look_at_clocks();
         for wake in wakes {
             match wake {
                 Wake::Worker(number) if number >= GATES => self.gate_ended(number)?,
@@ -196,6 +214,26 @@ impl<'w> Lead<'w> {
             self.beat()?;
         }
         Ok(())
+    }
+
+    /// While the machine slept nobody could give a sign; and when the clock was set, times of files say nothing.
+    fn look_at_clocks(&mut self) {
+        let slept = (self.surroundings.slept)();
+        if slept > self.slept + Duration::from_secs(1) {
+            self.queue.push_back(FleetEvent::Woke);
+        }
+        self.slept = slept;
+        let ahead = self.clock_ahead();
+        if ahead.abs_diff(self.set_to) > CLOCK_SLACK {
+            self.forget_moments();
+            self.queue.push_back(FleetEvent::ClockSet);
+        }
+        self.set_to = ahead;
+    }
+
+    fn clock_ahead(&self) -> i64 {
+        let since_boot = steady().saturating_add(self.slept).as_secs();
+        self.time().unix_seconds().saturating_sub(i64::try_from(since_boot).unwrap_or(i64::MAX))
     }
 
     fn read_signals(&mut self) {
@@ -274,6 +312,11 @@ impl<'w> Lead<'w> {
         match event {
             FleetEvent::Signalled => self.tell(None, "signalled", "asked to end"),
             FleetEvent::Woke => self.tell(None, "woke", "the machine slept; every worker gets its time anew"),
+            FleetEvent::ClockSet => self.tell(None, "clock", "the clock was set; every worker gets its time anew"),
+            FleetEvent::Approved { group } => {
+                let name = self.work.fleet.groups[*group].name.clone();
+                self.tell(Some(&name), "approved", "a person lets it go on");
+            }
             FleetEvent::Begun
             | FleetEvent::StartFailed { .. }
             | FleetEvent::WorkerStarted { .. }
@@ -283,7 +326,6 @@ impl<'w> Lead<'w> {
             | FleetEvent::GateEnded { .. }
             | FleetEvent::MergeEnded { .. }
             | FleetEvent::FinishEnded { .. }
-            | FleetEvent::Approved { .. }
             | FleetEvent::LimitReported { .. }
             | FleetEvent::TimerFired => {}
         }
@@ -327,7 +369,7 @@ pub(super) fn steady() -> Duration {
 }
 
 /// How long the machine has slept since it was started.
-fn slept() -> Duration {
+pub fn slept() -> Duration {
     duration(rustix::time::clock_gettime(rustix::time::ClockId::Boottime)).saturating_sub(steady())
 }
 

@@ -1,7 +1,7 @@
 //! What a lead must not forget and no dialect has a place for: `.piton/run/memory.json`, replaced whole before anything
 //! that depends on it is done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use piton_model::Time;
@@ -36,6 +36,8 @@ pub(super) struct Memory {
     pub issues: Vec<(String, String, String)>,
     /// How many leads there were.
     pub leads: u64,
+    /// Whether everything was done: the next lead begins another run.
+    pub is_finished: bool,
     /// What was stored of the fleet's rules, to be applied to a fleet that was read anew.
     lanes_stored: BTreeMap<String, Value>,
     groups_stored: BTreeMap<String, Value>,
@@ -115,6 +117,7 @@ impl Memory {
             "gates_started": self.gates_started,
             "issues": self.issues,
             "leads": self.leads,
+            "is_finished": self.is_finished,
             "parked_until": fleet.parked_until.map(|at| at.to_string()),
         })
     }
@@ -137,10 +140,21 @@ impl Memory {
             gates_started: value["gates_started"].as_u64().unwrap_or(0),
             issues: value["issues"].as_array().into_iter().flatten().map(issue).collect(),
             leads: value["leads"].as_u64().unwrap_or(0),
+            is_finished: value["is_finished"].as_bool().unwrap_or(false),
             lanes_stored: stored.into_iter().collect(),
             groups_stored: map(&value["groups"]).into_iter().collect(),
             parked_until: time(&value["parked_until"]),
         }
+    }
+
+    /// The ids of lanes of earlier runs that are done, as the homes of their workers have them.
+    pub fn done_elsewhere(&self, fleet: &Fleet) -> BTreeSet<String> {
+        let is_elsewhere = |name: &str| fleet.lanes.iter().all(|lane| lane.name != name);
+        let done =
+            self.lanes_stored.iter().filter(|(name, stored)| stored["rules"]["state"] == "done" && is_elsewhere(name));
+        let home = |stored: &Value| stored["own"]["home"].as_str().map(str::to_owned);
+        let id = |home: String| Some(home.rsplit('/').next()?.rsplit_once('-')?.0.to_owned());
+        done.filter_map(|(_, stored)| id(home(stored)?)).collect()
     }
 
     /// Brings a lane to where it was left, and says what it was doing; nothing when nobody knew it.

@@ -1,24 +1,20 @@
-//! What the lead sees: ends, output, documents, worktrees.
+//! What the lead sees: ends, output, documents.
 
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use piton_dialect::pipeline;
-use piton_model::fleet::{Approval, End, FleetEvent, LaneAt, LaneState, StageResult, Standing, WorkerState};
+use piton_model::fleet::{Approval, End, FleetEvent, LaneAt, StageResult, Standing};
 use piton_model::{Dialect, GateState, State, StepState, Time, Unit};
 use piton_supervisor::{Condition, Exit, Limit, LimitScope, Outcome, Reading, Worker};
 
 use super::approvals::take_approval;
-use super::lead::{Lead, steady};
+use super::lead::Lead;
 use super::{RunError, failed};
 use crate::record::DiskFiles;
 
 /// How long a limit is waited for that does not say when it ends: an account's, and one that passes by itself.
 const UNTOLD_LIMIT: Duration = Duration::from_secs(15 * 60);
 const PASSING_LIMIT: Duration = Duration::from_secs(60);
-
-/// How many entries of a worktree are looked at for changes.
-const MOST_ENTRIES: usize = 20_000;
 
 /// How often a reader that has more is asked again before others get their turn.
 const MOST_READS: usize = 64;
@@ -37,8 +33,14 @@ impl Lead<'_> {
         };
         let Some(live) = self.live.remove(&at) else { return Ok(()) };
         let (judged, standing) = self.judge_end(at, &live.worker, &end);
+        let stopped = live.stopped.clone();
         self.live.insert(at, live);
         self.let_go(at);
+        if judged == End::RefusedResume {
+            // Nobody took it up; the next one does.
+            let memory = self.memory.lane(&self.work.fleet.lanes[at].name);
+            memory.resumes = memory.resumes.saturating_sub(1);
+        }
         if !matches!(standing, Standing::Complete(_)) {
             let text = match &judged {
                 End::Limited { until, .. } => format!("its worker ran into a limit until {until}"),
@@ -46,8 +48,12 @@ impl Lead<'_> {
                 End::Exited(_) | End::Killed(_) | End::Vanished => format!("its worker ended: {}", end.exit),
             };
             self.tell_lane(at, "ended", &text);
-            let name = self.work.fleet.lanes[at].name.clone();
-            self.memory.lane(&name).deaths.push(text);
+            let text = stopped.map_or(text, |why| format!("{why} ({})", end.exit));
+            if standing == Standing::Open {
+                // Who says what is in the way and goes has not died.
+                let name = self.work.fleet.lanes[at].name.clone();
+                self.memory.lane(&name).deaths.push(text);
+            }
         }
         self.queue.push_back(FleetEvent::WorkerExited { lane: at, end: judged, standing });
         Ok(())
@@ -188,32 +194,6 @@ impl Lead<'_> {
             self.queue.push_back(FleetEvent::DocumentChanged { lane: at, standing });
         }
     }
-
-    /// Before anybody is asked, or taken for dead, their worktree is looked at too.
-    pub(super) fn look_closely(&mut self) {
-        let now = steady();
-        for at in 0..self.work.fleet.lanes.len() {
-            let LaneState::Working(worker) = &self.work.fleet.lanes[at].state else { continue };
-            let patience = self.settings.limits.patience(self.work.fleet.lanes[at].stage);
-            let is_due = match worker.state {
-                WorkerState::Running { last_sign } => now.saturating_sub(last_sign) >= patience,
-                WorkerState::Silent { asked, .. } => now.saturating_sub(asked) >= self.settings.limits.answer,
-                WorkerState::Spawning
-                | WorkerState::Idle { .. }
-                | WorkerState::Limited { .. }
-                | WorkerState::Stopping { .. } => false,
-            };
-            let Some(live) = self.live.get(&at).filter(|_| is_due) else { continue };
-            let name = &self.work.fleet.lanes[at].name;
-            let Some(tree) = self.memory.lanes.get(name).and_then(|lane| lane.worktree.as_deref()) else { continue };
-            if has_changed_since(&self.workspace.root().join(tree), live.seen) {
-                if let Some(live) = self.live.get_mut(&at) {
-                    live.seen = SystemTime::now();
-                }
-                self.queue.push_back(FleetEvent::SignSeen { lane: at });
-            }
-        }
-    }
 }
 
 /// What a unit says that is one lane: all of it is done, or something is in its way.
@@ -237,29 +217,4 @@ fn whole_standing(unit: &Unit) -> Standing {
             }
         }
     }
-}
-
-/// Whether something in a worktree was written after a moment. What lies deep in built or foreign code does not count.
-fn has_changed_since(tree: &Path, moment: SystemTime) -> bool {
-    let mut queue = vec![tree.to_owned()];
-    let mut looked = 0;
-    while let Some(directory) = queue.pop() {
-        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
-        for entry in entries.flatten() {
-            looked += 1;
-            if looked > MOST_ENTRIES {
-                return false;
-            }
-            let Ok(metadata) = entry.metadata() else { continue };
-            if metadata.modified().is_ok_and(|modified| modified > moment) {
-                return true;
-            }
-            let name = entry.file_name();
-            let is_skipped = ["node_modules", ".git", ".piton"].iter().any(|skipped| name == **skipped);
-            if metadata.is_dir() && !is_skipped {
-                queue.push(entry.path());
-            }
-        }
-    }
-    false
 }

@@ -17,6 +17,10 @@ impl Lead<'_> {
     pub(super) fn recover(&mut self, request: &RunRequest) -> Result<(), RunError> {
         self.end_old_gates();
         let now = self.time();
+        if std::mem::take(&mut self.memory.is_finished) {
+            (self.memory.started, self.memory.leads) = (None, 0);
+            self.memory.issues.clear();
+        }
         self.memory.leads += 1;
         self.memory.started.get_or_insert(now);
         let rows = crate::status(self.workspace, None, now).rows;
@@ -90,7 +94,10 @@ impl Lead<'_> {
     fn recover_stranger(&mut self, at: LaneAt, row: Option<&piton_model::Row>) {
         let Some(row) = row else { return };
         let known = self.known_story(at);
+        // What a person began by hand may stand in its own document alone.
+        let written = self.document_stage(at);
         let lane = &mut self.work.fleet.lanes[at];
+        lane.stage = written.filter(|_| lane.stages > 1).unwrap_or(lane.stage);
         if let Some(known) = known {
             (lane.counts.crashes, lane.counts.no_gos, lane.counts.reworks) =
                 (known.crashes, known.no_gos, known.reworks);
@@ -127,9 +134,7 @@ impl Lead<'_> {
                 self.work.fleet.lanes[at].state = adopted(how, steady());
                 self.watch.add(at as u64, &worker).map_err(failed)?;
                 let reading = Reading::new(&self.settings.adapter, &worker);
-                let signs = worker.signs().unwrap_or_default();
-                self.live
-                    .insert(at, Live { worker, reading, signs, document: None, seen: std::time::SystemTime::now() });
+                self.live.insert(at, Live::new(worker, reading));
                 self.tell_lane(at, "adopted", "its worker lives and goes on");
                 return Ok(());
             }

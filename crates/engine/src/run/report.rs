@@ -1,10 +1,11 @@
 //! Where a run stands, and what is told about it at the end.
 
-use std::fmt::Write as _;
-use std::time::Duration;
+mod page;
 
-use piton_model::fleet::{Approval, LaneAt, LaneState, Mode, Outcome, WorkerState};
-use piton_model::{Dialect, text};
+use std::collections::BTreeMap;
+
+use piton_model::Dialect;
+use piton_model::fleet::{Approval, Group, LaneAt, LaneState, Mode, Outcome, WorkerState};
 use piton_store::disk::Access;
 use serde_json::{Value, json};
 
@@ -15,11 +16,12 @@ use super::{LaneView, RunEnd, RunError, View, failed};
 impl Lead<'_> {
     pub(super) fn view(&self) -> View {
         let lanes: Vec<LaneView> = (0..self.work.fleet.lanes.len()).map(|at| self.lane_view(at)).collect();
-        let cost: f64 = self.memory.lanes.values().map(|lane| lane.cost).sum::<f64>()
+        let own = self.work.fleet.lanes.iter().filter_map(|lane| self.memory.lanes.get(&lane.name));
+        let cost: f64 = own.map(|lane| lane.cost).sum::<f64>()
             + self.live.values().filter_map(|live| live.reading.seen().cost_usd).sum::<f64>();
         View {
             seconds: self.elapsed().as_secs(),
-            eta: self.eta(&lanes),
+            eta: self.eta(),
             lanes,
             cost: (cost > 0.0).then_some(cost),
             mode: match self.work.fleet.mode {
@@ -28,8 +30,15 @@ impl Lead<'_> {
                 Mode::Stopping => "stopping",
                 Mode::Leaving => "leaving",
             },
+            waiting: self.waiting(),
             parked_until: self.work.fleet.parked_until,
         }
+    }
+
+    /// Units that wait for a person's approval.
+    fn waiting(&self) -> Vec<String> {
+        let is_asked = |group: &&Group| group.phases.iter().any(|phase| phase.approval == Approval::Asked);
+        self.work.fleet.groups.iter().filter(is_asked).map(|group| group.name.clone()).collect()
     }
 
     fn lane_view(&self, at: LaneAt) -> LaneView {
@@ -74,25 +83,36 @@ impl Lead<'_> {
         }
     }
 
-    /// Judged by how long stages took so far: what is left, divided by who can work at once.
-    fn eta(&self, lanes: &[LaneView]) -> Option<u64> {
-        let spans = self.memory.lanes.values().flat_map(|lane| lane.times.values());
-        let spans: Vec<u64> = spans.filter_map(|(start, end)| Some(start.as_ref()?.age((*end)?).0.as_secs())).collect();
-        if spans.is_empty() {
-            return None;
+    /// Judged by how long each stage took so far: what is left, divided by who can work at once. Nothing while a stage is
+    /// left that nobody has been through.
+    fn eta(&self) -> Option<u64> {
+        let mut spans: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
+        for memory in self.memory.lanes.values() {
+            for stage in memory.times.keys() {
+                spans.entry(*stage).or_default().extend(stage_seconds(memory, *stage));
+            }
         }
-        let average = spans.iter().sum::<u64>() as f64 / spans.len() as f64;
-        let left: u64 =
-            lanes.iter().filter(|lane| lane.state != "paused").map(|lane| lane.total - lane.done.min(lane.total)).sum();
-        let at_once = (self.settings.limits.workers as u64).min(left).max(1);
-        Some((average * left as f64 / at_once as f64).round() as u64)
+        let average = |stage: u8| {
+            let spans = spans.get(&stage).filter(|spans| !spans.is_empty())?;
+            Some(spans.iter().sum::<u64>() as f64 / spans.len() as f64)
+        };
+        let (mut left, mut lanes) = (0.0, 0);
+        for lane in &self.work.fleet.lanes {
+            let is_left = !matches!(lane.state, LaneState::Done | LaneState::Closing(_) | LaneState::Paused { .. });
+            for stage in (lane.stage..lane.stages.max(1)).filter(|_| is_left) {
+                left += average(stage)?;
+            }
+            lanes += usize::from(is_left);
+        }
+        Some((left / self.settings.limits.workers.min(lanes).max(1) as f64).round() as u64)
     }
 
     /// Writes what is to be told, and ends.
     pub(super) fn finish_run(&mut self, outcome: Outcome) -> Result<RunEnd, RunError> {
         self.write_state_file(outcome != Outcome::Stopped)?;
+        self.memory.is_finished = outcome == Outcome::Done;
         self.save()?;
-        let (markdown, value) = (self.markdown(outcome), self.json(outcome));
+        let (markdown, value) = (self.page(outcome), self.json(outcome));
         let mut reports = Vec::new();
         let mut directories = vec![DIRECTORY];
         if self.work.lanes.iter().any(|lane| lane.dialect == Dialect::Pipeline) {
@@ -107,16 +127,15 @@ impl Lead<'_> {
                 reports.push(path);
             }
         }
+        self.prune();
         Ok(RunEnd { outcome, view: self.view(), reports, next: self.next_steps(outcome) })
     }
 
     /// What a person does next.
     fn next_steps(&self, outcome: Outcome) -> Vec<String> {
         let mut next = Vec::new();
-        for group in &self.work.fleet.groups {
-            if group.phases.iter().any(|phase| phase.approval == Approval::Asked) {
-                next.push(format!("let it go on: piton approve {} && piton run {}", group.name, group.name));
-            }
+        for name in self.waiting() {
+            next.push(format!("let it go on: piton approve {name} && piton run {name}"));
         }
         let halted = self.work.fleet.groups.iter().zip(&self.work.groups);
         let halted: Vec<&str> = halted
@@ -157,7 +176,8 @@ impl Lead<'_> {
                 json!({
                     "name": group.name,
                     "halted": group.halted.as_ref().map(|halt| &halt.reason),
-                    "gates": self.memory.lanes.get(&group.name).map(|memory| &memory.gates),
+                    "waits_for_approval": group.phases.iter().any(|phase| phase.approval == Approval::Asked),
+                    "gates": self.memory.lanes.get(&group.name).map(gates_json),
                 })
             })
             .collect();
@@ -165,7 +185,11 @@ impl Lead<'_> {
             "outcome": outcome_word(outcome),
             "started": self.memory.started.map(|at| at.to_string()),
             "ended": self.time().to_string(),
+            "seconds": self.memory.started.map(|started| started.age(self.time()).0.as_secs()),
             "leads": self.memory.leads,
+            "cost_usd": self.view().cost,
+            "resumes": lanes.iter().filter_map(|lane| lane["resumes"].as_u64()).sum::<u64>(),
+            "steps_not_done_again": lanes.iter().filter_map(|lane| lane["steps_not_done_again"].as_u64()).sum::<u64>(),
             "lanes": lanes,
             "groups": groups,
             "issues": self.memory.issues.iter().map(|(phase, kind, message)| json!({"phase": phase, "type": kind, "message": message})).collect::<Vec<_>>(),
@@ -188,92 +212,35 @@ impl Lead<'_> {
             "reworks": lane.counts.reworks,
             "results": memory.results.iter().map(|(stage, result)| (format!("stage{stage}"), Value::from(result.as_str()))).collect::<serde_json::Map<_, _>>(),
             "seconds": seconds(&memory),
+            "stages": memory.times.iter().map(|(stage, (start, end))| json!({
+                "stage": stage,
+                "started": start.map(|at| at.to_string()),
+                "ended": end.map(|at| at.to_string()),
+                "seconds": stage_seconds(&memory, *stage),
+            })).collect::<Vec<_>>(),
             "git": memory.git.map(|git| json!({"commits": git.commits, "files_changed": git.files, "lines_added": git.insertions, "lines_deleted": git.deletions})),
-            "gates": memory.gates,
+            "gates": gates_json(&memory),
             "deaths": memory.deaths,
             "resumes": memory.resumes,
             "steps_not_done_again": memory.saved,
             "cost_usd": memory.cost,
         })
     }
-
-    fn markdown(&self, outcome: Outcome) -> String {
-        let now = self.time();
-        let started = self.memory.started.unwrap_or(now);
-        let mut page = format!("# Run: {}\n\n", outcome_word(outcome));
-        let leads = text::counted(usize::try_from(self.memory.leads).unwrap_or(0), "lead", "leads");
-        let _ =
-            writeln!(page, "Started {started}, ended {now}, {} in all, {leads}.\n", span(started.age(now).0.as_secs()));
-        page.push_str("| what | state | workers | again | time | commits | lines |\n|---|---|---|---|---|---|---|\n");
-        for at in 0..self.work.fleet.lanes.len() {
-            let (lane, view) = (&self.work.fleet.lanes[at], self.lane_view(at));
-            let memory = self.memory.lanes.get(&lane.name).cloned().unwrap_or_default();
-            let git = memory.git.unwrap_or_default();
-            let again = lane.counts.crashes + lane.counts.no_gos + lane.counts.reworks;
-            let _ = writeln!(
-                page,
-                "| {} | {} | {} | {again} | {} | {} | +{} −{} |",
-                cell(&lane.name),
-                view.state,
-                memory.spawned,
-                span(seconds(&memory)),
-                git.commits,
-                git.insertions,
-                git.deletions
-            );
-        }
-        self.write_troubles(&mut page);
-        page
-    }
-
-    fn write_troubles(&self, page: &mut String) {
-        let mut lines = Vec::new();
-        let (mut resumes, mut saved) = (0, 0);
-        for (name, memory) in &self.memory.lanes {
-            resumes += memory.resumes;
-            saved += memory.saved;
-            lines.extend(memory.deaths.iter().map(|death| format!("- {name}: {}", cell(death))));
-            lines.extend(memory.gates.iter().map(|(gate, how)| format!("- {name}: gate {gate} {}", cell(how))));
-        }
-        for lane in &self.work.fleet.lanes {
-            if let LaneState::Paused { reason } = &lane.state {
-                lines.push(format!("- {} is paused: {}", lane.name, cell(reason)));
-            }
-        }
-        lines.extend(
-            self.memory.issues.iter().map(|(phase, kind, message)| format!("- {phase}, {kind}: {}", cell(message))),
-        );
-        if !lines.is_empty() {
-            let _ = write!(page, "\n## What happened\n\n{}\n", lines.join("\n"));
-        }
-        if resumes > 0 {
-            let _ = writeln!(
-                page,
-                "\n{} resumed; {} already recorded and not done again.",
-                text::counted(usize::try_from(resumes).unwrap_or(0), "worker was", "workers were"),
-                text::counted(usize::try_from(saved).unwrap_or(0), "step was", "steps were"),
-            );
-        }
-    }
 }
 
 /// How long the stages of a lane took together.
 fn seconds(memory: &LaneMemory) -> u64 {
-    let spans = memory.times.values().filter_map(|(start, end)| Some(start.as_ref()?.age((*end)?).0));
-    spans.sum::<Duration>().as_secs()
+    memory.times.keys().filter_map(|stage| stage_seconds(memory, *stage)).sum()
 }
 
-fn span(seconds: u64) -> String {
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
-    }
+/// How long a stage took, from its first worker to its end.
+fn stage_seconds(memory: &LaneMemory, stage: u8) -> Option<u64> {
+    let (start, end) = memory.times.get(&stage)?;
+    Some(start.as_ref()?.age((*end)?).0.as_secs())
 }
 
-/// A text of others in a table.
-fn cell(text: &str) -> String {
-    text::printable(text).replace('|', "\\|")
+fn gates_json(memory: &LaneMemory) -> Value {
+    memory.gates.iter().map(|(gate, how)| json!({ "gate": gate, "result": how })).collect()
 }
 
 fn outcome_word(outcome: Outcome) -> &'static str {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use piton_model::fleet::Limits;
-use piton_supervisor::{Adapter, Claude, Codex, CommandLine, PromptBy};
+use piton_supervisor::{Adapter, Agent, CommandLine, PromptBy};
 
 use super::section::{BadFile, Section, parse};
 use crate::Workspace;
@@ -90,7 +90,7 @@ impl Settings {
             grace: Duration::from_secs(10),
             worktrees: true,
             removes_worktrees: true,
-            adapter: Adapter::Claude(Claude::default()),
+            adapter: Adapter::Claude(Agent::claude()),
             preamble: None,
             gates: BTreeMap::new(),
             stories: Vec::new(),
@@ -146,22 +146,8 @@ impl Settings {
             |message: String, hint: &str| BadFile { path: SETTINGS.to_owned(), message, hint: Some(hint.to_owned()) };
         let word = adapter.unwrap_or_else(|| if command.is_some() { "command" } else { "claude" }.to_owned());
         self.adapter = match word.as_str() {
-            "claude" => {
-                let known = Claude::default();
-                Adapter::Claude(Claude {
-                    program: command.unwrap_or(known.program),
-                    permissions: permissions.unwrap_or(known.permissions),
-                    extra,
-                })
-            }
-            "codex" => {
-                let known = Codex::default();
-                Adapter::Codex(Codex {
-                    program: command.unwrap_or(known.program),
-                    permissions: permissions.unwrap_or(known.permissions),
-                    extra,
-                })
-            }
+            "claude" => Adapter::Claude(agent(Agent::claude(), command, permissions, extra)),
+            "codex" => Adapter::Codex(agent(Agent::codex(), command, permissions, extra)),
             "command" => {
                 let argv = command.filter(|argv| !argv.is_empty()).ok_or_else(|| {
                     bad("`worker.command` is missing".to_owned(), "write it as command = [\"my-agent\", \"--flag\"]")
@@ -184,12 +170,16 @@ impl Settings {
     /// The worker's command as one text, for a person who approves it.
     pub fn worker_command(&self) -> String {
         let argv: Vec<&String> = match &self.adapter {
-            Adapter::Claude(claude) => claude.program.iter().chain(&claude.permissions).chain(&claude.extra).collect(),
-            Adapter::Codex(codex) => codex.program.iter().chain(&codex.permissions).chain(&codex.extra).collect(),
+            Adapter::Claude(agent) | Adapter::Codex(agent) => agent.words().collect(),
             Adapter::Command(command) => command.argv.iter().collect(),
         };
         argv.into_iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// An agent with what the settings say; what they do not say is as usual.
+fn agent(usual: Agent, program: Option<Vec<String>>, permissions: Option<Vec<String>>, extra: Vec<String>) -> Agent {
+    Agent { program: program.unwrap_or(usual.program), permissions: permissions.unwrap_or(usual.permissions), extra }
 }
 
 fn quoted(word: &str) -> String {

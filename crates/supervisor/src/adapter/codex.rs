@@ -2,49 +2,25 @@
 
 use serde_json::Value;
 
-use super::{Limit, LimitScope, Outcome, ResultSeen, Seen, Work, shorten};
+use super::{Agent, Limit, LimitScope, Outcome, ResultSeen, Seen, Work, shorten};
 use crate::end::Exit;
 use crate::launch::Launch;
 use crate::output::{Line, Stream};
 
-/// Settings of Codex.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Codex {
-    /// The program, and arguments that come before ours.
-    pub program: Vec<String>,
-    /// What it may do: such as `--sandbox workspace-write`.
-    pub permissions: Vec<String>,
-    /// Further arguments: such as `--model`.
-    pub extra: Vec<String>,
+pub(super) fn start(agent: &Agent, work: &Work) -> Launch {
+    launch(agent, work, &["-"])
 }
 
-impl Default for Codex {
-    fn default() -> Codex {
-        let permissions = ["--sandbox", "workspace-write"];
-        Codex {
-            program: vec!["codex".to_owned()],
-            permissions: permissions.map(str::to_owned).to_vec(),
-            extra: Vec::new(),
-        }
-    }
+pub(super) fn resume(agent: &Agent, work: &Work, session: &str) -> Launch {
+    launch(agent, work, &["resume", session, "-"])
 }
 
-impl Codex {
-    pub(super) fn start(&self, work: &Work) -> Launch {
-        self.launch(work, &["-"])
-    }
-
-    pub(super) fn resume(&self, work: &Work, session: &str) -> Launch {
-        self.launch(work, &["resume", session, "-"])
-    }
-
-    fn launch(&self, work: &Work, last: &[&str]) -> Launch {
-        let argv = self.program.iter().cloned().chain(["exec", "--json"].map(str::to_owned));
-        // Options come before `resume`: after it, it does not know all of them.
-        let argv = argv.chain(self.permissions.iter().chain(&self.extra).cloned());
-        let argv = argv.chain(last.iter().map(|word| (*word).to_owned()));
-        Launch::new(argv, &work.directory).input(&work.prompt)
-    }
+fn launch(agent: &Agent, work: &Work, last: &[&str]) -> Launch {
+    let argv = agent.program.iter().cloned().chain(["exec", "--json"].map(str::to_owned));
+    // Options come before `resume`: after it, it does not know all of them.
+    let argv = argv.chain(agent.permissions.iter().chain(&agent.extra).cloned());
+    let argv = argv.chain(last.iter().map(|word| (*word).to_owned()));
+    Launch::new(argv, &work.directory).input(&work.prompt)
 }
 
 pub(super) fn see(seen: &mut Seen, stream: Stream, line: Line<'_>) {
@@ -112,7 +88,7 @@ mod tests {
     use crate::adapter::Adapter;
 
     fn codex() -> Adapter {
-        Adapter::Codex(Codex::default())
+        Adapter::Codex(Agent::codex())
     }
 
     #[test]

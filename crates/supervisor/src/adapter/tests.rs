@@ -38,8 +38,8 @@ pub(super) fn limited(scope: LimitScope, resets_at: Option<i64>, message: &str) 
 #[test]
 fn whatever_a_worker_prints_is_borne() {
     let adapters = [
-        Adapter::Claude(Claude::default()),
-        Adapter::Codex(Codex::default()),
+        Adapter::Claude(Agent::claude()),
+        Adapter::Codex(Agent::codex()),
         Adapter::Command(CommandLine { argv: vec!["a".to_owned()], prompt: PromptBy::Stdin }),
     ];
     let lines: [&[u8]; 10] = [

@@ -15,12 +15,16 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::drain::Drain;
 use super::{OURSELVES, say};
 use crate::end::{End, Exit, Signs};
-use crate::home::{Claim, Home};
+use crate::home::{Claim, Home, Reserve};
 use crate::identity::Identity;
 use crate::tree;
 
 /// How long what is left in the pipes is read after the worker has ended.
 const REST: Duration = Duration::from_millis(200);
+
+/// How often it is tried again to write on a full disk.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// No request is longer.
 const LONGEST_REQUEST: usize = 4096;
@@ -34,6 +38,8 @@ struct Keeper {
     handle: OwnedFd,
     control: File,
     held: Held,
+    /// Room for how it ends.
+    reserve: Reserve,
     /// When it is made to stop.
     deadline: Option<Instant>,
     /// Held as long as this process lives.
@@ -55,6 +61,8 @@ pub(super) fn hold(home: Home) -> Result<(), String> {
     if home.identity("worker").is_some() {
         return Err("the worker was started already".to_owned());
     }
+    // Without it the end is written as soon as there is room.
+    let mut reserve = home.reserve().unwrap_or_default();
     let begun = begin(&home, &claim).and_then(|child| {
         let identity = home.identity("worker").ok_or("the worker did not say who it is")?;
         Ok((child, identity))
@@ -65,7 +73,7 @@ pub(super) fn hold(home: Home) -> Result<(), String> {
             tree::end_descendants();
             let exit = Exit::NotStarted { message: message.clone() };
             let end = End { exit, at: SystemTime::now(), signs: Signs::default(), leftovers: 0, is_swept: true };
-            home.write_end(&end).map_err(own(&home))?;
+            home.write_end_reserved(&end, &mut reserve).map_err(own(&home))?;
             return Err(message);
         }
     };
@@ -78,7 +86,7 @@ pub(super) fn hold(home: Home) -> Result<(), String> {
     let pid = Pid::from_raw(identity.pid as i32).ok_or("the worker has no pid")?;
     let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
         .map_err(|error| format!("cannot watch the worker: {error}"))?;
-    let keeper = Keeper { home, claim, identity, handle, control, held, deadline: None, _lock: lock };
+    let keeper = Keeper { home, claim, identity, handle, control, held, reserve, deadline: None, _lock: lock };
     keeper.run()
 }
 
@@ -87,8 +95,8 @@ pub(super) fn hold_orphan(home: Home) -> Result<(), String> {
     let (lock, control, claim) = settle_in(&home)?;
     let identity = home.identity("worker").ok_or("no worker was ever started")?;
     let Some(handle) = identity.open() else { return Err("the worker has ended".to_owned()) };
-    let held = Held::Orphan;
-    Keeper { home, claim, identity, handle, control, held, deadline: None, _lock: lock }.run()
+    let (held, reserve) = (Held::Orphan, home.reserve().unwrap_or_default());
+    Keeper { home, claim, identity, handle, control, held, reserve, deadline: None, _lock: lock }.run()
 }
 
 /// Becomes independent of whoever started us, and the one keeper of this home.
@@ -251,11 +259,27 @@ impl Keeper {
     fn end(&mut self, exit: Exit) -> io::Result<()> {
         let signs = self.read_rest();
         let mut end = End { exit, at: SystemTime::now(), signs, leftovers: 0, is_swept: false };
-        self.home.write_end(&end)?;
+        let first = self.home.write_end_reserved(&end, &mut self.reserve);
         end.leftovers = self.sweep();
         end.signs = self.read_rest();
         end.is_swept = true;
-        self.home.write_end(&end)
+        match first {
+            Err(error) if !is_full(&error) => Err(error),
+            Ok(()) | Err(_) => self.write_down(&end),
+        }
+    }
+
+    /// Writes down the end as soon as there is room for it. Until then this process stays, and the worker seems to run:
+    /// better that than a status that is lost.
+    fn write_down(&mut self, end: &End) -> io::Result<()> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.home.write_end_reserved(end, &mut self.reserve) {
+                Err(error) if is_full(&error) && self.home.path.is_dir() => std::thread::sleep(pause),
+                done => return done,
+            }
+            pause = LONGEST_PAUSE.min(pause * 2);
+        }
     }
 
     fn read_rest(&mut self) -> Signs {
@@ -277,6 +301,11 @@ fn leave_the_world() -> io::Result<()> {
     rustix::stdio::dup2_stderr(&nothing)?;
     // A directory in which somebody stands cannot be unmounted.
     std::env::set_current_dir("/")
+}
+
+/// Whether there may be room later.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 fn exit_of(status: ExitStatus) -> Exit {

@@ -58,31 +58,13 @@ impl SpoolFile {
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
-    use std::sync::atomic::{AtomicU32, Ordering};
 
     use proptest::prelude::*;
 
     use super::*;
     use crate::launch::Spool;
     use crate::output::{Line, LineReader, tail};
-
-    struct Directory(PathBuf);
-
-    impl Directory {
-        fn new() -> Directory {
-            static COUNT: AtomicU32 = AtomicU32::new(0);
-            let name = format!("piton-spool-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-            let path = std::env::temp_dir().join(name);
-            fs::create_dir_all(&path).expect("a directory can be made");
-            Directory(path)
-        }
-    }
-
-    impl Drop for Directory {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
+    use crate::scratch::Scratch;
 
     /// A piece of output, and whether somebody reads after it.
     fn piece() -> impl Strategy<Value = (Vec<u8>, bool)> {
@@ -99,7 +81,7 @@ mod tests {
 
         #[test]
         fn what_is_read_is_what_was_written(pieces in prop::collection::vec(piece(), 0..40), segment in 1_u64..100) {
-            let directory = Directory::new();
+            let directory = Scratch::new();
             let (home, spool) = (Home::new(&directory.0), Spool { segment });
             let mut file = SpoolFile::new(Stream::Out, segment);
             let mut reader = LineReader::new(&directory.0, Stream::Out, spool);
@@ -144,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_line_longer_than_any_memory_is_cut() {
-        let directory = Directory::new();
+        let directory = Scratch::new();
         let home = Home::new(&directory.0);
         let mut file = SpoolFile::new(Stream::Err, 1 << 20);
         for _ in 0..30 {

@@ -1,4 +1,4 @@
-use piton_supervisor::Statistics;
+use piton_supervisor::{Statistics, are_commits};
 
 use crate::repository::{Scratch, commit, git, write};
 
@@ -37,4 +37,20 @@ fn what_no_snapshot_holds_is_named() {
 fn commit_in_main(scratch: &Scratch) {
     write(&scratch.root.join("main.txt"), "x\n");
     commit(&scratch.root, "in main");
+}
+
+#[test]
+fn git_says_which_names_are_commits() {
+    let scratch = Scratch::new();
+    let path = scratch.story().path;
+    write(&scratch.root.join("main.txt"), "x\n");
+    let head = commit(&scratch.root, "in main");
+    let tree = format!("{head}^{{tree}}");
+    let names = [head.as_str(), "refs/heads/main", &tree, "refs/heads/none", "0000000", "main^{commit}"];
+    assert_eq!(are_commits(&path, &names).expect("there is a repository"), [true, true, false, false, false, true]);
+    // More than a pipe holds.
+    let many = vec!["refs/heads/a-branch-that-nobody-has"; 5_000];
+    assert_eq!(are_commits(&path, &many).expect("there is a repository"), vec![false; 5_000]);
+    assert!(are_commits(std::path::Path::new("/proc"), &["main"]).is_err(), "no repository");
+    assert_eq!(are_commits(&path, &[]).expect("nothing is asked"), Vec::<bool>::new());
 }

@@ -157,17 +157,19 @@ fn death_by_silence_needs_a_question_that_nobody_answers() {
 }
 
 #[test]
-fn a_sleeping_machine_kills_nobody() {
-    let mut fleet = stories(vec![story("A", 0, &[])]);
-    fleet.step(FleetEvent::Begun, at(0));
-    fleet.step(FleetEvent::WorkerStarted { lane: 0 }, at(0));
-    check(&mut fleet, 10, FleetEvent::TimerFired, &["ask 0"]);
-    check(&mut fleet, 14, FleetEvent::Woke, &[]);
-    check(&mut fleet, 20, FleetEvent::TimerFired, &[]);
-    check(&mut fleet, 24, FleetEvent::TimerFired, &["ask 0"]);
-    // A jump of the wall's clock is nobody's silence.
-    let jumped = Now { time: Time::from_unix_seconds(9_999_999_999), steady: Duration::from_secs(25) };
-    assert_eq!(fleet.step(FleetEvent::TimerFired, jumped), []);
+fn a_machine_that_slept_and_a_clock_that_was_set_kill_nobody() {
+    for event in [FleetEvent::Woke, FleetEvent::ClockSet] {
+        let mut fleet = stories(vec![story("A", 0, &[])]);
+        fleet.step(FleetEvent::Begun, at(0));
+        fleet.step(FleetEvent::WorkerStarted { lane: 0 }, at(0));
+        check(&mut fleet, 10, FleetEvent::TimerFired, &["ask 0"]);
+        check(&mut fleet, 14, event, &[]);
+        check(&mut fleet, 20, FleetEvent::TimerFired, &[]);
+        check(&mut fleet, 24, FleetEvent::TimerFired, &["ask 0"]);
+        // A jump of the wall's clock is nobody's silence.
+        let jumped = Now { time: Time::from_unix_seconds(9_999_999_999), steady: Duration::from_secs(25) };
+        assert_eq!(fleet.step(FleetEvent::TimerFired, jumped), []);
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ const REJECTED: &str = r#"{"type":"rate_limit_event","rate_limit_info":{"status"
 const HIT: &str = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your limit · resets 4am (UTC)","total_cost_usd":1.5}"#;
 
 fn claude() -> Adapter {
-    Adapter::Claude(Claude::default())
+    Adapter::Claude(Agent::claude())
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn it_is_started_with_our_session_and_resumed_by_it() {
     let want = "claude -p --output-format stream-json --verbose --session-id 5bbc --permission-mode acceptEdits";
     assert_eq!(launch.argv.join(" "), want);
     assert_eq!(launch.unset, ["CLAUDECODE"]);
-    let settings = Claude {
+    let settings = Agent {
         program: vec!["npx".to_owned(), "claude".to_owned()],
         permissions: vec!["--dangerously-skip-permissions".to_owned()],
         extra: vec!["--model".to_owned(), "opus".to_owned()],

@@ -1,0 +1,259 @@
+//! A run while it goes: on a terminal a picture that is drawn again and again, elsewhere a line for each thing that
+//! happens.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+
+use piton_engine::run::{LaneView, View};
+use piton_model::text::{cell, columns, fit, printable};
+use piton_model::{Age, Time};
+
+/// Names are not given more room.
+const LONGEST_NAME: usize = 28;
+
+/// Below this many columns there is no room for bars.
+const NARROW: usize = 60;
+
+/// What a watcher sees.
+pub struct LiveView {
+    is_terminal: bool,
+    color: bool,
+    /// The size when the terminal does not say one.
+    size: (usize, usize),
+    /// The last picture, which stands below everything that happened.
+    drawn: Vec<Line>,
+}
+
+impl LiveView {
+    /// Nothing is drawn yet.
+    pub fn new(color: bool, width: usize, height: usize) -> LiveView {
+        let is_terminal = std::io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        LiveView { is_terminal, color, size: (width, height), drawn: Vec::new() }
+    }
+
+    /// Something happened: a line that stays.
+    pub fn happened(&mut self, at: Time, name: Option<&str>, text: &str) {
+        let at = at.to_string();
+        let clock = at.get(11..19).unwrap_or(&at);
+        let name = name.map_or_else(String::new, |name| format!("{name}: "));
+        let line = format!("{clock}  {}", printable(&format!("{name}{text}")));
+        // Lines that stay are whole; only the picture is cut.
+        let drawn = std::mem::take(&mut self.drawn);
+        let page = format!("{}{line}\n{}", self.wipe(&drawn), joined(&drawn));
+        self.drawn = drawn;
+        self.write(&page);
+    }
+
+    /// Draws where everything stands.
+    pub fn stands(&mut self, view: &View) {
+        if !self.is_terminal {
+            return;
+        }
+        let (width, height) = self.now();
+        // Some room stays for what happens.
+        let lines = picture(view, width.saturating_sub(1).max(1), height - height / 3, self.color);
+        let drawn = std::mem::replace(&mut self.drawn, lines);
+        self.write(&format!("{}{}", self.wipe(&drawn), joined(&self.drawn)));
+    }
+
+    /// Takes the picture away; what happened stays.
+    pub fn close(&mut self) {
+        let drawn = std::mem::take(&mut self.drawn);
+        self.write(&self.wipe(&drawn));
+    }
+
+    /// Columns and lines of the terminal now: somebody may have changed its size.
+    fn now(&self) -> (usize, usize) {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+        let size = size.map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)));
+        size.filter(|(width, height)| *width > 0 && *height > 0).unwrap_or(self.size)
+    }
+
+    fn wipe(&self, drawn: &[Line]) -> String {
+        let widths: Vec<usize> = drawn.iter().map(|line| line.columns).collect();
+        match rows(&widths, self.now().0) {
+            0 => String::new(),
+            rows => format!("\x1b[{rows}A\x1b[J"),
+        }
+    }
+
+    fn write(&self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        // A reader that has gone away does not end a run.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+fn joined(lines: &[Line]) -> String {
+    lines.iter().map(|line| format!("{}\n", line.text)).collect()
+}
+
+/// How many rows lines of these widths take: a terminal that was made narrower has broken them.
+fn rows(drawn: &[usize], width: usize) -> usize {
+    drawn.iter().map(|columns| columns.div_ceil(width.max(1)).max(1)).sum()
+}
+
+/// A line as it is written, and how wide it is.
+struct Line {
+    text: String,
+    columns: usize,
+}
+
+impl Line {
+    fn new(text: &str, width: usize, color: Option<&str>) -> Line {
+        let text = fit(text, width);
+        let columns = columns(&text);
+        let text = color.map_or_else(|| text.to_string(), |code| format!("\x1b[{code}m{text}\x1b[0m"));
+        Line { text, columns }
+    }
+}
+
+/// A bar for each lane, those under way first; what waits for a person; a sum.
+fn picture(view: &View, width: usize, height: usize, color: bool) -> Vec<Line> {
+    let rank = |lane: &LaneView| match lane.state {
+        "queued" => 2,
+        "done" => 3,
+        "paused" => 1,
+        _ => 0,
+    };
+    let mut lanes: Vec<&LaneView> = view.lanes.iter().collect();
+    lanes.sort_by_key(|lane| rank(lane));
+    let longest = lanes.iter().map(|lane| columns(&lane.name)).max().unwrap_or(0);
+    let names = longest.min(LONGEST_NAME).min(width / 2);
+    let asks = view.waiting.iter().map(|name| format!("waits for you: piton approve {name}"));
+    let asks: Vec<Line> = asks.map(|ask| Line::new(&ask, width, color.then_some("33"))).collect();
+    let room = height.saturating_sub(1 + asks.len()).max(1);
+    let mut lines: Vec<Line> = lanes.iter().take(room).map(|lane| lane_line(lane, names, width, color)).collect();
+    lines.extend(asks);
+    lines.push(Line::new(&sum(view, lanes.len().saturating_sub(room)), width, None));
+    lines
+}
+
+fn sum(view: &View, hidden: usize) -> String {
+    let done = view.lanes.iter().filter(|lane| lane.state == "done").count();
+    let mut sum = format!("{done}/{} done · {}", view.lanes.len(), span(view.seconds));
+    if let Some(eta) = view.eta.filter(|_| done < view.lanes.len()) {
+        let _ = write!(sum, " · about {} left", span(eta));
+    }
+    if let Some(cost) = view.cost {
+        let _ = write!(sum, " · ${cost:.2}");
+    }
+    if view.mode != "running" {
+        let _ = write!(sum, " · {}", view.mode);
+    }
+    if let Some(until) = view.parked_until {
+        let _ = write!(sum, " · parked until {until}");
+    }
+    if hidden > 0 {
+        let _ = write!(sum, " · {hidden} more");
+    }
+    sum
+}
+
+fn lane_line(lane: &LaneView, names: usize, width: usize, color: bool) -> Line {
+    const BAR: u64 = 8;
+    let full = (lane.done * BAR).checked_div(lane.total.max(1)).unwrap_or(0).min(BAR);
+    let bar: String = match width {
+        0..NARROW => String::new(),
+        _ => (0..BAR).map(|place| if place < full { '█' } else { '░' }).chain([' ']).collect(),
+    };
+    let stage = lane.stage.map_or_else(String::new, |stage| format!("s{stage} "));
+    let mut more: Vec<String> = Vec::new();
+    more.extend(lane.reason.clone());
+    more.extend(lane.last_sign.map(|age| format!("sign {} ago", span(age))));
+    more.extend(lane.worker.clone());
+    more.extend(lane.title.clone());
+    let more = printable(&more.join(" · ")).into_owned();
+    let line = format!("{} {bar}{stage}{:<10} {more}", cell(&printable(&lane.name), names), lane.state);
+    let code = match lane.state {
+        "done" => Some("32"),
+        "paused" | "dead" => Some("31"),
+        "silent" | "parked" | "limited" => Some("33"),
+        _ => None,
+    };
+    Line::new(line.trim_end(), width, code.filter(|_| color))
+}
+
+fn span(seconds: u64) -> String {
+    Age(std::time::Duration::from_secs(seconds)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane(name: &str, state: &'static str, done: u64) -> LaneView {
+        LaneView {
+            name: name.to_owned(),
+            title: Some("A title\x1b[2J".to_owned()),
+            state,
+            done,
+            total: 4,
+            stage: Some(2),
+            worker: None,
+            last_sign: None,
+            reason: None,
+        }
+    }
+
+    fn view() -> View {
+        let running =
+            LaneView { worker: Some("story-B-s2".to_owned()), last_sign: Some(75), ..lane("pipeline:B", "running", 2) };
+        let paused = LaneView { reason: Some("x".repeat(200)), ..lane("pipeline:C", "paused", 1) };
+        let wide = LaneView { title: Some("門を直す".to_owned()), ..lane("crew:門-担当", "queued", 0) };
+        let lanes = vec![wide, running, paused, lane("pipeline:D", "done", 4)];
+        let waiting = vec!["build:PRD-009".to_owned()];
+        View { seconds: 61, lanes, cost: Some(0.5), eta: Some(120), mode: "draining", waiting, parked_until: None }
+    }
+
+    fn texts(lines: &[Line]) -> Vec<&str> {
+        lines.iter().map(|line| line.text.as_str()).collect()
+    }
+
+    #[test]
+    fn the_picture_has_who_works_first_and_fits_the_terminal() {
+        let lines = picture(&view(), 79, 10, false);
+        let shown = texts(&lines);
+        let cut = format!("pipeline:C   ██░░░░░░ s2 paused     {}…", "x".repeat(42));
+        assert_eq!(
+            shown,
+            [
+                "pipeline:B   ████░░░░ s2 running    sign 1m ago · story-B-s2 · A title\\x1b[2J",
+                &cut,
+                "crew:門-担当 ░░░░░░░░ s2 queued     門を直す",
+                "pipeline:D   ████████ s2 done       A title\\x1b[2J",
+                "waits for you: piton approve build:PRD-009",
+                "1/4 done · 1m · about 2m left · $0.50 · draining",
+            ]
+        );
+        for width in [10, 24, 40, 59, 60, 79, 119] {
+            for line in picture(&view(), width, 10, false) {
+                assert!(columns(&line.text) <= width, "{width}: {}", line.text);
+                assert_eq!(columns(&line.text), line.columns);
+                assert!(!line.text.contains('\x1b'), "{:?}", line.text);
+            }
+        }
+    }
+
+    #[test]
+    fn where_there_is_little_room_the_sum_stays_and_says_what_is_hidden() {
+        let lines = picture(&view(), 79, 3, false);
+        let shown = texts(&lines);
+        assert_eq!(shown.len(), 3, "{shown:?}");
+        assert_eq!(shown[2], "1/4 done · 1m · about 2m left · $0.50 · draining · 3 more");
+    }
+
+    #[test]
+    fn a_picture_that_a_narrower_terminal_broke_is_wiped_whole() {
+        for (drawn, width, want) in [
+            (vec![], 80, 0),
+            (vec![79, 10, 0], 80, 3),
+            (vec![79, 10, 0], 40, 4),
+            (vec![79, 10, 0], 20, 6),
+            (vec![80], 80, 1),
+            (vec![5], 0, 5),
+        ] {
+            assert_eq!(rows(&drawn, width), want, "{drawn:?} in {width}");
+        }
+    }
+}

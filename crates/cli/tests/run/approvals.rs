@@ -1,0 +1,27 @@
+//! A build that waits for a person, while other work goes on and when there is none.
+
+use crate::yard::{Yard, finish, wait_for};
+
+const SPEC: &str = "---\nprd: PRD-044\nprd_title: A fence\nworkstreams:\n  WS1:\n    name: Posts\n    outputs: [WS1.txt]\n  \
+WS2:\n    name: Rails\n    depends_on: [WS1]\n    outputs: [WS2.txt]\nexecution_phases:\n  - name: Ground\n    parallel: \
+[WS1]\n  - name: Rest\n    parallel: [WS2]\n---\n# A fence\n";
+
+#[test]
+fn while_other_work_goes_on_the_lead_waits_for_an_approval_and_goes_on_with_it() {
+    let yard = Yard::new(&[("S-1", &[])]).env("WAIT", "yes");
+    yard.workspace.write("docs/EXECUTION-SPEC-PRD-044.md", SPEC);
+    yard.commit("a specification");
+    let wanted = ["docs/EXECUTION-SPEC-PRD-044.md", "pipeline:S-1"];
+    yard.run(&["approve", wanted[0], wanted[1]]);
+    let mut lead = yard.command(&["run", wanted[0], wanted[1], "--json"]).spawn().expect("it starts");
+    let status = || yard.piton(&["status", "build:PRD-044", "--json"]).stdout;
+    wait_for("the build to wait", || status().contains("waits for approval"), status);
+    assert!(lead.try_wait().expect("it can be asked").is_none(), "the lead is at work on the story");
+    yard.run(&["approve", "build:PRD-044"]);
+    wait_for("the second phase", || yard.ledger().iter().any(|(_, step, _)| step == "WS2"), status);
+    std::fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("\"event\":\"approved\""), "{}", ended.stdout);
+    yard.assert_nothing_left();
+}

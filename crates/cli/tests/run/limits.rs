@@ -1,0 +1,75 @@
+//! Limits that workers run into: waited for, remembered, and begun again after one by one.
+
+use serde_json::Value;
+
+use crate::yard::{Yard, finish, wait_for};
+
+const SETTINGS: &str = "[run]\nworkers = 3\nheartbeat = 1\npatience = 60\nlinger = 5\ngrace = 0.3\nstagger = 1.5\n";
+
+fn stories(bad: &str) -> Yard {
+    let text = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\n[[stories]]\nid = \"S-2\"\ntitle = \"Two\"\n";
+    Yard::with(SETTINGS, text).env("BAD", bad)
+}
+
+/// The events of a run, a line each.
+fn events(stdout: &str) -> Vec<Value> {
+    stdout.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+/// When workers that go on were started.
+fn begun_again(events: &[Value]) -> Vec<String> {
+    let is_again = |event: &&Value| {
+        event["event"] == "started" && event["text"].as_str().is_some_and(|text| text.contains("-s2-retry"))
+    };
+    events.iter().filter(is_again).map(|event| event["at"].as_str().expect("a time").to_owned()).collect()
+}
+
+fn memory(yard: &Yard) -> Value {
+    std::fs::read(yard.workspace.path(".piton/run/memory.json"))
+        .ok()
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        .unwrap_or_default()
+}
+
+#[test]
+fn a_limit_of_the_account_outlives_the_lead_and_ends_staggered() {
+    let yard = stories("account");
+    yard.run(&["approve"]);
+    let mut lead = yard.command(&["run", "--json"]).spawn().expect("it starts");
+    let are_parked = || {
+        let lanes = memory(&yard)["lanes"].clone();
+        ["pipeline:S-1", "pipeline:S-2"].iter().all(|name| lanes[name]["rules"]["state"] == "parked")
+    };
+    wait_for("both to be parked", are_parked, || memory(&yard).to_string());
+    lead.kill().expect("it can be killed");
+    lead.wait().expect("it is gone");
+    let until = memory(&yard)["parked_until"].as_str().expect("the fleet is parked").to_owned();
+    let ended = finish(yard.command(&["run", "--json"]).spawn().expect("it starts"));
+    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    let again = begun_again(&events(&ended.stdout));
+    assert_eq!(again.len(), 2, "{}", ended.stdout);
+    assert!(again.iter().all(|at| *at >= until), "{again:?} begin before {until}");
+    assert_ne!(again[0], again[1], "one after another");
+    assert_eq!(yard.read_json(".pipeline/state.json")["crash_count"]["S-1"], 0);
+    yard.assert_nothing_left();
+}
+
+#[test]
+fn a_clock_that_jumps_over_the_end_of_a_limit_ends_it() {
+    let yard = stories("parks-long");
+    yard.run(&["approve"]);
+    let clocks = yard.outer("clocks");
+    std::fs::write(&clocks, "0 0\n").expect("it can be written");
+    let mut command = yard.command(&["run", "--json"]);
+    let lead = command.env("PITON_TEST_CLOCKS", &clocks).spawn().expect("it starts");
+    let is_parked = || yard.text(".piton/run/memory.json").contains("\"parked\"");
+    let is_there = || yard.workspace.path(".piton/run/memory.json").exists();
+    wait_for("somebody to be parked", || is_there() && is_parked(), String::new);
+    // An hour, in one go.
+    std::fs::write(&clocks, "3700 0\n").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("\"event\":\"parked\""), "{}", ended.stdout);
+    assert!(!begun_again(&events(&ended.stdout)).is_empty(), "{}", ended.stdout);
+    yard.assert_nothing_left();
+}

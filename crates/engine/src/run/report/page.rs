@@ -1,0 +1,174 @@
+//! The report as a page for people.
+
+use std::fmt::Write as _;
+
+use piton_model::fleet::{LaneState, Outcome};
+use piton_model::text;
+
+use super::super::lead::Lead;
+use super::super::memory::LaneMemory;
+use super::{outcome_word, seconds, stage_seconds};
+
+impl Lead<'_> {
+    /// All of it as Markdown.
+    pub(super) fn page(&self, outcome: Outcome) -> String {
+        let now = self.time();
+        let started = self.memory.started.unwrap_or(now);
+        let mut page = format!("# Run: {}\n\n", outcome_word(outcome));
+        let leads = counted(self.memory.leads, "lead", "leads");
+        let took = span(started.age(now).0.as_secs());
+        let _ = write!(page, "Started {started}, ended {now}: {took}, {leads}");
+        let cost: f64 = self.own().map(|(_, memory)| memory.cost).sum();
+        let _ = if cost > 0.0 { writeln!(page, ", ${cost:.2}.") } else { writeln!(page, ".") };
+        self.write_lanes(&mut page);
+        self.write_stages(&mut page);
+        self.write_gates(&mut page);
+        self.write_resumed(&mut page);
+        self.write_troubles(&mut page);
+        page
+    }
+
+    /// What is remembered of each lane and each group of this run, by its name.
+    fn own(&self) -> impl Iterator<Item = (&str, &LaneMemory)> {
+        let lanes = self.work.fleet.lanes.iter().map(|lane| lane.name.as_str());
+        let groups = self.work.fleet.groups.iter().map(|group| group.name.as_str());
+        lanes.chain(groups).filter_map(|name| Some((name, self.memory.lanes.get(name)?)))
+    }
+
+    fn write_lanes(&self, page: &mut String) {
+        page.push_str("\n| what | title | state | workers | again | time | commits | files | lines |\n");
+        page.push_str("|---|---|---|---|---|---|---|---|---|\n");
+        for at in 0..self.work.fleet.lanes.len() {
+            let (lane, view) = (&self.work.fleet.lanes[at], self.lane_view(at));
+            let memory = self.memory.lanes.get(&lane.name).cloned().unwrap_or_default();
+            let git = memory.git.unwrap_or_default();
+            let again = lane.counts.crashes + lane.counts.no_gos + lane.counts.reworks;
+            let _ = writeln!(
+                page,
+                "| {} | {} | {} | {} | {again} | {} | {} | {} | +{} −{} |",
+                cell(&lane.name),
+                cell(view.title.as_deref().unwrap_or_default()),
+                view.state,
+                memory.spawned,
+                span(seconds(&memory)),
+                git.commits,
+                git.files,
+                git.insertions,
+                git.deletions
+            );
+        }
+        page.push_str("\nAgain: dead workers that were started again, NO-GOs validated again, FAILs reworked.\n");
+    }
+
+    /// Where lanes have several stages: how long each took, and what came of it.
+    fn write_stages(&self, page: &mut String) {
+        let mut rows = String::new();
+        for lane in self.work.fleet.lanes.iter().filter(|lane| lane.stages > 1) {
+            let Some(memory) = self.memory.lanes.get(&lane.name) else { continue };
+            let stages: Vec<u8> = (0..lane.stages).collect();
+            let stage = |stage: &u8| match (stage_seconds(memory, *stage), memory.results.get(stage)) {
+                (Some(seconds), Some(result)) => format!("{}: {}", span(seconds), cell(result)),
+                (Some(seconds), None) => span(seconds),
+                (None, Some(result)) => cell(result),
+                (None, None) => "–".to_owned(),
+            };
+            let cells: Vec<String> = stages.iter().map(stage).collect();
+            let _ = writeln!(rows, "| {} | {} |", cell(&lane.name), cells.join(" | "));
+        }
+        if !rows.is_empty() {
+            let _ = write!(page, "\n## Stages\n\n| what | 0: plan | 1: validate | 2: execute | 3: judge |\n");
+            let _ = write!(page, "|---|---|---|---|---|\n{rows}");
+        }
+    }
+
+    fn write_gates(&self, page: &mut String) {
+        let gates = self.own().flat_map(|(name, memory)| memory.gates.iter().map(move |gate| (name, gate)));
+        let lines: Vec<String> =
+            gates.map(|(name, (gate, how))| format!("- {}, {}: {}", cell(name), cell(gate), cell(how))).collect();
+        if !lines.is_empty() {
+            let _ = write!(page, "\n## Gates\n\n{}\n", lines.join("\n"));
+        }
+    }
+
+    /// What was gone on with, and what did not have to be done again for that.
+    fn write_resumed(&self, page: &mut String) {
+        let resumed: Vec<_> = self.own().filter(|(_, memory)| memory.resumes > 0).collect();
+        if resumed.is_empty() {
+            return;
+        }
+        page.push_str("\n## Resumed\n\n");
+        for (name, memory) in resumed {
+            let _ = writeln!(
+                page,
+                "- {}: {}; {} already recorded, and not done again",
+                cell(name),
+                counted(memory.resumes, "worker took it up", "workers took it up"),
+                counted(memory.saved, "step was", "steps were"),
+            );
+        }
+    }
+
+    fn write_troubles(&self, page: &mut String) {
+        let mut lines = Vec::new();
+        for (name, memory) in self.own() {
+            lines.extend(memory.deaths.iter().map(|death| format!("- {}: {}", cell(name), cell(death))));
+        }
+        for lane in &self.work.fleet.lanes {
+            if let LaneState::Paused { reason } = &lane.state {
+                lines.push(format!("- {} is paused: {}", cell(&lane.name), cell(reason)));
+            }
+        }
+        for group in &self.work.fleet.groups {
+            if let Some(halt) = &group.halted {
+                lines.push(format!("- {} stopped: {}", cell(&group.name), cell(&halt.reason)));
+            }
+        }
+        lines.extend(self.waiting().into_iter().map(|name| format!("- {} waits for approval", cell(&name))));
+        let issues = self.memory.issues.iter();
+        lines.extend(issues.map(|(phase, kind, message)| format!("- {phase}, {kind}: {}", cell(message))));
+        if !lines.is_empty() {
+            let _ = write!(page, "\n## What happened\n\n{}\n", lines.join("\n"));
+        }
+    }
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    text::counted(usize::try_from(count).unwrap_or(usize::MAX), one, many)
+}
+
+fn span(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// A text of others on a page: one line that ends no table and begins no markup.
+fn cell(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text::printable(text).chars() {
+        if matches!(letter, '|' | '<' | '[' | '*' | '\\') {
+            out.push('\\');
+        }
+        out.push(letter);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_others_stays_in_its_cell() {
+        for (text, want) in [
+            ("plain, `code`", "plain, `code`"),
+            ("a | b\nc", "a \\| b c"),
+            ("<img src=x> [a](b) *c*", "\\<img src=x> \\[a](b) \\*c\\*"),
+        ] {
+            assert_eq!(cell(text), want);
+        }
+        assert_eq!((span(59), span(61), span(3_725)), ("59 s".into(), "1 min 1 s".into(), "1 h 2 min".into()));
+    }
+}
