@@ -244,8 +244,10 @@ impl Hook<'_> {
             }
             return;
         };
-        if let Some(target) = unit_of(self.workspace, &path, self.now) {
+        if let Some(mut target) = unit_of(self.workspace, &path, self.now) {
             if self.open_desk() {
+                // The host tells of a tool that is done.
+                target.saved = Some(path.clone());
                 self.session().is_open = true;
                 self.document_written(&target, &path, Deed::Own);
                 self.bind(&target);
