@@ -4,8 +4,8 @@
 //! directory, so that whoever looks for sessions that went away reads only those that may have. A content that is torn
 //! counts as none: the session is then known by nothing but its next deed.
 //!
-//! Nothing here is more than a hint. Only which unit a session works on is made durable, once, because after a power
-//! cut that alone tells that its work was interrupted; the rest can be lost without harm.
+//! Nothing here is more than a hint. Only that a session is at work on its unit is made durable, once, because after a
+//! power cut that alone tells that its work was interrupted; the rest can be lost without harm.
 
 use std::time::Duration;
 
@@ -62,6 +62,8 @@ pub(crate) struct Session {
     pub process: Option<String>,
     /// Whether a turn has begun and not ended.
     pub is_open: bool,
+    /// Whether the disk has it that a turn began that is about this unit.
+    is_sure: bool,
     /// How it ended.
     pub ended: Option<String>,
     /// How many prompts it was given by people.
@@ -180,6 +182,7 @@ impl Session {
             shown: all.get("shown").and_then(Bound::read),
             process: text("process"),
             is_open: all.get("is_open").and_then(Value::as_bool).unwrap_or(false),
+            is_sure: all.get("is_sure").and_then(Value::as_bool).unwrap_or(false),
             ended: text("ended"),
             prompts: u64::try_from(number("prompts")).unwrap_or(0),
             alive_at: number("alive_at"),
@@ -202,6 +205,7 @@ impl Session {
             "shown": self.shown.as_ref().map(Bound::json),
             "process": self.process,
             "is_open": self.is_open,
+            "is_sure": self.is_sure,
             "ended": self.ended,
             "prompts": self.prompts,
             "alive_at": self.alive_at,
@@ -270,16 +274,18 @@ impl<'d> Desk<'d> {
         Desk { before: Session::default(), session: Session::default(), file: None }
     }
 
-    /// Writes what has changed. Which unit the session works on is durable when this returns.
+    /// Writes what has changed. That a turn began which is about the session's unit is durable when this returns.
     pub fn save(&mut self, now: Time) -> Result<(), DiskError> {
         let Some(file) = &mut self.file else { return Ok(()) };
         if self.session != self.before {
             self.session.seen_at = now.unix_seconds();
+            let was_sure = self.session.is_sure && self.session.bound == self.before.bound;
+            self.session.is_sure = was_sure || (self.session.is_open && self.session.bound.is_some());
             let text = self.session.text();
             file.handle.write_at(0, text.as_bytes())?;
             file.handle.truncate(text.len() as u64)?;
             file.is_new = false;
-            if self.session.bound != self.before.bound {
+            if self.session.is_sure && !was_sure {
                 file.handle.sync()?;
             }
             self.before = self.session.clone();

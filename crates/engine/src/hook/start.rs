@@ -196,7 +196,9 @@ impl Hook<'_> {
         let target = &chosen.target;
         let bound = Bound::of(target);
         match chosen.is_bound {
-            true => self.bind(target),
+            // Whoever leads a worker sees its end, and begins the next attempt.
+            true if self.around.unit.is_some() && self.around.attempt.is_some() => {}
+            true => self.session().bound = Some(bound),
             false => self.session().shown = Some(bound),
         }
         self.done.reply.watch = self.watched(target);
@@ -213,6 +215,13 @@ impl Hook<'_> {
             }
         }
         if chosen.has_crashed {
+            self.alarm(format!(
+                "the last session that worked on {} went away without an end; what it began may be half done: look at it before going on",
+                target.name
+            ));
+        }
+        // A session that was started for an attempt would be shut out by a newer one.
+        if chosen.has_crashed && self.around.attempt.is_none() {
             match self.resumed(target) {
                 Ok(Some(brief)) => return Some(Standing { substance: brief.clone(), brief }),
                 Ok(None) => {}
@@ -243,10 +252,6 @@ impl Hook<'_> {
             return Ok(None);
         }
         self.has_recorded(Deed::Own);
-        self.alarm(format!(
-            "the last session that worked on {} went away without an end; what it began may be half done: look at it before going on",
-            target.name
-        ));
         Ok(Some(resumption.brief))
     }
 
