@@ -67,23 +67,30 @@ fn contender(name: &str, program: &Path, arguments: &[&Path]) -> Contender<'stat
     })
 }
 
-/// A hook with its payload; each session is a new one.
+/// A hook with its payload; each session is a new one, and ends before the next begins.
 fn hook(scratch: &Path, piton: &Path, root: &Path, name: &str, event: &str, path: &str) -> Contender<'static> {
     let (piton, root, event) = (piton.to_owned(), root.to_owned(), event.to_owned());
     let file = scratch.join(format!("payload-{event}-{}", path.replace('/', "-")));
     let path = root.join(path).display().to_string();
     Contender::timed(name, move |round| {
-        let payload = format!(
-            r#"{{"session_id":"session-{round}","cwd":"/","hook_event_name":"{event}","source":"startup","tool_name":"Edit","tool_input":{{"file_path":"{path}","old_string":"a","new_string":"b"}}}}"#
-        );
-        fs::write(&file, payload).expect("the scratch directory takes a file");
-        let input = fs::File::open(&file).expect("it was just written");
-        let mut command = Command::new(&piton);
-        command.env_clear().arg("-C").arg(&root).arg("hook").arg(&event);
-        command.stdin(input).stdout(Stdio::null()).stderr(Stdio::null());
-        let began = std::time::Instant::now();
-        assert!(command.status().expect("piton starts").success());
-        began.elapsed().as_secs_f64()
+        let told = |event: &str| {
+            format!(
+                r#"{{"session_id":"session-{round}","cwd":"/","hook_event_name":"{event}","source":"startup","tool_name":"Edit","tool_input":{{"file_path":"{path}","old_string":"a","new_string":"b"}}}}"#
+            )
+        };
+        let call = |event: &str| {
+            fs::write(&file, told(event)).expect("the scratch directory takes a file");
+            let input = fs::File::open(&file).expect("it was just written");
+            let mut command = Command::new(&piton);
+            command.env_clear().arg("-C").arg(&root).arg("hook").arg(event);
+            command.stdin(input).stdout(Stdio::null()).stderr(Stdio::null());
+            let began = std::time::Instant::now();
+            assert!(command.status().expect("piton starts").success());
+            began.elapsed().as_secs_f64()
+        };
+        let took = call(&event);
+        call("SessionEnd");
+        took
     })
 }
 

@@ -62,7 +62,8 @@ pub fn hook(workspace: &Workspace, event: &str, payload: &Payload, around: &Surr
     if around.outer.as_deref().is_some_and(|outer| outer != payload.session.as_str()) {
         return HookDone::default();
     }
-    let mut hook = Hook { workspace, event, payload, around, now, desk: None, done: HookDone::default() };
+    let known = sessions::peek(&*workspace.disk, &payload.session);
+    let mut hook = Hook { workspace, event, payload, around, now, known, desk: None, done: HookDone::default() };
     hook.happen();
     hook.deliver();
     if let Some(Err(error)) = hook.desk.as_mut().map(|desk| desk.save(now)) {
@@ -78,21 +79,22 @@ struct Hook<'h> {
     payload: &'h Payload,
     around: &'h Surroundings,
     now: Time,
+    /// What was known of the session, if it has not ended.
+    known: Option<Session>,
     /// The session's file, once it is needed.
-    desk: Option<Desk>,
+    desk: Option<Desk<'h>>,
     done: HookDone,
 }
 
 impl Hook<'_> {
     fn happen(&mut self) {
         // A start is heard in any case; all else only by a session that is known or that touches a document.
-        let known = sessions::peek(&*self.workspace.disk, &self.payload.session);
-        let may_matter = known.is_some() || self.around.unit.is_some();
+        let may_matter = self.known.is_some() || self.around.unit.is_some();
         match &self.payload.told {
             Told::Nothing => {}
             Told::SessionStarted(source) => self.started(*source),
             Told::FileWritten { path, is_new } => {
-                let may_matter = may_matter && !known.is_some_and(|known| self.has_nothing_to_do(&known));
+                let may_matter = may_matter && !self.known.as_ref().is_some_and(|known| self.has_nothing_to_do(known));
                 self.file_written(path, *is_new, may_matter)
             }
             Told::FileChanged { path } => self.file_changed(path),
@@ -244,8 +246,10 @@ impl Hook<'_> {
             }
             return;
         };
-        if let Some(target) = unit_of(self.workspace, &path, self.now) {
+        if let Some(mut target) = unit_of(self.workspace, &path, self.now) {
             if self.open_desk() {
+                // The host tells of a tool that is done.
+                target.saved = Some(path.clone());
                 self.session().is_open = true;
                 self.document_written(&target, &path, Deed::Own);
                 self.bind(&target);

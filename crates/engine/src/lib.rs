@@ -52,7 +52,7 @@ pub use problem::{Problem, ProblemKind};
 pub use record::{RecordError, Recorded, Recorder, record};
 pub use repair::{repair, repairable};
 pub use resume::{ResumeRequest, Resumption, resumable, resume};
-pub use setup::{Setup, SetupFile, SetupRequest, apply_setup, plan_setup};
+pub use setup::{Setup, SetupFile, SetupRequest, apply_setup, plan_setup, write_plugin};
 pub use status::{stale, status};
 pub use sync::{SyncPoint, sync};
 pub use takeover::{Force, take_over};

@@ -227,6 +227,9 @@ impl<'w> Session<'w> {
             warnings
                 .push(format!("the journal ended in a torn line, which was never acknowledged; it is kept in {cut}"));
         }
+        if let Some(saved) = &target.saved {
+            unit.is_saved(saved)?;
+        }
         let contact = unit.contact(&documents, recorder.now)?;
         warnings.extend(contact.observed.iter().map(described));
         let mut session = Session {

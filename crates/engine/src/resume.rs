@@ -2,6 +2,7 @@
 
 use piton_dialect::brief::{BriefFacts, brief};
 use piton_dialect::git_names;
+use piton_dialect::plan::{Sketch, sketch};
 use piton_model::{Event, Lifecycle, Liveness, Moment, ResumeAction, ResumeMode, ResumePlan, Row, Time, Unit, UnitRef};
 use serde_json::{Map, Value};
 
@@ -114,28 +115,66 @@ pub(crate) fn standing(
     workspace: &Workspace,
     target: &Target,
     budget: usize,
-    fence: &str,
     now: Time,
 ) -> Result<Option<Standing>, RecordError> {
     let unit = match crate::find::read_one(workspace, target, now) {
         Some(unit) => unit,
         None => crate::find(workspace, &crate::life::exact(target)?, now).map_err(RecordError::NotFound)?.unit,
     };
+    let moment = as_it_stands(workspace, target, now)?;
+    let files = DiskFiles::new(&*workspace.disk, None);
+    let plan = resume_plan(target.dialect, &target.place, &files, None, &moment).map_err(RecordError::Refused)?;
+    Ok(told(workspace, target, &unit, &plan, &moment, budget))
+}
+
+/// The same for a plan that is in line with its state, after one reading of it. The outer nothing is for one that is
+/// not, or that cannot be read: it has to be brought into line first.
+pub(crate) fn sketched(
+    workspace: &Workspace,
+    target: &Target,
+    budget: usize,
+    now: Time,
+) -> Result<Option<Option<Standing>>, RecordError> {
+    let moment = as_it_stands(workspace, target, now)?;
+    let files = DiskFiles::new(&*workspace.disk, None);
+    let Ok(Some(Sketch { unit, plan })) = sketch(&target.place, &files, &moment) else { return Ok(None) };
+    Ok(Some(told(workspace, target, &unit, &plan, &moment, budget)))
+}
+
+/// The unit's own attempt, now.
+fn as_it_stands(workspace: &Workspace, target: &Target, now: Time) -> Result<Moment, RecordError> {
     let history = piton_store::History::open(&*workspace.disk, &target.key)?;
     let last = history.map(|history| history.last()).transpose()?.flatten();
     let attempt = last.map_or(1, |entry| entry.attempt.max(1));
-    let files = DiskFiles::new(&*workspace.disk, None);
-    let moment = Moment { now, by: "main".to_owned(), attempt, session: None, fresh_id: fence.to_owned() };
-    let plan = resume_plan(target.dialect, &target.place, &files, None, &moment).map_err(RecordError::Refused)?;
+    Ok(Moment { now, by: "main".to_owned(), attempt, session: None, fresh_id: fresh_id() })
+}
+
+fn told(
+    workspace: &Workspace,
+    target: &Target,
+    unit: &Unit,
+    plan: &ResumePlan,
+    moment: &Moment,
+    budget: usize,
+) -> Option<Standing> {
     if plan.action == ResumeAction::Refuse {
-        return Ok(None);
+        return None;
     }
-    let alarms = lost_outputs(workspace, &plan, None);
-    let facts = BriefFacts { name: &target.name, attempt, plan: &plan, unit: &unit, alarms: &alarms, fence, budget };
+    let alarms = lost_outputs(workspace, plan, None);
+    let facts = BriefFacts {
+        name: &target.name,
+        attempt: moment.attempt,
+        plan,
+        unit,
+        alarms: &alarms,
+        // A new one each time: whoever was told the last one, the model included, may have written what is quoted.
+        fence: &moment.fresh_id,
+        budget,
+    };
     let texts = [&plan.done, &plan.remaining, &plan.instructions, &unit.blockers, &alarms];
     let mut substance = format!("{}\0{}\0{}", target.name, plan.position, plan.next);
     texts.into_iter().flatten().for_each(|text| substance.extend(["\0", text]));
-    Ok(Some(Standing { brief: brief(&facts), substance }))
+    Some(Standing { brief: brief(&facts), substance })
 }
 
 /// A brief that begins nothing.

@@ -6,17 +6,20 @@
 mod block;
 mod claude;
 mod codex;
+mod plugin;
 #[cfg(test)]
 mod tests;
 
 use piton_model::{Dialect, Refusal, Time};
-use piton_store::disk::Access;
+use piton_store::disk::{Access, Rename};
 use piton_store::journal::Hash;
 use piton_store::{ReadError, replace, seal};
 use serde_json::{Value, json};
 
 use crate::Workspace;
 use crate::record::RecordError;
+
+pub use self::plugin::write_plugin;
 
 /// What was there before, and what was written.
 const RECEIPT: &str = ".piton/init";
@@ -87,8 +90,13 @@ pub fn plan_setup(workspace: &Workspace, request: &SetupRequest, now: Time) -> R
     for path in paths {
         let before = text_of(workspace, path)?;
         let after = match request.remove {
-            true => without(path, before.as_deref(), &receipt),
-            false => with(path, before.as_deref(), scope, request).map(Some),
+            true => without(path, before.as_deref(), &receipt, remover(path)),
+            // What the plugin brings is not said twice; that it is there is said by the client that installs it.
+            false if request.plugin && path == SETTINGS => {
+                without(path, before.as_deref(), &receipt, claude::remove_hooks)
+            }
+            false if request.plugin && path == SERVERS => without(path, before.as_deref(), &receipt, remover(path)),
+            false => with(path, before.as_deref(), scope).map(Some),
         };
         let after = after.map_err(|why| RecordError::Refused(in_the_way(path, &why, scope)))?;
         if path == SETTINGS && after.as_deref().is_some_and(has_comments) {
@@ -96,10 +104,8 @@ pub fn plan_setup(workspace: &Workspace, request: &SetupRequest, now: Time) -> R
         }
         setup.files.push(SetupFile { path, before, after });
     }
-    if request.plugin && !request.remove {
-        setup.notes.push(
-            "install the plugin: claude plugin marketplace add DIR && claude plugin install piton@piton --scope project (DIR is a copy of Piton's repository)".to_owned(),
-        );
+    if request.remove && has_plugin {
+        setup.notes.push("the plugin itself goes with: claude plugin uninstall piton@piton --scope project".to_owned());
     }
     Ok(setup)
 }
@@ -107,10 +113,11 @@ pub fn plan_setup(workspace: &Workspace, request: &SetupRequest, now: Time) -> R
 /// Writes what was decided: all of it, or nothing.
 pub fn apply_setup(workspace: &Workspace, setup: &Setup, request: &SetupRequest) -> Result<(), RecordError> {
     let changed: Vec<&SetupFile> = setup.files.iter().filter(|file| file.is_changed()).collect();
-    seal::prepare(&*workspace.disk)?;
     let receipt = Receipt::read(workspace);
     if !request.remove && !changed.is_empty() {
-        receipt.with(setup).write(workspace)?;
+        let made = missing_directories(workspace, &changed)?;
+        seal::prepare(&*workspace.disk)?;
+        receipt.with(setup, made).write(workspace)?;
     }
     let mut done: Vec<&SetupFile> = Vec::new();
     for file in &changed {
@@ -130,8 +137,46 @@ pub fn apply_setup(workspace: &Workspace, setup: &Setup, request: &SetupRequest)
             Err(error) if !error.is_missing() => return Err(error.into()),
             _ => {}
         }
+        receipt.made.iter().for_each(|directory| take_away(workspace, directory));
     }
     Ok(())
+}
+
+/// The directories that are about to be made.
+fn missing_directories(workspace: &Workspace, changed: &[&SetupFile]) -> Result<Vec<String>, RecordError> {
+    let written = changed.iter().filter(|file| file.after.is_some());
+    let parents = written.filter_map(|file| file.path.rsplit_once('/')).map(|(directory, _)| directory);
+    let mut missing = Vec::new();
+    for directory in parents.chain([seal::HOME]) {
+        if workspace.disk.stamp(directory)?.is_none() {
+            missing.push(directory.to_owned());
+        }
+    }
+    Ok(missing)
+}
+
+/// Takes a directory away that was made here, when nothing else came into it. One that stays does no harm.
+fn take_away(workspace: &Workspace, directory: &str) {
+    let disk = &*workspace.disk;
+    let remove = |directory: &str| std::fs::remove_dir(workspace.root().join(directory));
+    if directory != seal::HOME {
+        let _ = remove(directory);
+        return;
+    }
+    let is_bare = |directory: &str| disk.list(directory).iter().all(|name| name == ".gitignore" || name == "seal");
+    // Under another name nobody begins anything in it; what somebody began just before is seen, and brought back.
+    let aside = format!("{}left", seal::ASIDE);
+    if !is_bare(directory) || disk.rename(directory, &aside, Rename::New).is_err() {
+        return;
+    }
+    if !is_bare(&aside) {
+        let _ = disk.rename(&aside, directory, Rename::New);
+        return;
+    }
+    for name in disk.list(&aside) {
+        let _ = disk.remove(&format!("{aside}/{name}"));
+    }
+    let _ = remove(&aside);
 }
 
 impl Scope {
@@ -192,7 +237,7 @@ pub(crate) fn has_servers(workspace: &Workspace) -> Result<(bool, bool), RecordE
 fn paths(workspace: &Workspace, request: &SetupRequest, receipt: &Receipt) -> Result<Vec<&'static str>, RecordError> {
     let is_there = |path: &str| Ok::<bool, RecordError>(workspace.disk.stamp(path)?.is_some());
     let mut paths = vec![SETTINGS];
-    if !request.plugin || request.remove {
+    if !request.plugin || request.remove || is_there(SERVERS)? {
         paths.push(SERVERS);
     }
     // The host reads AGENTS.md only where there is no CLAUDE.md, or where that one points to it.
@@ -210,29 +255,39 @@ fn paths(workspace: &Workspace, request: &SetupRequest, receipt: &Receipt) -> Re
     Ok(paths)
 }
 
-fn with(path: &str, before: Option<&str>, scope: Scope, request: &SetupRequest) -> Result<String, String> {
+fn with(path: &str, before: Option<&str>, scope: Scope) -> Result<String, String> {
     let text = before.unwrap_or_default();
     match path {
-        SETTINGS => claude::add(text, (!request.plugin).then_some(scope)),
+        SETTINGS => claude::add(text, scope),
         SERVERS => claude::add_server(text),
         CODEX => codex::add(text),
         _ => block::add(text),
     }
 }
 
+/// What takes all that is ours out of a file.
+fn remover(path: &str) -> fn(&str) -> Result<String, String> {
+    match path {
+        SETTINGS => claude::remove,
+        SERVERS => claude::remove_server,
+        CODEX => codex::remove,
+        _ => block::remove,
+    }
+}
+
 /// What a file holds without us: what it held before where nobody touched it since, else itself without what is ours.
-fn without(path: &str, text: Option<&str>, receipt: &Receipt) -> Result<Option<String>, String> {
+fn without(
+    path: &str,
+    text: Option<&str>,
+    receipt: &Receipt,
+    remove: fn(&str) -> Result<String, String>,
+) -> Result<Option<String>, String> {
     let Some(text) = text else { return Ok(None) };
     let known = receipt.find(path);
     if let Some(kept) = known.filter(|kept| kept.after == Hash::of(text.as_bytes()).to_string()) {
         return Ok(kept.before.clone());
     }
-    let rest = match path {
-        SETTINGS => claude::remove(text)?,
-        SERVERS => claude::remove_server(text)?,
-        CODEX => codex::remove(text)?,
-        _ => block::remove(text)?,
-    };
+    let rest = remove(text)?;
     // A file that we made, and that nothing is left in, goes.
     let is_nothing = matches!(rest.trim(), "" | "{}");
     let was_there = known.is_some_and(|kept| kept.before.is_some());
@@ -291,6 +346,8 @@ fn put_back(workspace: &Workspace, done: &[&SetupFile]) {
 #[derive(Debug, Default)]
 struct Receipt {
     files: Vec<Kept>,
+    /// Directories that were made.
+    made: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -315,7 +372,10 @@ impl Receipt {
             Some(Kept { path: text("path")?, before: text("before"), after: text("after")? })
         };
         let files = all.get("files").and_then(Value::as_array).into_iter().flatten();
-        Receipt { files: files.filter_map(kept).collect() }
+        let made = all.get("made").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        // A receipt names nothing else that could be removed.
+        let made = made.filter(|made| [".claude", ".codex", seal::HOME].contains(made)).map(str::to_owned);
+        Receipt { files: files.filter_map(kept).collect(), made: made.collect() }
     }
 
     fn find(&self, path: &str) -> Option<&Kept> {
@@ -324,18 +384,20 @@ impl Receipt {
 
     /// The same with what is about to be written. What was there before the first time stays what was there before,
     /// unless somebody edited the file since.
-    fn with(&self, setup: &Setup) -> Receipt {
+    fn with(&self, setup: &Setup, made: Vec<String>) -> Receipt {
         let kept = |file: &SetupFile| {
             let digest = |text: &Option<String>| Hash::of(text.as_deref().unwrap_or_default().as_bytes()).to_string();
             let known = self.find(file.path);
             let before = match known {
                 Some(known) if known.after == digest(&file.before) => known.before.clone(),
-                Some(_) => without(file.path, file.before.as_deref(), self).unwrap_or_else(|_| file.before.clone()),
+                Some(_) => without(file.path, file.before.as_deref(), self, remover(file.path))
+                    .unwrap_or_else(|_| file.before.clone()),
                 None => file.before.clone(),
             };
             Kept { path: file.path.to_owned(), before, after: digest(&file.after) }
         };
-        Receipt { files: setup.files.iter().map(kept).collect() }
+        let known = self.made.iter().filter(|known| !made.contains(known)).cloned().collect::<Vec<_>>();
+        Receipt { files: setup.files.iter().map(kept).collect(), made: [known, made].concat() }
     }
 
     fn write(&self, workspace: &Workspace) -> Result<(), RecordError> {
@@ -344,7 +406,7 @@ impl Receipt {
             .iter()
             .map(|kept| json!({"path": kept.path, "before": kept.before, "after": kept.after}))
             .collect();
-        let text = format!("{:#}\n", json!({"files": files}));
+        let text = format!("{:#}\n", json!({"files": files, "made": self.made}));
         replace(&*workspace.disk, RECEIPT, text.as_bytes(), Access::Private)?;
         Ok(())
     }

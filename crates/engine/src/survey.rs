@@ -194,6 +194,15 @@ pub(crate) fn survey(workspace: &Workspace, scope: &Scope<'_>, now: Time, see: &
     }
 }
 
+/// The directory of the only plan, where nothing else is that could be a unit. Nothing is read.
+pub(crate) fn only_plan(workspace: &Workspace) -> Option<String> {
+    let places = find_places(workspace, &Scope::new(Detail::Line));
+    let Places { pipeline, build, specs: _, plan, task, crew } = places;
+    let is_alone = pipeline.is_empty() && build.is_empty() && task.is_empty() && crew.is_empty();
+    let only = plan.keys().next().filter(|_| is_alone && plan.len() == 1)?;
+    (!self::pipeline::has_strays(workspace, "")).then(|| only.clone())
+}
+
 /// Reads one plan, and nothing else.
 pub(crate) fn read_plan(workspace: &Workspace, directory: &str, now: Time) -> Option<Unit> {
     let names = ["", ".checkpoint"].into_iter().flat_map(|inner| {

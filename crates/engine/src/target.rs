@@ -18,6 +18,8 @@ pub(crate) struct Target {
     pub key: Key,
     /// Whether it was found by its journal, in a `.piton` that is ours.
     pub is_journaled: bool,
+    /// A document of it that its writer says is saved, so that nobody need wait to see whether more comes.
+    pub saved: Option<String>,
 }
 
 /// Why there is no target.
@@ -71,7 +73,7 @@ impl Target {
         let root = workspace.root().display().to_string();
         let place = Place { base: base.clone(), id, document, root };
         let key = key(dialect, base, joined.clone());
-        Target { dialect, name: format!("{dialect}:{joined}"), place, key, is_journaled: false }
+        Target { dialect, name: format!("{dialect}:{joined}"), place, key, is_journaled: false, saved: None }
     }
 
     /// The one unit of that name that has a journal; where that is asked, only when its document is where it was.

@@ -9,7 +9,7 @@ use serde_json::{Map, json};
 
 use crate::ReadError;
 use crate::commit::{Lines, SeenContent, SeenDocument};
-use crate::disk::{DiskError, Open, directory_of};
+use crate::disk::{DiskError, Open, Stamp, directory_of};
 use crate::finish::Rest;
 use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, text_to_json};
 use crate::stray::Stray;
@@ -61,7 +61,10 @@ impl LockedUnit<'_> {
         }
         let mut contact = Contact::default();
         let mut changes = Vec::new();
-        for (path, seen) in self.read_all(paths, &known)? {
+        let read = self.read_all(paths, &known)?;
+        // It was said of what stands there now; who writes it next has said nothing.
+        self.saved = None;
+        for (path, seen) in read {
             let recorded = known.iter().find(|state| state.path == path);
             let hash = seen.content.as_ref().map(|content| content.hash.clone());
             if recorded.map(|state| &state.hash).unwrap_or(&None) != &hash {
@@ -129,20 +132,18 @@ impl LockedUnit<'_> {
     }
 
     /// Reads a document. One that differs from what is recorded and was written just now may be half written: it is
-    /// given a moment.
+    /// given a moment, unless its writer said that it is saved.
     fn read_quiet(&self, path: &str, recorded: Option<&Hash>) -> Result<SeenDocument, ContactError> {
         let mut last = None;
+        let is_saved = self.saved.as_deref() == Some(path);
         for _ in 0..MOST_WAITS {
             let seen = self.read_document(path)?;
             let is_known = recorded.is_some() && recorded == seen.content.as_ref().map(|content| &content.hash);
             let stamp = seen.content.as_ref().map(|content| content.stamp);
-            let is_quiet = stamp.is_none_or(|stamp| is_old(stamp.modified)) || last == Some(stamp);
-            // Whoever empties a file is about to fill it, and a busy machine may make them slow.
-            let is_emptied = stamp.is_some_and(|stamp| stamp.size == 0);
-            if is_known || (is_quiet && !is_emptied) {
+            if is_known || stamp.is_none_or(|stamp| is_whole(stamp, last, is_saved, now())) {
                 return Ok(seen);
             }
-            last = Some(stamp);
+            last = stamp;
             std::thread::sleep(QUIET);
         }
         self.read_document(path)
@@ -354,10 +355,19 @@ fn lines_only_in(a: &[u8], b: &[u8]) -> usize {
     only
 }
 
-/// Whether a moment of the file system is past, by more than a short while.
-fn is_old(modified: i128) -> bool {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let age = now.as_nanos() as i128 - modified;
+/// Whether a document that others wrote can be taken as it is: it was left alone for a while, it did not change while
+/// it was waited for, or its writer says that it is saved. Moments are those of the file system, in nanoseconds.
+fn is_whole(stamp: Stamp, last: Option<Stamp>, is_saved: bool, now: i128) -> bool {
+    // Whoever empties a file is about to fill it, and a busy machine may make them slow.
+    let is_emptied = stamp.size == 0;
     // A time in the future is as good as old: nobody waits for it.
-    !(0..QUIET.as_nanos() as i128).contains(&age)
+    let is_old = !(0..QUIET.as_nanos() as i128).contains(&(now - stamp.modified));
+    !is_emptied && (is_saved || is_old || last == Some(stamp))
 }
+
+fn now() -> i128 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos() as i128
+}
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ const UNITS: &str = ".piton/units";
 const QUARANTINE: &str = ".piton/quarantine";
 
 /// How a foreign directory is called until it is in quarantine.
-const ASIDE: &str = ".piton-foreign-";
+pub const ASIDE: &str = ".piton-foreign-";
 
 /// Locked while a foreign directory is put aside. It cannot be inside of it: what stands there may be anything.
 const MAKING: &str = ".piton-lock";

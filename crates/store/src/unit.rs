@@ -85,6 +85,8 @@ pub struct LockedUnit<'d> {
     pub(crate) strays: Vec<Stray>,
     /// What was cut from the journal's end, when something was.
     pub(crate) cut: Option<String>,
+    /// A document whose writer said that it is saved, until the next contact.
+    pub(crate) saved: Option<String>,
 }
 
 /// What the holder of the lock leaves in it. It is not synced: after a power cut it counts for nothing.
@@ -135,6 +137,7 @@ impl<'d> LockedUnit<'d> {
             on_disk: BTreeMap::new(),
             strays: Vec::new(),
             cut: None,
+            saved: None,
         };
         unit.find_tail()?;
         unit.write_note(holder)?;
@@ -159,6 +162,13 @@ impl<'d> LockedUnit<'d> {
     /// Where a torn end of the journal was put, when it had one.
     pub fn cut(&self) -> Option<&str> {
         self.cut.as_deref()
+    }
+
+    /// Takes the word of whoever wrote a document last that it is saved: the next contact does not wait to see whether
+    /// more of it comes. One that is empty is waited for all the same.
+    pub fn is_saved(&mut self, path: &str) -> Result<(), DiskError> {
+        self.saved = Some(self.disk.resolve(path)?);
+        Ok(())
     }
 
     /// A document as the journal has it after the last event.

@@ -1,7 +1,8 @@
 use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
-use piton_engine::{Setup, SetupFile, SetupRequest, apply_setup, plan_setup};
+use piton_engine::{Setup, SetupFile, SetupRequest, apply_setup, plan_setup, write_plugin};
 use similar::TextDiff;
 
 use super::doctor::find_program;
@@ -26,7 +27,7 @@ pub struct InitArgs {
     #[arg(long)]
     remove: bool,
 
-    /// Hooks and server come with the plugin instead of settings
+    /// Hooks and server come with the plugin instead of settings; says how it is installed
     #[arg(long)]
     plugin: bool,
 }
@@ -38,6 +39,7 @@ pub fn run(matches: &ArgMatches, args: &InitArgs) -> Result<u8, Failure> {
         plugin: args.plugin,
         codex: find_program("codex").is_some() && !args.remove,
     };
+    let plugin = (args.plugin && !args.remove).then(plugin_directory).transpose()?;
     let failed = |error| Failure::record("AGENTS.md", &error);
     let setup = plan_setup(&context.workspace, &request, context.now).map_err(failed)?;
     if !args.remove {
@@ -53,18 +55,45 @@ pub fn run(matches: &ArgMatches, args: &InitArgs) -> Result<u8, Failure> {
     for note in &setup.notes {
         print(&format!("note: {note}\n"))?;
     }
-    if args.dry_run || !(is_changed || args.remove) {
+    if let (Some(directory), true) = (&plugin, args.dry_run) {
+        print(&format!("{} would hold the plugin\n", directory.display()))?;
+    }
+    if args.dry_run || !(is_changed || args.remove || plugin.is_some()) {
         return Ok(0);
     }
     if !args.yes && is_changed && !is_confirmed()? {
         print("nothing is changed\n")?;
         return Ok(0);
     }
+    if let Some(directory) = &plugin {
+        write_plugin(directory).map_err(|error| {
+            Failure::new(FAILED, format!("cannot write the plugin to `{}`: {error}", directory.display()))
+        })?;
+        print(&install(&directory.display().to_string()))?;
+    }
     apply_setup(&context.workspace, &setup, &request).map_err(failed)?;
     if is_changed {
         print(if args.remove { "taken back\n" } else { "done; see whether it works: piton doctor\n" })?;
     }
     Ok(0)
+}
+
+/// Where the plugin is for all repositories of the user: the client reads it in place.
+fn plugin_directory() -> Result<PathBuf, Failure> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
+    data.map(|data| data.join("piton/claude-code")).ok_or_else(|| {
+        Failure::new(FAILED, "there is no place for the plugin: neither HOME nor XDG_DATA_HOME is set")
+            .hint("write the hooks into the settings instead: piton init")
+    })
+}
+
+/// What makes the client install the plugin. It asks its user, and is not run from here.
+fn install(directory: &str) -> String {
+    let quoted = format!("'{}'", directory.replace('\'', "'\\''"));
+    format!(
+        "the plugin is in {directory}; install it:\n    claude plugin marketplace add {quoted}\n    claude plugin install piton@piton --scope project\n"
+    )
 }
 
 fn summary(setup: &Setup, would: bool) -> String {

@@ -48,7 +48,8 @@ impl<'w> Host<'w> {
             "hook_event_name": event,
         });
         payload.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
-        let clock = format!("2026-02-20T{:02}:{:02}:00Z", minute / 60, minute % 60);
+        let (day, hour) = (20 + minute / 1440, minute / 60 % 24);
+        let clock = format!("2026-02-{day:02}T{hour:02}:{:02}:00Z", minute % 60);
         let call = self.workspace.call(&["hook", event]).at(clock).input(payload.to_string());
         let call = self.environment.iter().fold(call, |call, (name, value)| call.env(name, value.clone()));
         let run = call.run().exits(0);
@@ -405,4 +406,78 @@ fn a_verb_of_the_session_binds_it() {
     host.stop(602, "the pier is measured");
     let state = fs::read_to_string(workspace.path("plans/pier/.checkpoint/state.json")).expect("a state");
     assert!(state.contains("the pier is measured"), "{state}");
+}
+
+#[test]
+fn a_start_that_finds_nothing_new_writes_nothing() {
+    let workspace = with_plan(&["quay"]);
+    let host = Host::new(&workspace, ONE);
+    let brief = host.start(600, "startup").expect("a brief");
+    let before = workspace.fingerprint();
+    let fence = |brief: &str| brief.split_once("<<<").and_then(|(_, rest)| rest.lines().next().map(str::to_owned));
+    let again = host.start(600, "compact").expect("a brief");
+    assert_eq!(host.start(600, "resume"), None);
+    assert_eq!(before, workspace.fingerprint());
+    let (first, second) = (fence(&brief).expect("a fence"), fence(&again).expect("a fence"));
+    assert_ne!(first, second, "who was shown the first one may have written what stands behind the second");
+    assert_eq!(brief.replace(&first, ""), again.replace(&second, ""));
+    assert!(
+        !fs::read_to_string(workspace.path(&format!(".piton/sessions/{ONE}"))).expect("a session").contains(&second)
+    );
+}
+
+#[test]
+fn a_session_that_ended_is_put_away_and_comes_back_when_it_goes_on() {
+    let workspace = with_plan(&["quay", "pier"]);
+    let names = |directory: &str| -> Vec<String> {
+        let names = fs::read_dir(workspace.path(directory)).into_iter().flatten();
+        names.map(|entry| entry.expect("a name").file_name().to_string_lossy().into_owned()).collect()
+    };
+    let mut process = HostProcess::start();
+    let host = Host::new(&workspace, ONE).env("CLAUDE_PID", process.0.id().to_string());
+    host.start(600, "startup");
+    tick(&workspace, "pier", "[ ] Measure", "[x] Measure");
+    host.wrote(601, "Edit", "plans/pier/plan.md");
+    host.stop(602, "so far");
+    host.tell(603, "SessionEnd", json!({"reason": "other"}));
+    assert_eq!((names(".piton/sessions"), names(".piton/sessions-ended")), (vec![], vec![ONE.to_owned()]));
+    let brief = host.start(604, "resume").expect("a brief");
+    assert!(brief.contains("# Resume plan:pier"), "it knows its unit still: {brief}");
+    assert_eq!(names(".piton/sessions"), [ONE]);
+    // One that is gone between two turns is no crash, and is not looked at for ever.
+    process.kill();
+    let other = Host::new(&workspace, TWO).env("CLAUDE_PID", std::process::id().to_string());
+    other.start(605, "startup");
+    assert_eq!(
+        (names(".piton/sessions"), names(".piton/sessions-ended")),
+        (vec![TWO.to_owned()], vec![ONE.to_owned()])
+    );
+    assert!(!history(&workspace, "pier").iter().any(|event| event.starts_with("session_crash")));
+    let later = Host::new(&workspace, TWO);
+    later.tell(605 + 8 * 24 * 60, "SessionEnd", json!({"reason": "other"}));
+    assert_eq!(names(".piton/sessions-ended"), [TWO], "after a week it is forgotten");
+}
+
+#[test]
+fn a_worker_that_was_started_for_an_attempt_keeps_it_after_a_crash() {
+    for (attempt, want) in [(Some("1"), "attempt 1"), (None, "attempt 2")] {
+        let workspace = with_plan(&["quay", "pier"]);
+        let mut process = HostProcess::start();
+        let first = Host::new(&workspace, ONE).env("PITON_UNIT", "plan:quay");
+        let first = first.env("CLAUDE_PID", process.0.id().to_string());
+        first.start(600, "startup");
+        first.tell(601, "UserPromptSubmit", json!({"prompt": "go"}));
+        process.kill();
+        let second = Host::new(&workspace, TWO).env("PITON_UNIT", "plan:quay");
+        let second = attempt.into_iter().fold(second, |host, attempt| host.env("PITON_ATTEMPT", attempt));
+        let brief = second.start(610, "startup").expect("a brief");
+        assert!(brief.contains(&format!("# Resume plan:quay, {want}\n")), "{brief}");
+        assert!(brief.contains("went away without an end"), "{brief}");
+        let crash = format!("session_crash session=\"{ONE}\"");
+        assert!(history(&workspace, "quay").contains(&crash), "a session that was given its unit crashes as well");
+        tick(&workspace, "quay", "[ ] Measure", "[x] Measure");
+        second.wrote(611, "Edit", "plans/quay/plan.md");
+        second.stop(612, "measured");
+        assert!(!workspace.path(".piton/hook.log").exists(), "nobody was shut out");
+    }
 }

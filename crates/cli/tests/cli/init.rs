@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::Command;
 
 use insta::assert_snapshot;
@@ -18,6 +19,22 @@ const RICH: &str = r#"{
 }
 "#;
 
+/// Every file and directory of the workspace, with what it holds.
+fn tree(workspace: &Workspace) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    let mut all = Vec::new();
+    let mut open = vec![workspace.root().to_path_buf()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).expect("it can be listed") {
+            let path = entry.expect("it can be listed").path();
+            let is_directory = path.is_dir() && !path.is_symlink();
+            all.push((path.clone(), fs::read(&path).ok().filter(|_| !is_directory)));
+            open.extend(is_directory.then_some(path));
+        }
+    }
+    all.sort();
+    all
+}
+
 fn read(workspace: &Workspace, path: &str) -> Option<String> {
     fs::read_to_string(workspace.path(path)).ok()
 }
@@ -25,6 +42,7 @@ fn read(workspace: &Workspace, path: &str) -> Option<String> {
 #[test]
 fn an_empty_repository_gets_everything_and_loses_it_again() {
     let workspace = Workspace::new();
+    let before = tree(&workspace);
     let plan = workspace.run(&["init", "--dry-run"]).exits(0);
     assert!(read(&workspace, ".mcp.json").is_none() && !workspace.path(".piton").exists(), "nothing is written");
     assert_snapshot!("init_dry_run", plan.transcript());
@@ -34,8 +52,28 @@ fn an_empty_repository_gets_everything_and_loses_it_again() {
     assert_snapshot!("init_empty_again", workspace.run(&["init", "--yes"]).exits(0).transcript());
     assert_eq!(files.map(|path| read(&workspace, path).expect("it is there")).to_vec(), written);
     assert_snapshot!("init_empty_removed", workspace.run(&["init", "--remove"]).exits(0).transcript());
-    assert_eq!(files.map(|path| read(&workspace, path)), [None, None, None]);
+    assert_eq!(tree(&workspace), before, "directories go as well");
     workspace.run(&["init", "--remove"]).exits(0);
+    assert_eq!(tree(&workspace), before);
+}
+
+#[test]
+fn a_directory_stays_that_was_there_or_that_somebody_uses() {
+    let workspace = Workspace::new();
+    workspace.directory(".claude");
+    workspace.directory(".codex");
+    let before = tree(&workspace);
+    workspace.run(&["init", "--yes"]).exits(0);
+    workspace.run(&["init", "--remove"]).exits(0);
+    assert_eq!(tree(&workspace), before, "what was there empty is there empty");
+    let workspace = Workspace::new();
+    workspace.run(&["init", "--yes"]).exits(0);
+    workspace.write(".claude/agents/mason.md", "Lay bricks.\n");
+    workspace.run(&["start", "task:mason/T1", "--title", "Walls", "--total", "3"]).exits(0);
+    workspace.run(&["init", "--remove"]).exits(0);
+    assert_eq!(read(&workspace, ".claude/agents/mason.md").as_deref(), Some("Lay bricks.\n"));
+    workspace.run(&["step", "task:mason/T1", "done", "1"]).exits(0);
+    assert!(read(&workspace, ".piton/init").is_none());
 }
 
 #[test]
@@ -105,14 +143,44 @@ fn tasks_and_crews_hear_of_every_file() {
 #[test]
 fn a_plugin_brings_hooks_and_server_itself() {
     let workspace = Workspace::new();
-    workspace.run(&["init", "--plugin", "--yes"]).exits(0);
-    assert_eq!(
-        read(&workspace, ".claude/settings.json").as_deref(),
-        Some("{\n  \"enabledPlugins\": {\n    \"piton@piton\": true\n  }\n}\n")
-    );
+    let data = workspace.outer().join("data dir");
+    let before = tree(&workspace);
+    workspace.run(&["init", "--yes"]).exits(0);
+    let with_plugin = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_piton"));
+        command.env_clear().env("XDG_DATA_HOME", &data).current_dir(workspace.root());
+        command.args(arguments).args(["--at", NOW]).output().expect("it can be started")
+    };
+    let output = with_plugin(&["init", "--plugin", "--yes"]);
+    let said = String::from_utf8_lossy(&output.stdout).replace(&data.display().to_string(), "DATA");
+    let commands = "    claude plugin marketplace add 'DATA/piton/claude-code'\n    claude plugin install piton@piton --scope project\n";
+    assert!(output.status.success() && said.contains(commands), "{said}");
+    assert_eq!(read(&workspace, ".claude/settings.json"), None, "hooks would fire twice");
     assert_eq!(read(&workspace, ".mcp.json"), None);
-    workspace.run(&["init", "--remove"]).exits(0);
-    assert_eq!(read(&workspace, ".claude/settings.json"), None);
+    for path in ["marketplace.json"].map(|name| format!(".claude-plugin/{name}")).iter().chain(&[
+        "plugin/.claude-plugin/plugin.json".to_owned(),
+        "plugin/hooks/hooks.json".to_owned(),
+        "plugin/skills/plan/SKILL.md".to_owned(),
+    ]) {
+        let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+        let own = fs::read(own).expect("it is in the repository");
+        assert_eq!(fs::read(data.join("piton/claude-code").join(path)).ok(), Some(own), "{path}");
+    }
+    // What the client writes when it installs it.
+    workspace.write(".claude/settings.json", "{\"enabledPlugins\": {\"piton@piton\": true}}");
+    workspace.run(&["init", "--yes"]).exits(0);
+    assert!(read(&workspace, ".claude/settings.json").is_some_and(|text| !text.contains("hook")));
+    let removed = workspace.run(&["init", "--remove"]).exits(0);
+    assert!(removed.stdout.contains("claude plugin uninstall piton@piton"), "{}", removed.stdout);
+    assert_eq!(tree(&workspace), before);
+    let output = Command::new(env!("CARGO_BIN_EXE_piton"))
+        .env_clear()
+        .current_dir(workspace.root())
+        .args(["init", "--plugin"])
+        .output()
+        .expect("it can be started");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(tree(&workspace), before, "without a place for it nothing is done");
 }
 
 #[test]

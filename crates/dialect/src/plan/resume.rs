@@ -30,22 +30,32 @@ pub fn resume(
             return Ok(ResumePlan { reasons, ..refused() });
         }
     };
-    let mut plan = match &book {
-        Some(book) => from_book(book, &paths),
-        None => from_state(&ground, &paths),
+    Ok(on_ground(&paths, book.as_ref(), &ground, mode))
+}
+
+/// Says how a plan is continued that was read.
+pub(super) fn on_ground(
+    paths: &Paths,
+    book: Option<&Book>,
+    ground: &Ground<'_>,
+    mode: Option<ResumeMode>,
+) -> ResumePlan {
+    let mut plan = match book {
+        Some(book) => from_book(book, paths),
+        None => from_state(ground, paths),
     };
     let root = ground.json.as_ref().map(Json::root);
     let own = root.map(Own::read).unwrap_or_default();
-    let mut reasons = doubts(&ground, book.as_ref(), root, &own);
+    let mut reasons = doubts(ground, book, root, &own);
     if let (Some(ResumeMode::Restart), ResumeAction::Continue) = (mode, plan.action) {
         reasons.push("a plan has nothing to restart: its boxes say what is done".to_owned());
     }
     plan.reasons.splice(0..0, reasons);
     if plan.action != ResumeAction::Refuse {
-        plan.block = Some(context(&paths, book.as_ref(), root, &own, &plan));
+        plan.block = Some(context(paths, book, root, &own, &plan));
     }
     plan.instructions = own.instructions;
-    Ok(plan)
+    plan
 }
 
 fn refused() -> ResumePlan {

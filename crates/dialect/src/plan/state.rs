@@ -53,6 +53,14 @@ pub(super) fn read_state(
 
 /// Takes from a state what the plan itself cannot say; the tasks too when there is no plan.
 fn add_state(state: Value<'_, '_>, unit: &mut Unit, ticked: &Ticked) {
+    add_tasks(state, unit, ticked);
+    add_remarks(state, unit);
+    add_agents(state, unit);
+    unit.signs.extend(content::sign(state, "lastCheckpoint"));
+}
+
+/// Who did a task and when; the tasks themselves when there is no plan.
+fn add_tasks(state: Value<'_, '_>, unit: &mut Unit, ticked: &Ticked) {
     for (phase_id, phase) in state.get("phases").into_iter().flat_map(Value::entries) {
         let phase_id: Arc<str> = Arc::from(phase_id.as_str().as_deref().unwrap_or(MAIN_PHASE));
         for (id, task) in phase.get("tasks").into_iter().flat_map(Value::entries) {
@@ -76,6 +84,10 @@ fn add_state(state: Value<'_, '_>, unit: &mut Unit, ticked: &Ticked) {
             }
         }
     }
+}
+
+/// Blockers, decisions and notes.
+pub(super) fn add_remarks(state: Value<'_, '_>, unit: &mut Unit) {
     let own = Own::read(state);
     let named: HashSet<String> = unit.blockers.iter().cloned().collect();
     unit.blockers.extend(own.blockers.into_iter().filter(|blocker| !named.contains(blocker)));
@@ -99,8 +111,6 @@ fn add_state(state: Value<'_, '_>, unit: &mut Unit, ticked: &Ticked) {
     unit.decisions.splice(0..0, recorded);
     let notes = content::text(state, "sessionNotes").map(|text| Note { label: "session notes", text });
     unit.notes.extend(notes);
-    add_agents(state, unit);
-    unit.signs.extend(content::sign(state, "lastCheckpoint"));
 }
 
 /// Agents that were given tasks and have not completed them are expected to be at work.

@@ -4,7 +4,7 @@ use piton_dialect::plan::{Alignment, alignment};
 use piton_model::{Dialect, Event};
 
 use super::documents::Deed;
-use super::{Hook, one_line};
+use super::{Hook, one_line, sessions};
 use crate::record::DiskFiles;
 
 /// A copy of the state is kept after so many prompts.
@@ -54,6 +54,8 @@ impl Hook<'_> {
         let session = self.session();
         session.is_open = false;
         session.ended = Some(one_line(reason, 40));
+        // Nobody waits for anything now: the time to forget others that ended long ago.
+        sessions::ended(&*self.workspace.disk, self.now);
     }
 
     /// Catches what a command did to the session's plan; to the one that it was told about, when it has none.

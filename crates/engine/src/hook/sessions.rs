@@ -1,12 +1,16 @@
 //! What is known of the sessions of a host: which unit each works on, whether it lives, and what it is still to be told.
 //!
-//! A session has one small file, which is locked while one of its hooks is at work. A content that is torn counts as
-//! none: the session is then known by nothing but its next deed.
+//! A session has one small file, which is locked while one of its hooks is at work. When it ends the file moves to another
+//! directory, so that whoever looks for sessions that went away reads only those that may have. A content that is torn
+//! counts as none: the session is then known by nothing but its next deed.
+//!
+//! Nothing here is more than a hint. Only that a session is at work on its unit is made durable, once, because after a
+//! power cut that alone tells that its work was interrupted; the rest can be lost without harm.
 
 use std::time::Duration;
 
 use piton_model::{Dialect, Id, Time};
-use piton_store::disk::{Access, Disk, DiskError, Handle, LockError, Open, make_directories};
+use piton_store::disk::{Access, Disk, DiskError, Handle, LockError, Open, Rename};
 use piton_store::seal;
 use serde_json::{Map, Value, json};
 
@@ -16,6 +20,9 @@ use crate::target::Target;
 
 /// Where the files are.
 const DIRECTORY: &str = ".piton/sessions";
+
+/// Where those of sessions that ended are.
+const ENDED: &str = ".piton/sessions-ended";
 
 /// The largest file that is read.
 const LARGEST: usize = 64 * 1024;
@@ -29,8 +36,8 @@ const MOST_ALARMS: usize = 12;
 /// How many helpers may be on their way.
 const MOST_WANTED: usize = 16;
 
-/// How many files are looked at to find sessions that went away.
-const MOST_SESSIONS: usize = 500;
+/// How many files are looked at to find sessions.
+const MOST_SESSIONS: usize = 2_000;
 
 /// How long the file of a session that ended is kept, in seconds.
 const KEPT: i64 = 7 * 24 * 60 * 60;
@@ -55,6 +62,8 @@ pub(crate) struct Session {
     pub process: Option<String>,
     /// Whether a turn has begun and not ended.
     pub is_open: bool,
+    /// Whether the disk has it that a turn began that is about this unit.
+    is_sure: bool,
     /// How it ended.
     pub ended: Option<String>,
     /// How many prompts it was given by people.
@@ -65,8 +74,6 @@ pub(crate) struct Session {
     pub seen_at: i64,
     /// What it was told at its last start, as a digest.
     pub told: Option<String>,
-    /// What nobody could have guessed who wrote a document before it began.
-    pub fence: String,
     /// What the model said last.
     pub said: Option<String>,
     /// What the model is still to be told.
@@ -145,6 +152,21 @@ impl Session {
         self.is_open && self.ended.is_none() && self.process.as_deref().is_some_and(|mark| !process::may_live(mark))
     }
 
+    /// Whether nothing of it has to be written down any more.
+    fn is_over(&self, now: Time) -> bool {
+        match &self.process {
+            _ if self.ended.is_some() => true,
+            _ if self.bound.is_some() && self.has_crashed() => false,
+            Some(process) => !process::may_live(process),
+            // Nobody knows whether it lives. One that is silent for long is not asked about.
+            None => self.is_old(now),
+        }
+    }
+
+    fn is_old(&self, now: Time) -> bool {
+        now.unix_seconds().saturating_sub(self.seen_at) > KEPT
+    }
+
     fn read(bytes: &[u8]) -> Option<Session> {
         // Behind the first line may be the rest of a longer one.
         let line = bytes.split(|byte| *byte == b'\n').next()?;
@@ -160,12 +182,13 @@ impl Session {
             shown: all.get("shown").and_then(Bound::read),
             process: text("process"),
             is_open: all.get("is_open").and_then(Value::as_bool).unwrap_or(false),
+            is_sure: all.get("is_sure").and_then(Value::as_bool).unwrap_or(false),
             ended: text("ended"),
             prompts: u64::try_from(number("prompts")).unwrap_or(0),
             alive_at: number("alive_at"),
-            seen_at: number("seen_at"),
+            // It is in every file that is whole.
+            seen_at: all.get("seen_at").and_then(Value::as_i64)?,
             told: text("told"),
-            fence: text("fence")?,
             said: text("said"),
             alarms: all.get("alarms").map(texts).unwrap_or_default(),
             wanted: wanted
@@ -182,12 +205,12 @@ impl Session {
             "shown": self.shown.as_ref().map(Bound::json),
             "process": self.process,
             "is_open": self.is_open,
+            "is_sure": self.is_sure,
             "ended": self.ended,
             "prompts": self.prompts,
             "alive_at": self.alive_at,
             "seen_at": self.seen_at,
             "told": self.told,
-            "fence": self.fence,
             "said": self.said,
             "alarms": self.alarms,
             "wanted": wanted,
@@ -203,50 +226,98 @@ impl Session {
 }
 
 /// A session's file, locked.
-pub(crate) struct Desk {
+pub(crate) struct Desk<'d> {
     pub session: Session,
     before: Session,
     /// Nothing where there is no file: what is known then is forgotten.
-    handle: Option<Box<dyn Handle>>,
+    file: Option<File<'d>>,
 }
 
-impl Desk {
+struct File<'d> {
+    disk: &'d dyn Disk,
+    id: Id,
+    handle: Box<dyn Handle>,
+    /// Whether it has no content yet.
+    is_new: bool,
+}
+
+impl<'d> Desk<'d> {
     /// Locks the file of a session; it is made when it is missing. `.piton` is made as well.
-    pub fn open(disk: &dyn Disk, id: &Id) -> Result<Desk, DiskError> {
+    pub fn open(disk: &'d dyn Disk, id: &Id) -> Result<Desk<'d>, DiskError> {
+        Desk::open_within(disk, id, WAIT)
+    }
+
+    fn open_within(disk: &'d dyn Disk, id: &Id, wait: Duration) -> Result<Desk<'d>, DiskError> {
         seal::prepare(disk)?;
-        make_directories(disk, DIRECTORY, Access::Private)?;
         let path = path_of(id);
-        let handle = disk.lock(&path, WAIT).map_err(|error| match error {
+        let locked = match disk.lock(&path, wait) {
+            Err(LockError::Disk(error)) if error.is_missing() => {
+                disk.make_directory(DIRECTORY, Access::Private)?;
+                disk.lock(&path, wait)
+            }
+            locked => locked,
+        };
+        let handle = locked.map_err(|error| match error {
             LockError::Busy { .. } => DiskError { doing: "lock", path, error: std::io::ErrorKind::TimedOut.into() },
             LockError::Disk(error) => error,
         })?;
         let found = Session::read(&handle.read_at(0, LARGEST)?);
-        let session = found.unwrap_or_else(|| Session { fence: crate::record::fresh_id(), ..Session::default() });
-        Ok(Desk { before: session.clone(), session, handle: Some(handle) })
+        let is_new = found.is_none();
+        // One that ended may go on.
+        let session = found.or_else(|| read(disk, &ended_path_of(id))).unwrap_or_default();
+        let file = File { disk, id: id.clone(), handle, is_new };
+        Ok(Desk { before: session.clone(), session, file: Some(file) })
     }
 
     /// A desk without a file, for when there is none to be had.
-    pub fn nowhere() -> Desk {
-        let session = Session { fence: crate::record::fresh_id(), ..Session::default() };
-        Desk { before: session.clone(), session, handle: None }
+    pub fn nowhere() -> Desk<'d> {
+        Desk { before: Session::default(), session: Session::default(), file: None }
     }
 
-    /// Writes what has changed. Which unit the session works on is durable when this returns.
+    /// Writes what has changed. That a turn began which is about the session's unit is durable when this returns.
     pub fn save(&mut self, now: Time) -> Result<(), DiskError> {
-        let Some(handle) = self.handle.as_ref().filter(|_| self.session != self.before) else { return Ok(()) };
-        self.session.seen_at = now.unix_seconds();
-        let text = self.session.text();
-        handle.write_at(0, text.as_bytes())?;
-        handle.truncate(text.len() as u64)?;
-        if self.session.bound != self.before.bound {
-            handle.sync()?;
+        let Some(file) = &mut self.file else { return Ok(()) };
+        if self.session != self.before {
+            self.session.seen_at = now.unix_seconds();
+            let was_sure = self.session.is_sure && self.session.bound == self.before.bound;
+            self.session.is_sure = was_sure || (self.session.is_open && self.session.bound.is_some());
+            let text = self.session.text();
+            file.handle.write_at(0, text.as_bytes())?;
+            file.handle.truncate(text.len() as u64)?;
+            file.is_new = false;
+            if self.session.is_sure && !was_sure {
+                file.handle.sync()?;
+            }
+            self.before = self.session.clone();
         }
-        self.before = self.session.clone();
-        Ok(())
+        match self.session.ended {
+            Some(_) => file.put_away(),
+            None => Ok(()),
+        }
     }
 }
 
-/// What is known of a session, without waiting for anybody; nothing when it is not known or `.piton` is not ours.
+impl File<'_> {
+    /// Moves the file of a session that ended to where nobody looks for those that may have gone away.
+    fn put_away(&self) -> Result<(), DiskError> {
+        let (from, to) = (path_of(&self.id), ended_path_of(&self.id));
+        let moved = match self.is_new {
+            // What is known of it is there already.
+            true => self.disk.remove(&from),
+            false => self.disk.rename(&from, &to, Rename::Replace).or_else(|error| {
+                self.disk.make_directory(ENDED, Access::Private).map_err(|_| error)?;
+                self.disk.rename(&from, &to, Rename::Replace)
+            }),
+        };
+        match moved {
+            Err(error) if !error.is_missing() => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is known of a session that has not ended, without waiting for anybody; nothing when it is not known or `.piton`
+/// is not ours.
 pub(crate) fn peek(disk: &dyn Disk, id: &Id) -> Option<Session> {
     let file = disk.open(&path_of(id), Open::Existing).ok()?;
     if seal::inspect(disk).ok()? != seal::Home::Ours {
@@ -255,24 +326,59 @@ pub(crate) fn peek(disk: &dyn Disk, id: &Id) -> Option<Session> {
     Session::read(&file.read_at(0, LARGEST).ok()?)
 }
 
-/// All sessions that are known, but for one. Files of sessions that ended long ago are removed on the way.
+/// What is known of a session that ended.
+pub(crate) fn recall(disk: &dyn Disk, id: &Id) -> Option<Session> {
+    let session = read(disk, &ended_path_of(id))?;
+    matches!(seal::inspect(disk), Ok(seal::Home::Ours)).then_some(session)
+}
+
+/// All sessions that are known and have not ended, but for one. Those of which nothing is to be expected any more are
+/// put away, unless somebody is at them.
 pub(crate) fn others(disk: &dyn Disk, own: &Id, now: Time) -> Vec<(Id, Session)> {
+    let mut all = list(disk, DIRECTORY, path_of);
+    all.retain(|(id, session)| {
+        if id == own {
+            return false;
+        }
+        let is_over = session.is_over(now);
+        if is_over && let Ok(mut desk) = Desk::open_within(disk, id, Duration::ZERO) {
+            // Somebody may have taken it up again since.
+            if desk.session.is_over(now) {
+                desk.session.ended.get_or_insert_with(|| "gone".to_owned());
+            }
+            // It is found again when this fails.
+            let _ = desk.save(now);
+        }
+        !is_over
+    });
+    all
+}
+
+/// All sessions that ended. Files of those that did so long ago are removed on the way.
+pub(crate) fn ended(disk: &dyn Disk, now: Time) -> Vec<(Id, Session)> {
+    let mut all = list(disk, ENDED, ended_path_of);
+    all.retain(|(id, session)| {
+        let is_old = session.is_old(now);
+        if is_old {
+            // Whoever removed it first has done the same.
+            let _ = disk.remove(&ended_path_of(id));
+        }
+        !is_old
+    });
+    all
+}
+
+fn list(disk: &dyn Disk, directory: &str, path_of: fn(&Id) -> String) -> Vec<(Id, Session)> {
     if !matches!(seal::inspect(disk), Ok(seal::Home::Ours)) {
         return Vec::new();
     }
-    let ids = disk.list(DIRECTORY).into_iter().filter_map(|name| Id::parse(&name).ok());
-    let mut all = Vec::new();
-    for id in ids.filter(|id| id != own).take(MOST_SESSIONS) {
-        let Some(session) = peek(disk, &id) else { continue };
-        let is_over = !session.may_live() && !session.has_crashed();
-        if is_over && now.unix_seconds().saturating_sub(session.seen_at) > KEPT {
-            // Whoever removed it first has done the same.
-            let _ = disk.remove(&path_of(&id));
-        } else {
-            all.push((id, session));
-        }
-    }
-    all
+    let ids = disk.list(directory).into_iter().filter_map(|name| Id::parse(&name).ok());
+    ids.take(MOST_SESSIONS).filter_map(|id| Some((id.clone(), read(disk, &path_of(&id))?))).collect()
+}
+
+fn read(disk: &dyn Disk, path: &str) -> Option<Session> {
+    let file = disk.open(path, Open::Existing).ok()?;
+    Session::read(&file.read_at(0, LARGEST).ok()?)
 }
 
 /// Binds a session to a unit that it has just recorded something about, when the session is known.
@@ -294,6 +400,10 @@ fn path_of(id: &Id) -> String {
     format!("{DIRECTORY}/{id}")
 }
 
+fn ended_path_of(id: &Id) -> String {
+    format!("{ENDED}/{id}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,7 +419,6 @@ mod tests {
             process: Some("7 8 9".to_owned()),
             is_open: true,
             prompts: 4,
-            fence: "f".to_owned(),
             said: Some("two\nlines".to_owned()),
             alarms: vec!["a".to_owned()],
             wanted: vec![("buyer".to_owned(), vec!["lens".to_owned()]), (String::new(), Vec::new())],
@@ -319,7 +428,7 @@ mod tests {
 
     #[test]
     fn a_session_is_read_as_it_was_written() {
-        for session in [session(), Session { fence: "x".to_owned(), ..Session::default() }] {
+        for session in [session(), Session::default()] {
             let text = session.text();
             assert_eq!(Session::read(text.as_bytes()).as_ref(), Some(&session));
             let longer = format!("{text}rest of a longer one\"}}\n");

@@ -7,11 +7,12 @@ use piton_dialect::hook::{CONTEXT_BUDGET, Source};
 use piton_model::{Dialect, Event, Id, Lifecycle, Liveness, ResumeAction, Row};
 use piton_store::journal::Hash;
 
-use super::documents::Deed;
+use super::documents::{Deed, unit_of};
 use super::sessions::{self, Bound, Session};
 use super::{Hook, process};
 use crate::record::{RecordError, Session as Locked};
-use crate::resume::{ResumeRequest, Standing, resume, standing};
+use crate::resume::{ResumeRequest, Standing, resume, sketched, standing};
+use crate::survey::only_plan;
 use crate::target::Target;
 
 /// How many units are listed when nobody knows which one is meant.
@@ -32,10 +33,11 @@ struct Chosen {
 impl Hook<'_> {
     pub(super) fn started(&mut self, source: Source) {
         self.export();
-        let crashed = self.record_crashes();
+        let others = sessions::others(&*self.workspace.disk, &self.payload.session, self.now);
+        let crashed = self.record_crashes(&others);
         let (chosen, rows) = match self.choose(source, &crashed) {
             Some(chosen) => (Some(chosen), Vec::new()),
-            None => self.choose_only(),
+            None => self.choose_only(&others),
         };
         if chosen.is_none() && rows.is_empty() && crashed.is_empty() {
             return;
@@ -89,21 +91,13 @@ impl Hook<'_> {
     }
 
     /// Writes down that sessions went away in the middle of their work; returns the units they worked on.
-    fn record_crashes(&mut self) -> Vec<Bound> {
-        let disk = &*self.workspace.disk;
-        let own = &self.payload.session;
-        let mut crashed: Vec<(Id, Bound)> = Vec::new();
-        let own_session = sessions::peek(disk, own).map(|session| (own.clone(), session));
-        for (id, session) in sessions::others(disk, own, self.now).into_iter().chain(own_session) {
-            // The same process goes on when a context is made shorter or thrown away.
-            let is_own = self.around.process.and_then(process::mark) == session.process && session.process.is_some();
-            if session.has_crashed()
-                && !is_own
-                && let Some(bound) = session.bound
-            {
-                crashed.push((id, bound));
-            }
-        }
+    fn record_crashes(&mut self, others: &[(Id, Session)]) -> Vec<Bound> {
+        let own = self.known.clone().map(|session| (self.payload.session.clone(), session));
+        // A process that goes on when a context is made shorter or thrown away is there, and is no crash.
+        let has_crashed = |(_, session): &(Id, Session)| session.bound.is_some() && session.has_crashed();
+        let crashed: Vec<(Id, Bound)> = (others.iter().cloned().chain(own).filter(has_crashed))
+            .filter_map(|(id, session)| Some((id, session.bound?)))
+            .collect();
         let mut units: Vec<Bound> = Vec::new();
         for (id, bound) in crashed {
             let result = self.record_crash(&id, &bound);
@@ -143,8 +137,8 @@ impl Hook<'_> {
             let has_crashed = has_crashed(&Bound::of(&target));
             return Some(Chosen { target, has_crashed, is_bound: true });
         }
-        let disk = &*workspace.disk;
-        let own = sessions::peek(disk, &self.payload.session).and_then(|session| session.bound);
+        let known = self.known.clone().or_else(|| sessions::recall(&*workspace.disk, &self.payload.session));
+        let own = known.and_then(|session| session.bound);
         let bound = own.or_else(|| (source == Source::Clear).then(|| self.cleared()).flatten());
         if let Some(bound) = bound {
             return Some(Chosen { target: bound.target(workspace), has_crashed: has_crashed(&bound), is_bound: true });
@@ -160,13 +154,22 @@ impl Hook<'_> {
         let mark = self.around.process.and_then(process::mark)?;
         let same =
             |session: &Session| session.process.as_ref() == Some(&mark) && session.ended.as_deref() == Some("clear");
-        let all = sessions::others(&*self.workspace.disk, &self.payload.session, self.now);
+        let all = sessions::ended(&*self.workspace.disk, self.now);
         let last = all.into_iter().map(|(_, session)| session).filter(same).max_by_key(|session| session.seen_at)?;
         last.bound
     }
 
     /// The only unit that is open, when nobody else is at work on it; else what there is.
-    fn choose_only(&mut self) -> (Option<Chosen>, Vec<Row>) {
+    fn choose_only(&mut self, others: &[(Id, Session)]) -> (Option<Chosen>, Vec<Row>) {
+        let chosen = |target| Chosen { target, has_crashed: false, is_bound: false };
+        // Most repositories have one plan and nothing else: what it says is read once, for the brief.
+        let plan = only_plan(self.workspace).and_then(|directory| {
+            let document = format!("{directory}/plan.md");
+            unit_of(self.workspace, &document, self.now)
+        });
+        if let Some(target) = plan.filter(|target| !has_session(others, target)) {
+            return (Some(chosen(target)), Vec::new());
+        }
         let mut rows = crate::status(self.workspace, None, self.now).rows;
         rows.retain(|row| match row.state.lifecycle() {
             Lifecycle::Done | Lifecycle::Unknown => false,
@@ -178,24 +181,14 @@ impl Hook<'_> {
             | Lifecycle::Queued => true,
         });
         let [only] = &rows[..] else { return (None, rows) };
-        if only.liveness == Liveness::Alive && self.has_another_session(only) {
-            return (None, rows);
-        }
         let wanted = piton_model::UnitRef::parse(&only.unit()).ok();
         let target = wanted.and_then(|wanted| Target::find(self.workspace, &wanted, self.now).ok());
         match target {
-            Some(target) => (Some(Chosen { target, has_crashed: false, is_bound: false }), Vec::new()),
-            None => (None, rows),
+            Some(target) if !(only.liveness == Liveness::Alive && has_session(others, &target)) => {
+                (Some(chosen(target)), Vec::new())
+            }
+            _ => (None, rows),
         }
-    }
-
-    /// Whether a session that may live works on a unit.
-    fn has_another_session(&self, row: &Row) -> bool {
-        let all = sessions::others(&*self.workspace.disk, &self.payload.session, self.now);
-        all.iter().any(|(_, session)| {
-            let is_same = session.bound.as_ref().is_some_and(|bound| bound.target(self.workspace).name == row.unit());
-            is_same && session.may_live()
-        })
     }
 
     /// What the session is told about its unit; the host watches the unit's documents from now on.
@@ -203,23 +196,39 @@ impl Hook<'_> {
         let target = &chosen.target;
         let bound = Bound::of(target);
         match chosen.is_bound {
-            true => self.bind(target),
+            // Whoever leads a worker sees its end, and begins the next attempt.
+            true if self.around.unit.is_some() && self.around.attempt.is_some() => {}
+            true => self.session().bound = Some(bound),
             false => self.session().shown = Some(bound),
         }
-        if target.dialect == Dialect::Plan {
-            let result = self.align(target, Deed::Anybodys);
-            self.tell_failure(result);
-        }
         self.done.reply.watch = self.watched(target);
-        let fence = self.session().fence.clone();
+        if target.dialect == Dialect::Plan {
+            // Nearly always it is in line: then it is read once, and nothing is written.
+            match sketched(self.workspace, target, BRIEF, self.now) {
+                Ok(Some(standing)) if !chosen.has_crashed => return standing,
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    let result = self.align(target, Deed::Anybodys);
+                    self.tell_failure(result);
+                }
+                Err(error) => self.tell_failure(Err(error)),
+            }
+        }
         if chosen.has_crashed {
+            self.alarm(format!(
+                "the last session that worked on {} went away without an end; what it began may be half done: look at it before going on",
+                target.name
+            ));
+        }
+        // A session that was started for an attempt would be shut out by a newer one.
+        if chosen.has_crashed && self.around.attempt.is_none() {
             match self.resumed(target) {
                 Ok(Some(brief)) => return Some(Standing { substance: brief.clone(), brief }),
                 Ok(None) => {}
                 Err(error) => self.tell_failure(Err(error)),
             }
         }
-        match standing(self.workspace, target, BRIEF, &fence, self.now) {
+        match standing(self.workspace, target, BRIEF, self.now) {
             Ok(standing) => standing,
             Err(error) => {
                 self.tell_failure(Err(error));
@@ -243,10 +252,6 @@ impl Hook<'_> {
             return Ok(None);
         }
         self.has_recorded(Deed::Own);
-        self.alarm(format!(
-            "the last session that worked on {} went away without an end; what it began may be half done: look at it before going on",
-            target.name
-        ));
         Ok(Some(resumption.brief))
     }
 
@@ -256,6 +261,12 @@ impl Hook<'_> {
         let is_text = |path: &&String| !path.contains("/.checkpoint/");
         documents.iter().filter(is_text).map(|path| self.workspace.root().join(path).display().to_string()).collect()
     }
+}
+
+/// Whether a session that may live works on a unit.
+fn has_session(others: &[(Id, Session)], target: &Target) -> bool {
+    let unit = Bound::of(target);
+    others.iter().any(|(_, session)| session.bound.as_ref().is_some_and(|bound| bound.is(&unit)) && session.may_live())
 }
 
 /// What there is to be resumed, for a session that nobody told what it is about.

@@ -53,18 +53,9 @@ pub(super) fn hooks(scope: Scope) -> Vec<(&'static str, Value)> {
     all
 }
 
-/// Settings with our hooks, or with the plugin.
-pub(super) fn add(text: &str, scope: Option<Scope>) -> Result<String, String> {
+/// Settings with our hooks.
+pub(super) fn add(text: &str, scope: Scope) -> Result<String, String> {
     let mut settings = open(text)?;
-    let Some(scope) = scope else {
-        if settings.get(&["enabledPlugins", PLUGIN]) == Some(Value::Bool(true)) {
-            return Ok(settings.text().to_owned());
-        }
-        let mut settings = open(&remove(text)?)?;
-        make(&mut settings, &[], "enabledPlugins", &json!({}))?;
-        settings.add(&["enabledPlugins"], Some(PLUGIN), &Value::Bool(true));
-        return Ok(settings.text().to_owned());
-    };
     let wanted = hooks(scope);
     if is_current(&settings, scope) {
         return Ok(settings.text().to_owned());
@@ -85,9 +76,20 @@ pub(super) fn has_plugin(text: &str) -> bool {
 
 /// Settings without anything of ours. A list or object that is empty then goes with it.
 pub(super) fn remove(text: &str) -> Result<String, String> {
+    let mut settings = open(&remove_hooks(text)?)?;
+    if settings.get(&["enabledPlugins", PLUGIN]).is_some() {
+        settings.remove(&["enabledPlugins"], &|key, _| key == Some(PLUGIN));
+        if settings.get(&["enabledPlugins"]) == Some(json!({})) {
+            settings.remove(&[], &|found, _| found == Some("enabledPlugins"));
+        }
+    }
+    Ok(settings.text().to_owned())
+}
+
+/// Settings without our hooks.
+pub(super) fn remove_hooks(text: &str) -> Result<String, String> {
     let mut settings = open(text)?;
-    let had = |settings: &Lenient, path: &[&str]| settings.get(path).is_some();
-    let (had_hooks, had_plugins) = (!own_groups(&settings).is_empty(), had(&settings, &["enabledPlugins", PLUGIN]));
+    let had_hooks = !own_groups(&settings).is_empty();
     let events: Vec<String> = match settings.get(&["hooks"]) {
         Some(Value::Object(events)) if had_hooks => events.keys().cloned().collect(),
         _ => Vec::new(),
@@ -95,13 +97,8 @@ pub(super) fn remove(text: &str) -> Result<String, String> {
     for event in &events {
         remove_from(&mut settings, event);
     }
-    if had_plugins {
-        settings.remove(&["enabledPlugins"], &|key, _| key == Some(PLUGIN));
-    }
-    for (key, is_ours) in [("hooks", had_hooks), ("enabledPlugins", had_plugins)] {
-        if is_ours && settings.get(&[key]) == Some(json!({})) {
-            settings.remove(&[], &|found, _| found == Some(key));
-        }
+    if had_hooks && settings.get(&["hooks"]) == Some(json!({})) {
+        settings.remove(&[], &|found, _| found == Some("hooks"));
     }
     Ok(settings.text().to_owned())
 }

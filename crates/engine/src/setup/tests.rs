@@ -25,8 +25,8 @@ fn hooks_in(text: &str) -> Value {
 fn hooks_are_added_to_what_is_there_and_go_without_a_trace() {
     for text in ["{}\n", "{\"model\": \"opus\"}", "{\n\t\"hooks\": {\n\t\t\"Stop\": []\n\t}\n}\n", RICH] {
         for scope in [Scope::Documents, Scope::AllFiles] {
-            let with = claude::add(text, Some(scope)).expect("they are added");
-            assert_eq!(claude::add(&with, Some(scope)).as_ref(), Ok(&with), "again is nothing new");
+            let with = claude::add(text, scope).expect("they are added");
+            assert_eq!(claude::add(&with, scope).as_ref(), Ok(&with), "again is nothing new");
             let all = hooks_in(&with);
             for event in piton_dialect::hook::EVENTS {
                 let is_wanted = claude::hooks(scope).iter().any(|(wanted, _)| *wanted == event);
@@ -41,7 +41,7 @@ fn hooks_are_added_to_what_is_there_and_go_without_a_trace() {
             }
         }
     }
-    let with = claude::add(RICH, Some(Scope::Documents)).expect("they are added");
+    let with = claude::add(RICH, Scope::Documents).expect("they are added");
     for comment in ["// what the team agreed on\n", "}, /* for now */\n", "// says when it is done\n", "], // keep\n"] {
         assert!(with.contains(comment), "{comment} is in {with}");
     }
@@ -49,19 +49,20 @@ fn hooks_are_added_to_what_is_there_and_go_without_a_trace() {
 
 #[test]
 fn other_settings_make_other_hooks() {
-    let few = claude::add("{}", Some(Scope::Documents)).expect("added");
-    let all = claude::add(&few, Some(Scope::AllFiles)).expect("changed");
+    let few = claude::add("{}", Scope::Documents).expect("added");
+    let all = claude::add(&few, Scope::AllFiles).expect("changed");
     assert!(few.contains("\"if\": \"Edit(**/plans/**)\"") && !few.contains("PostToolUseFailure"), "{few}");
     assert!(!all.contains("\"if\"") && all.contains("PostToolUseFailure"), "{all}");
-    assert_eq!(claude::add(&all, Some(Scope::Documents)), Ok(few));
-    let plugin = claude::add(&all, None).expect("the plugin");
-    assert!(!plugin.contains("\"hook\"") && plugin.contains("\"piton@piton\": true"), "{plugin}");
-    assert_eq!(claude::remove(&plugin), Ok("{}".to_owned()));
+    assert_eq!(claude::add(&all, Scope::Documents), Ok(few));
+    assert_eq!(claude::remove_hooks(&all), Ok("{}".to_owned()));
+    let plugin = "{\"enabledPlugins\": {\"piton@piton\": true}, \"model\": \"opus\"}";
+    assert_eq!(claude::remove_hooks(plugin).as_deref(), Ok(plugin));
+    assert_eq!(claude::remove(plugin).as_deref(), Ok("{\"model\": \"opus\"}"));
 }
 
 #[test]
 fn what_others_put_beside_ours_stays() {
-    let with = claude::add("{}", Some(Scope::AllFiles)).expect("added");
+    let with = claude::add("{}", Scope::AllFiles).expect("added");
     let ours = "\"args\": [\"hook\", \"Stop\"],";
     let mixed = with.replacen(
         &format!("{{\n            \"type\": \"command\",\n            \"command\": \"piton\",\n            {ours}"),
@@ -76,7 +77,7 @@ fn what_others_put_beside_ours_stays() {
 #[test]
 fn what_is_not_understood_is_left_alone() {
     for text in ["{", "[]", "{\"hooks\": 7}", "{\"hooks\": {\"Stop\": {}}}"] {
-        assert!(claude::add(text, Some(Scope::Documents)).is_err(), "{text}");
+        assert!(claude::add(text, Scope::Documents).is_err(), "{text}");
     }
     assert!(claude::add_server("{\"mcpServers\": []}").is_err());
     let others = "{\"mcpServers\": {\"piton\": {\"command\": \"other\"}}}";
