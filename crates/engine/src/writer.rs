@@ -9,7 +9,7 @@ use crate::record::{RecordError, Recorded, Recorder, Session};
 use crate::target::Target;
 
 /// How long a document may be behind its journal while events keep coming.
-const BEHIND: Duration = Duration::from_millis(200);
+const BEHIND: Duration = Duration::from_secs(1);
 
 /// How many events may be waiting for their document.
 const MOST_BEHIND: u32 = 256;
@@ -17,7 +17,7 @@ const MOST_BEHIND: u32 = 256;
 /// Holds a unit and records many events of it.
 ///
 /// Each event is durable when [`Writer::record`] returns. The document is written once for several of them: at the
-/// latest when the next event comes 200 ms after it fell behind, at [`Writer::flush`], and when the writer goes. A
+/// latest when the next event comes a second after it fell behind, at [`Writer::flush`], and when the writer goes. A
 /// process that goes idle calls `flush`, so that people who read the document see all of it. Nobody else can write the
 /// unit meanwhile.
 pub struct Writer<'w> {
