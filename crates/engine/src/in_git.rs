@@ -1,6 +1,7 @@
-//! Whether branches and commits are there that a document names.
+//! What git is asked: whether branches and commits are there that a document names, and what files are like.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use piton_dialect::GitNames;
@@ -36,19 +37,10 @@ fn places_of(branch: &str) -> Vec<String> {
 
 /// Asks git for each name whether it is there. The names have been checked: none can be an option or a second line.
 fn ask(workspace: &Workspace, lines: &[&str]) -> Option<Vec<bool>> {
-    let mut git = Command::new("git")
-        .arg("-C")
-        .arg(workspace.root())
+    let mut git = git(workspace.root())
         .args(["cat-file", "--batch-check=%(objecttype)"])
-        .env("LC_ALL", "C")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env_remove("GIT_DIR")
-        .env_remove("GIT_WORK_TREE")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
         .spawn()
         .ok()?;
     // A hundred short lines fit into the pipe, so that neither waits for the other.
@@ -57,4 +49,36 @@ fn ask(workspace: &Workspace, lines: &[&str]) -> Option<Vec<bool>> {
     let is_answered = output.status.success() && matches!(written, Some(Ok(())));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     is_answered.then(|| text.lines().map(|line| line == "commit").collect())
+}
+
+/// The tree of the commit that a directory is at; nothing when there is no repository, or no commit.
+pub(crate) fn tree_of(directory: &Path) -> Option<String> {
+    answer(git(directory).args(["rev-parse", "--verify", "--quiet", "HEAD^{tree}"]))
+}
+
+/// Whether a commit took a file away on purpose, so that nobody misses it: one that a directory's branch has and its base
+/// does not, or any where it is the base itself.
+pub(crate) fn was_removed(directory: &Path, base: Option<&str>, path: &str) -> bool {
+    let head = answer(git(directory).args(["symbolic-ref", "--quiet", "--short", "HEAD"]));
+    let range = match base.filter(|base| head.as_deref() != Some(base)) {
+        Some(base) => format!("refs/heads/{base}..HEAD"),
+        None => "HEAD".to_owned(),
+    };
+    let log = ["log", "-1", "--format=%H", "--diff-filter=D", &range, "--", path];
+    answer(git(directory).args(log)).is_some()
+}
+
+fn answer(git: &mut Command) -> Option<String> {
+    let output = git.stdin(Stdio::null()).output().ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// git in a directory, asked for nothing but answers.
+fn git(directory: &Path) -> Command {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(directory).arg("--literal-pathspecs");
+    git.env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
+    git.env_remove("GIT_DIR").env_remove("GIT_WORK_TREE").stderr(Stdio::null());
+    git
 }

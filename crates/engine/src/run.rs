@@ -12,6 +12,7 @@ mod lead;
 mod memory;
 mod observe;
 mod prompt;
+mod proof;
 mod recover;
 mod report;
 mod section;

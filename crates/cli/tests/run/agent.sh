@@ -4,6 +4,7 @@ set -eu
 unit=$PITON_UNIT
 id=${unit##*[:/]}
 once() { mkdir "$MARKS/$1-$id" 2>/dev/null; }
+await() { while [ ! -e "$MARKS/$1" ]; do echo waiting; sleep 0.02; done; }
 list() {
   awk -v key="\"$1\"" 'index($0, key) { p = 1 } p { print } p && /\]/ { exit }' "$PITON_CHECKPOINT" |
     grep -o '"[^"]*"' | tr -d '"' | grep -vx "$1" || true
@@ -35,6 +36,18 @@ misbehave() {
     parks) once parks && { echo "{\"limit_reset\": \"$(date -u -d '+2 seconds' +%Y-%m-%dT%H:%M:%SZ)\"}"; exit 75; } || true ;;
     blocks) "$PITON" block "$unit" --message 'no key to the vault'; exit 0 ;;
     dirty) echo x > left-behind.txt ;;
+    # Says who it is and is stopped; its successor, and who is to see that, wait for the other.
+    sleeps)
+      if [ "${PITON_STEP:-}" = "${SIBLING:-none}" ]; then
+        await follows
+      elif once sleeps; then
+        env > "$MARKS/env.new"
+        mv "$MARKS/env.new" "$MARKS/env"
+        kill -STOP $$
+      else
+        : > "$MARKS/follows"
+        await awake
+      fi ;;
   esac
 }
 stage_of_story() {

@@ -6,6 +6,7 @@ mod support;
 
 mod bad_workers;
 mod dialects;
+mod ghosts;
 mod killed_lead;
 mod stories;
 mod yard;
