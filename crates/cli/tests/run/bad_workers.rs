@@ -97,17 +97,16 @@ fn a_checkpoint_that_a_worker_breaks_is_restored() {
 
 #[test]
 fn who_lies_about_being_done_is_caught_by_the_gate() {
-    let gates = "[gates]\nmade = 'test -f S-1-b.txt || { ls; exit 1; }'\n";
+    let gates = "[gates]\nmade = 'grep S-1-b S-1-b.txt'\n";
     let settings = "[run]\npatience = 60\ngrace = 0.3\n";
-    let yard = Yard::with(settings, &format!("{gates}{STORY}")).env("BAD", "lies");
-    // The first rework repeats the lie about its own task only; what is missing is made by a person's rule.
+    let yard = Yard::with(settings, &format!("{gates}{STORY}")).env("BAD", "botches");
     let ended = yard.piton(&["run", "--yes"]);
     assert!(ended.stdout.contains("gate made failed"), "{}", ended.stdout);
     let log = yard.json(&["log", "pipeline:S-1", "--json"]).to_string();
     assert!(log.contains("FAIL, quality 0"), "{log}");
-    assert!(log.contains("gate made failed: `test -f S-1-b.txt"), "{log}");
+    assert!(log.contains("gate made failed: `grep S-1-b S-1-b.txt"), "{log}");
     assert!(ended.code == Some(4), "a lie that is repeated to the end is a pause: {}", ended.stdout);
-    assert!(!yard.workspace.path("S-1-b.txt").exists());
+    assert!(!yard.workspace.path("S-1-b.txt").exists(), "nothing of it was merged");
 }
 
 #[test]

@@ -6,7 +6,7 @@ depends_on: [WS1]\n    outputs: [WS3.txt]\nexecution_phases:\n  - name: Ground\n
 - name: Rest\n    parallel: [WS2, WS3]\n    gates: [stands]\ngates:\n  floor:\n    command: test -f WS1.txt\n  stands:\n    \
 command: test -f WS2.txt && test -f WS3.txt\n---\n# A shed\n";
 
-const CHECKPOINT: &str = ".claude/skills/build-pipeline/checkpoints/PRD-031.json";
+pub const CHECKPOINT: &str = ".claude/skills/build-pipeline/checkpoints/PRD-031.json";
 
 fn settings() -> Yard {
     Yard::with("[run]\nworkers = 3\nheartbeat = 1\npatience = 60\ngrace = 0.3\n", "")

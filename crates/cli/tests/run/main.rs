@@ -8,5 +8,7 @@ mod bad_workers;
 mod dialects;
 mod ghosts;
 mod killed_lead;
+mod lies;
+mod proof;
 mod stories;
 mod yard;

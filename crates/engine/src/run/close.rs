@@ -65,7 +65,9 @@ impl Lead<'_> {
             let unit = &self.work.fleet.groups[group].name;
             let step = step.map_or_else(String::new, |step| format!(" --step {step}"));
             return Err(format!(
-                "no command is known for it; add it to [gates] in piton.toml, or judge it: piton gate {unit} pass {gate}{step}"
+                "no command is known for it; give one in piton.toml, [gates] {} = \"COMMAND\", or judge it: \
+                 piton gate {unit} pass {gate}{step} --evidence COMMAND; then piton run {unit} --retry",
+                toml_key(gate)
             ));
         };
         self.start_gate(of, gate, gate.to_owned(), step, command)
@@ -324,7 +326,11 @@ impl Lead<'_> {
                 Event::Paused { reason: Some(reason.to_owned()) }
             }
         };
-        if let Err(error) = record(self.workspace, &unit, &event, &recorder) {
+        let paused = Event::Paused { reason: Some(reason.to_owned()) };
+        // What is recorded as done cannot fail any more; then the unit is paused, with the same reason.
+        let recorded = record(self.workspace, &unit, &event, &recorder)
+            .or_else(|error| record(self.workspace, &unit, &paused, &recorder).map_err(|_| error));
+        if let Err(error) = recorded {
             // A gate that failed has been recorded as that already.
             self.memory.issues.push((name, "record".to_owned(), explain(error)));
         }
@@ -356,5 +362,14 @@ impl Lead<'_> {
             self.tell(Some(&name), "done", "done");
         }
         self.save()
+    }
+}
+
+/// A name as it is written before an equals sign in a settings file.
+fn toml_key(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match !name.is_empty() && name.chars().all(is_bare) {
+        true => name.to_owned(),
+        false => format!("{name:?}"),
     }
 }

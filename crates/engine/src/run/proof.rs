@@ -86,12 +86,13 @@ impl Lead<'_> {
             if own == Some(&known.id) {
                 files.extend(self.work.lanes[at].outputs.iter().cloned());
             }
-            files.dedup();
-            let place = |file: String| {
+            // A name may be meant from the workspace's root or from the unit's own directory.
+            let is_lost = |file: &String| {
                 let ending = format!("/{file}");
-                elsewhere.iter().find(|path| path.ends_with(&ending)).cloned().unwrap_or(file)
+                let mut others = elsewhere.iter().filter(|path| path.ends_with(&ending));
+                self.is_lost(at, is_own, file) && others.all(|path| self.is_lost(at, is_own, path))
             };
-            let mut missing: Vec<String> = files.into_iter().map(place).filter(|file| self.is_lost(at, file)).collect();
+            let mut missing: Vec<String> = files.into_iter().filter(is_lost).collect();
             missing.sort();
             missing.dedup();
             steps.push(DoneStep { step: known.id.clone(), is_own, missing });
@@ -120,13 +121,14 @@ impl Lead<'_> {
         plan.map(|plan| plan.outputs).unwrap_or_default()
     }
 
-    /// Whether a file is neither in the lane's worktree nor in the workspace, and was not taken away by a commit.
-    fn is_lost(&self, at: LaneAt, path: &str) -> bool {
+    /// Whether a file is not in the workspace, for a lane's own steps not in its worktree either, and was not taken away
+    /// by a commit.
+    fn is_lost(&self, at: LaneAt, is_own: bool, path: &str) -> bool {
         if !is_file_name(path) {
             return false;
         }
         let is_there = |path: &str| !matches!(self.workspace.disk.stamp(path), Ok(None));
-        let tree = self.worktree_of(at);
+        let tree = self.worktree_of(at).filter(|_| is_own);
         if is_there(path) || tree.as_ref().is_some_and(|tree| is_there(&format!("{tree}/{path}"))) {
             return false;
         }
@@ -160,8 +162,8 @@ impl Lead<'_> {
         let tree = self.repository.is_some().then(|| tree_of(&directory)).flatten();
         let mut proofs = Vec::new();
         for gate in unit.gates.iter().filter(|gate| matches!(gate.state, GateState::Passed { .. })) {
-            let judged = judged(gate, events);
             let command = self.gate_command(group, &gate.name);
+            let judged = judged(gate, events, command.is_some());
             let key = (at, gate.name.clone(), gate.step.clone());
             let is_due = match (&judged, &command) {
                 (Some(judged), _) => is_due(judged, tree.as_deref()),
@@ -201,7 +203,7 @@ impl Lead<'_> {
     /// Whether a gate is called passed by a worker alone, although there is a command that tells.
     pub(super) fn is_mere_word(&self, group: usize, unit: &UnitRef, gate: &Gate) -> bool {
         self.gate_command(group, &gate.name).is_some()
-            && matches!(judged(gate, &self.events_of(unit)), None | Some(Judged::ByWorker))
+            && matches!(judged(gate, &self.events_of(unit), true), None | Some(Judged::ByWorker))
     }
 
     /// Reads a lane's unit for its claims; says why not.
@@ -230,8 +232,9 @@ fn named_files(events: &[Entry]) -> BTreeMap<String, Vec<String>> {
     named
 }
 
-/// Who called a gate passed, by the last event that did; nothing when no event did.
-fn judged(gate: &Gate, events: &[Entry]) -> Option<Judged> {
+/// Who called a gate passed, by the last event that did; nothing when no event did. Where a command of the lead's own can
+/// tell, a worker's evidence is a worker's word.
+fn judged(gate: &Gate, events: &[Entry], has_command: bool) -> Option<Judged> {
     let is_it = |event: &&Entry| {
         let names = event.data.get("gates").and_then(Value::as_array).into_iter().flatten();
         let step = event.data.get("step").and_then(Value::as_str);
@@ -241,10 +244,13 @@ fn judged(gate: &Gate, events: &[Entry]) -> Option<Judged> {
     };
     let event = events.iter().rfind(is_it)?;
     let evidence = event.data.get("evidence").filter(|evidence| evidence.is_object());
-    Some(match (evidence, event.data.get(TICKET)) {
-        (Some(evidence), _) => Judged::ByCommand { tree: evidence["tree"].as_str().map(str::to_owned) },
-        (None, Some(_)) => Judged::ByWorker,
-        (None, None) => Judged::ByPerson,
+    let ticket = event.data.get(TICKET);
+    Some(match (evidence, ticket) {
+        (Some(evidence), ticket) if ticket.is_none() || !has_command => {
+            Judged::ByCommand { tree: evidence["tree"].as_str().map(str::to_owned) }
+        }
+        (Some(_) | None, Some(_)) => Judged::ByWorker,
+        (Some(_) | None, None) => Judged::ByPerson,
     })
 }
 
