@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::yard::{Yard, finish, wait_for};
+use crate::yard::Yard;
 
 const STORY: &str = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\n";
 
@@ -123,23 +123,5 @@ fn who_runs_into_a_limit_is_parked_and_goes_on_when_it_is_over() {
     let ended = yard.run(&["run", "--yes", "--json"]);
     assert!(ended.stdout.contains("\"event\":\"parked\""), "{}", ended.stdout);
     assert_eq!(yard.read_json(".pipeline/state.json")["crash_count"]["S-1"], 0);
-    yard.assert_nothing_left();
-}
-
-#[test]
-fn who_was_stopped_and_wakes_after_its_successor_began_is_refused() {
-    let yard = Yard::new(&[("S-1", &[])]).env("PACE", "0.3").env("BAD", "exits");
-    yard.run(&["approve"]);
-    let lead = yard.command(&["run"]).spawn().expect("it starts");
-    let stage_two = || yard.processes().iter().any(|process| process.contains("agent.sh"));
-    wait_for("a worker", stage_two, String::new);
-    wait_for("the first task of a later attempt", || !yard.ledger().is_empty(), String::new);
-    // A process of an earlier attempt that nobody could end, because it was never seen: it wakes up now.
-    let mut ghost = yard.command(&["step", "pipeline:S-1", "done", "S-1-b"]);
-    let ended = finish(ghost.env("PITON_ATTEMPT", "3").spawn().expect("it starts"));
-    assert_eq!(ended.code, Some(4), "{}{}", ended.stdout, ended.stderr);
-    assert!(ended.stderr.contains("attempt 3 of pipeline:S-1 is over"), "{}", ended.stderr);
-    assert_eq!(finish(lead).code, Some(0));
-    yard.assert_nothing_twice(&["pipeline:S-1"]);
     yard.assert_nothing_left();
 }

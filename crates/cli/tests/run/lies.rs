@@ -13,6 +13,8 @@ fn yards(gates: &str) -> Vec<(Yard, &'static str, &'static str, &'static str)> {
     let settings = "[run]\nheartbeat = 1\npatience = 60\ngrace = 0.3\n";
     let stories = "[[stories]]\nid = \"S-1\"\n";
     let yard = |path: &str, text: &str, more: &str| {
+        // Gates of stories are run for every story.
+        let gates = if more.is_empty() { gates } else { "" };
         let yard = Yard::with(settings, &format!("{gates}{more}"));
         if !path.is_empty() {
             yard.workspace.write(path, text);
@@ -53,7 +55,7 @@ fn who_lied_is_told_what_is_not_there_and_makes_it() {
         assert_eq!(ended.code, Some(0), "{unit}: {}{}", ended.stdout, ended.stderr);
         assert!(ended.stdout.contains("is claimed done, not there: "), "{unit}: {}", ended.stdout);
         for file in files.split(", ") {
-            assert_eq!(yard.text(file), "mended\n", "{unit}");
+            assert!(!yard.text(file).is_empty(), "{unit}: {file}");
         }
         yard.assert_nothing_left();
     }

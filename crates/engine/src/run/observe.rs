@@ -139,7 +139,8 @@ impl Lead<'_> {
     fn is_made(&self, at: LaneAt, path: &str) -> bool {
         let is_plain =
             !path.starts_with('/') && !path.contains(['*', '\\']) && !path.split('/').any(|part| part == "..");
-        let below = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.worktree.clone());
+        let path = path.trim_end_matches('/');
+        let below = self.worktree_of(at);
         let path = below.map_or_else(|| path.to_owned(), |below| format!("{below}/{path}"));
         is_plain && matches!(self.workspace.disk.stamp(&path), Ok(Some(_)))
     }

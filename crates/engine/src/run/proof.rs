@@ -63,7 +63,11 @@ impl Lead<'_> {
     /// Files of a lane's own steps that are recorded as done, and are not there.
     pub(super) fn missing(&self, at: LaneAt, unit: &Unit) -> Vec<String> {
         let steps = self.done_steps(at, unit, &self.events_of(&self.work.lanes[at].unit));
-        steps.into_iter().filter(|step| step.is_own).flat_map(|step| step.missing).collect()
+        let mut missing: Vec<String> =
+            steps.into_iter().filter(|step| step.is_own).flat_map(|step| step.missing).collect();
+        missing.sort();
+        missing.dedup();
+        missing
     }
 
     fn events_of(&self, unit: &UnitRef) -> Vec<Entry> {
@@ -127,6 +131,8 @@ impl Lead<'_> {
         if !is_file_name(path) {
             return false;
         }
+        // A directory may be named with a slash behind it.
+        let path = path.trim_end_matches('/');
         let is_there = |path: &str| !matches!(self.workspace.disk.stamp(path), Ok(None));
         let tree = self.worktree_of(at).filter(|_| is_own);
         if is_there(path) || tree.as_ref().is_some_and(|tree| is_there(&format!("{tree}/{path}"))) {
@@ -161,19 +167,22 @@ impl Lead<'_> {
         let directory = self.gate_directory(GateOf::Proof(at));
         let tree = self.repository.is_some().then(|| tree_of(&directory)).flatten();
         let mut proofs = Vec::new();
-        for gate in unit.gates.iter().filter(|gate| matches!(gate.state, GateState::Passed { .. })) {
+        for gate in &unit.gates {
+            let key = (at, gate.name.clone(), gate.step.clone());
+            // One that was run again and failed is recorded as failed by now.
+            if !matches!(gate.state, GateState::Passed { .. }) && !self.again.contains_key(&key) {
+                continue;
+            }
             let command = self.gate_command(group, &gate.name);
             let judged = judged(gate, events, command.is_some());
-            let key = (at, gate.name.clone(), gate.step.clone());
             let is_due = match (&judged, &command) {
                 (Some(judged), _) => is_due(judged, tree.as_deref()),
                 // Nobody knows who called it passed; a command that tells is worth more.
                 (None, command) => command.is_some(),
             };
             let proof = match (is_due, self.again.get(&key), command) {
-                (false, _, _) => GateProof::Proved,
-                (true, Some(Ok(())), _) => GateProof::Proved,
-                (true, Some(Err(why)), _) => GateProof::Fails { why: why.clone() },
+                (_, Some(Err(why)), _) => GateProof::Fails { why: why.clone() },
+                (_, Some(Ok(())), _) | (false, None, _) => GateProof::Proved,
                 (true, None, Some(command)) => {
                     match self.start_gate(GateOf::Proof(at), &gate.name, gate.name.clone(), gate.step.clone(), command)
                     {
