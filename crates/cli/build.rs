@@ -1,4 +1,4 @@
-//! Puts a link to the binary where everybody looks for it.
+//! Puts a link to the binary where everybody looks for it, and lays its functions in a good order.
 //!
 //! The build names its target (see `.cargo/config.toml`), so Cargo puts the binary below a directory with the
 //! target's name. `target/release/piton` then leads to it.
@@ -7,6 +7,7 @@ use std::path::Path;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    lay_out();
     let out = std::env::var("OUT_DIR").unwrap_or_default();
     let target = std::env::var("TARGET").unwrap_or_default();
     // OUT_DIR is {target directory}/{triple}/{profile}/build/{package}/out.
@@ -19,5 +20,18 @@ fn main() {
         // A convenience: whoever cannot have it uses the long path.
         let _ = std::fs::remove_file(&link);
         let _ = std::os::unix::fs::symlink(Path::new("..").join(&target).join(name).join("piton"), &link);
+    }
+}
+
+/// Tells the linker which functions to lay side by side, in programs that are meant to be used. Linkers that know no
+/// scripts (mold) need `PITON_LINK_ORDER=none`.
+fn lay_out() {
+    println!("cargo::rerun-if-changed=start.ld");
+    println!("cargo::rerun-if-env-changed=PITON_LINK_ORDER");
+    let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|set| set == value);
+    let has_script = is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu");
+    if has_script && is("PROFILE", "release") && !is("PITON_LINK_ORDER", "none") {
+        let list = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default() + "/start.ld";
+        println!("cargo::rustc-link-arg-bin=piton=-Wl,-T,{list}");
     }
 }

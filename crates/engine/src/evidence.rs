@@ -45,13 +45,21 @@ pub(crate) fn evidence_of(command: &str, exit_code: i32, printed: &[u8], tree: O
 pub fn gate_command(workspace: &Workspace, wanted: &UnitRef, gate: &str, now: Time) -> Result<String, RecordError> {
     let target = Target::find(workspace, wanted, now)?;
     let files = DiskFiles::new(&*workspace.disk, None);
-    let command = match target.dialect {
-        Dialect::Build => piton_dialect::build::gate_command(&target.place, &files, gate, now),
-        Dialect::Pipeline | Dialect::Plan | Dialect::Task | Dialect::Crew => None,
+    let (command, known) = match target.dialect {
+        Dialect::Build => (
+            piton_dialect::build::gate_command(&target.place, &files, gate, now),
+            piton_dialect::build::spec_of(&target.place, &files, now).map_or_else(Vec::new, |spec| spec.gates),
+        ),
+        Dialect::Pipeline | Dialect::Plan | Dialect::Task | Dialect::Crew => (None, Vec::new()),
     };
     command.ok_or_else(|| {
         let message = format!("no specification of {} names a command for gate {gate}", target.name);
-        let hint = format!("judge it yourself: piton gate {} pass {gate}", target.name);
+        let names: Vec<_> = known.iter().map(|rule| rule.name.as_str()).collect();
+        // A gate that is not there cannot be judged either.
+        let hint = match names.is_empty() || names.contains(&gate) {
+            true => format!("judge it yourself: piton gate {} pass {gate}", target.name),
+            false => format!("its gates are: {}", names.join(", ")),
+        };
         RecordError::Refused(Refusal::missing(message).hint(hint))
     })
 }

@@ -7,7 +7,7 @@ use piton_model::{
 };
 use serde_json::{Value, json};
 
-use crate::{Found, Inbox, Reason, Recorded, Resumption, UnitLog, touched};
+use crate::{Found, Inbox, Notified, Reason, Recorded, Resumption, SyncPoint, UnitLog, Version, touched};
 
 /// `status --json`
 pub fn report(report: &Report) -> Value {
@@ -117,6 +117,47 @@ pub fn log(found: &UnitLog) -> Value {
         event
     });
     json!({"unit": found.unit, "compacted_up_to": found.log.compacted_up_to(), "events": events.collect::<Vec<_>>()})
+}
+
+/// `show --json`
+pub fn version(version: &Version) -> Value {
+    let document = |(path, bytes): &(String, Vec<u8>)| json!({"path": path, "text": String::from_utf8_lossy(bytes)});
+    let documents: Vec<_> = version.documents.iter().map(document).collect();
+    json!({"unit": version.unit, "seq": version.seq, "documents": documents})
+}
+
+/// `sync --json`
+pub fn sync(points: &[SyncPoint], now: Time) -> Value {
+    let crew = |point: &SyncPoint| {
+        let missing = point.missing.iter().map(|(agent, why)| json!({"agent": agent, "reason": why}));
+        json!({
+            "crew": point.crew,
+            "ready": point.missing.is_empty(),
+            "agents": point.agents,
+            "missing": missing.collect::<Vec<_>>(),
+        })
+    };
+    json!({"as_of": now.to_string(), "crews": points.iter().map(crew).collect::<Vec<_>>()})
+}
+
+/// `notified` of `stale --notify --json`
+pub fn notified(all: &[Notified]) -> Value {
+    let crew = |notified: &Notified| {
+        let notices = notified.notices.iter().map(|notice| {
+            json!({
+                "agent": notice.agent,
+                "stale": notice.is_stale,
+                "message": notice.message,
+                "commands": notice.commands,
+            })
+        });
+        json!({
+            "crew": notified.crew,
+            "notices": notices.collect::<Vec<_>>(),
+            "seq": notified.recorded.as_ref().map(|recorded| recorded.seq),
+        })
+    };
+    all.iter().map(crew).collect()
 }
 
 /// `inbox --json`

@@ -6,6 +6,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 
 use crate::bounds::{MOST_CHARACTERS, fit, shorten_text};
+use crate::hints::for_tools;
 
 /// The most characters of the words.
 const MOST_WORDS: usize = 4_000;
@@ -26,7 +27,7 @@ impl Answer {
         let mut text =
             format!("{} {} @{}, attempt {attempt}", recorded.unit, printable(&recorded.summary), recorded.seq);
         for warning in &recorded.warnings {
-            text.push_str(&format!("\nwarning: {}", printable(warning)));
+            text.push_str(&format!("\nwarning: {}", printable(&for_tools(warning))));
         }
         Answer { document: json::recorded(recorded), text }
     }
@@ -49,7 +50,7 @@ pub fn result(answer: Result<Answer, Problem>) -> CallToolResult {
 pub fn words(problem: &Problem) -> String {
     let mut text = format!("error: {}", printable(&problem.message));
     for hint in &problem.hints {
-        text.push_str(&format!("\nhint: {}", printable(hint)));
+        text.push_str(&format!("\nhint: {}", printable(&for_tools(hint))));
     }
     shorten_text(&text, MOST_WORDS)
 }

@@ -159,6 +159,11 @@ pub fn shorten_document(text: &str, most: usize) -> String {
     cut(&secret::mask(text), most)
 }
 
+/// So many characters of a text, behind those that are skipped.
+pub fn characters(text: &str, skip: usize, most: usize) -> String {
+    text.chars().skip(skip).take(most).collect()
+}
+
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),

@@ -40,13 +40,13 @@ impl fmt::Debug for Door {
 /// Who records something.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct Writer {
-    /// Who records this: main, subagent:TYPE, team:ID, an agent's name. Default: main
+    /// Who records it: main, subagent:TYPE, team:ID, an agent's name. Default: main
     pub by: Option<String>,
-    /// The attempt you belong to, as `resume` or `start` returned it. A writer of an older attempt is refused
+    /// The attempt that `resume` or `start` returned; who belongs to an older one is refused
     pub attempt: Option<u64>,
-    /// Your own session id, when you know it
+    /// Your session id, if you know it
     pub session: Option<String>,
-    /// How long to wait while another writer holds the unit. Default: 10, at most 50
+    /// Seconds to wait for another writer. Default: 10, at most 50
     pub wait_seconds: Option<f64>,
 }
 

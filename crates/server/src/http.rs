@@ -2,6 +2,7 @@
 //! browser. So every request, whatever it asks for, shows a token and says whom it means to talk to.
 
 mod guard;
+mod guests;
 mod token;
 
 use std::fmt;
@@ -10,23 +11,24 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::{Bytes, Incoming};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 
 use self::guard::{Denied, Guard};
+use self::guests::{Guests, Known};
 use self::token::Token;
 use crate::door::Door;
 use crate::handler::Handler;
 use crate::runtime;
 
-/// The most connections at once; more have to wait.
+/// The most connections at once. Those without a token give way to new ones; where all have one, more have to wait.
 const CONNECTIONS: usize = 64;
 
 /// The most sessions at once. Only clients of the older revisions have them; one that is not used ends by itself.
@@ -37,6 +39,9 @@ const LARGEST_BODY: usize = 4 * 1024 * 1024;
 
 /// How long a client may take to send the head of a request.
 const HEAD_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a client may take to send the rest of it.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where to listen.
 #[derive(Debug, Clone)]
@@ -102,6 +107,16 @@ pub struct Bound {
 
 /// Serves clients on a port until the process ends. `announce` is called once, when they can come.
 pub fn serve_http(door: Door, listen: &Listen, announce: impl FnOnce(&Bound)) -> io::Result<()> {
+    serve_http_as(door, listen, announce, |handler| handler)
+}
+
+/// The same for a server that answers otherwise, or more: `wrap` makes one client's server of the usual one.
+pub fn serve_http_as<H: ServerHandler>(
+    door: Door,
+    listen: &Listen,
+    announce: impl FnOnce(&Bound),
+    wrap: impl Fn(Handler) -> H + Send + Sync + 'static,
+) -> io::Result<()> {
     runtime::run(async move {
         let listener = TcpListener::bind(listen.address).await?;
         let address = listener.local_addr()?;
@@ -116,14 +131,13 @@ pub fn serve_http(door: Door, listen: &Listen, announce: impl FnOnce(&Bound)) ->
             }
         };
         announce(&Bound { url: format!("http://{address}{}", guard::PATH), token_file });
-        accept(listener, Arc::new(Server::new(door, Guard::new(address, token)))).await
+        accept(listener, Arc::new(Server::new(door, Guard::new(address, token), wrap))).await
     })?
 }
 
-async fn accept(listener: TcpListener, server: Arc<Server>) -> io::Result<()> {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+async fn accept<H: ServerHandler>(listener: TcpListener, server: Arc<Server<H>>) -> io::Result<()> {
+    let mut guests = Guests::new(CONNECTIONS);
     loop {
-        let permit = Arc::clone(&room).acquire_owned().await.map_err(io::Error::other)?;
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             // Too few descriptors, or a client that is gone already: the next one may have more luck.
@@ -132,40 +146,43 @@ async fn accept(listener: TcpListener, server: Arc<Server>) -> io::Result<()> {
                 continue;
             }
         };
-        let server = Arc::clone(&server);
-        tokio::spawn(async move {
-            server.serve(stream).await;
-            drop(permit);
+        let room = guests.room().await?;
+        let (server, known) = (Arc::clone(&server), Known::default());
+        let shows = known.clone();
+        let task = tokio::spawn(async move {
+            server.serve(stream, shows).await;
+            drop(room);
         });
+        guests.add(known, task.abort_handle());
     }
 }
 
-type Body = http_body_util::combinators::BoxBody<Bytes, std::convert::Infallible>;
+type Sent = http_body_util::combinators::BoxBody<Bytes, std::convert::Infallible>;
 
-struct Server {
+struct Server<H: ServerHandler> {
     guard: Guard,
     sessions: Arc<LocalSessionManager>,
-    service: StreamableHttpService<Handler, LocalSessionManager>,
+    service: StreamableHttpService<H, LocalSessionManager>,
 }
 
-impl Server {
-    fn new(door: Door, guard: Guard) -> Server {
+impl<H: ServerHandler> Server<H> {
+    fn new(door: Door, guard: Guard, wrap: impl Fn(Handler) -> H + Send + Sync + 'static) -> Server<H> {
         let (door, sessions) = (Arc::new(door), Arc::new(LocalSessionManager::default()));
         let config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(guard.hosts())
             .with_allowed_origins(guard.origins())
             .enforce_origin_validation()
             .with_max_request_body_bytes(LARGEST_BODY);
-        let service =
-            StreamableHttpService::new(move || Ok(Handler::new(Arc::clone(&door))), Arc::clone(&sessions), config);
+        let begin = move || Ok(wrap(Handler::new(Arc::clone(&door))));
+        let service = StreamableHttpService::new(begin, Arc::clone(&sessions), config);
         Server { guard, sessions, service }
     }
 
     /// Serves the requests of one connection.
-    async fn serve(self: Arc<Self>, stream: TcpStream) {
+    async fn serve(self: Arc<Self>, stream: TcpStream, known: Known) {
         let answer = service_fn(|request| {
-            let server = Arc::clone(&self);
-            async move { Ok::<_, std::convert::Infallible>(server.answer(request).await) }
+            let (server, known) = (Arc::clone(&self), known.clone());
+            async move { Ok::<_, std::convert::Infallible>(server.answer(request, &known).await) }
         });
         let mut builder = hyper::server::conn::http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE);
@@ -173,23 +190,36 @@ impl Server {
         let _ = builder.serve_connection(TokioIo::new(stream), answer).await;
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
-        let judged = self.guard.judge(request.method(), request.uri(), request.headers());
-        let judged = match judged {
-            Ok(asks) if asks.may_begin_session && self.sessions.sessions.read().await.len() >= SESSIONS => {
-                Err(Denied::Full)
-            }
-            Ok(_) => Ok(()),
-            Err(denied) => Err(denied),
-        };
-        match judged {
-            Ok(()) => self.service.handle(request).await,
+    async fn answer(&self, request: Request<Incoming>, known: &Known) -> Response<Sent> {
+        match self.let_in(request, known).await {
+            Ok(request) => self.service.handle(request).await,
             Err(denied) => refuse(denied),
         }
     }
+
+    /// A request that may be answered, with all of its body. Nothing of that is read before its head is found to be right.
+    async fn let_in(&self, request: Request<Incoming>, known: &Known) -> Result<Request<Full<Bytes>>, Denied> {
+        let asks = self.guard.judge(request.method(), request.uri(), request.headers())?;
+        known.set();
+        if asks.may_begin_session && self.sessions.sessions.read().await.len() >= SESSIONS {
+            return Err(Denied::Full);
+        }
+        let (head, body) = request.into_parts();
+        // Who says that too much will come is not waited for.
+        if body.size_hint().lower() > LARGEST_BODY as u64 {
+            return Err(Denied::TooLarge);
+        }
+        let body = Limited::new(body, LARGEST_BODY).collect();
+        let body = tokio::time::timeout(BODY_PATIENCE, body).await.map_err(|_| Denied::TooSlow)?;
+        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
+            true => Denied::TooLarge,
+            false => Denied::Broken,
+        })?;
+        Ok(Request::from_parts(head, Full::new(body.to_bytes())))
+    }
 }
 
-fn refuse(denied: Denied) -> Response<Body> {
+fn refuse(denied: Denied) -> Response<Sent> {
     let mut response = Response::new(Full::from(format!("{}\n", denied.words())).boxed());
     *response.status_mut() = StatusCode::from_u16(denied.status()).unwrap_or(StatusCode::FORBIDDEN);
     if denied == Denied::NoToken {

@@ -9,6 +9,7 @@ mod answer;
 mod bounds;
 mod door;
 mod handler;
+mod hints;
 mod http;
 mod prompts;
 mod resources;
@@ -20,5 +21,6 @@ mod uri;
 mod watching;
 
 pub use door::Door;
-pub use http::{Bound, Listen, NotLoopback, serve_http};
+pub use handler::Handler;
+pub use http::{Bound, Listen, NotLoopback, serve_http, serve_http_as};
 pub use stdio::serve_stdio;

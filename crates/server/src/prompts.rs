@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::answer::words;
 use crate::bounds::shorten_text;
 use crate::door::Door;
+use crate::hints::brief_for_tools;
 use crate::tools::BUDGET;
 
 /// The name of the prompt that resumes.
@@ -59,7 +60,7 @@ fn resume_text(door: &Door, unit: Option<&str>) -> Result<String, Problem> {
          3. Record each step with `step` the moment it is done, decisions with `decide`, what stops you with `block` or \
          `fail`. At the end call `finish`; if it is refused, do what it says is missing.\n\n{brief}",
         unit = seen.unit,
-        brief = seen.brief
+        brief = brief_for_tools(&seen.brief)
     ))
 }
 

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::answer::words;
 use crate::bounds::{MOST_CHARACTERS, fit, shorten_document, shorten_text};
 use crate::door::Door;
+use crate::hints::brief_for_tools;
 use crate::tools::{BUDGET, log_page, page_steps};
 use crate::uri::{Kind, STATUS, Uri, read as read_uri};
 
@@ -111,7 +112,7 @@ fn text_of(door: &Door, uri: &Uri) -> Result<(String, &'static str), Problem> {
             match seen.plan.action {
                 ResumeAction::Refuse => Err(Problem::not_resumed(&seen)),
                 ResumeAction::Continue | ResumeAction::Restart | ResumeAction::Respawn => {
-                    Ok((seen.brief, "text/markdown"))
+                    Ok((brief_for_tools(&seen.brief), "text/markdown"))
                 }
             }
         }

@@ -176,6 +176,35 @@ pub fn log() -> JsonObject {
     finished(object(with_page(properties), &["unit", "compacted_up_to", "events", "page"]))
 }
 
+/// A document of a version, and which documents that version has.
+pub fn version() -> JsonObject {
+    let document = object(json!({ "path": text(), "text": text() }), &["path", "text"]);
+    let properties = json!({ "unit": text(), "seq": number(), "documents": list(document), "paths": list(text()) });
+    finished(object(with_page(properties), &["unit", "seq", "documents", "paths", "page"]))
+}
+
+/// Crews before their sync points.
+pub fn sync() -> JsonObject {
+    let missing = object(json!({ "agent": text(), "reason": text() }), &["agent", "reason"]);
+    let crew = json!({
+        "crew": text(), "ready": { "type": "boolean" }, "agents": number(), "missing": list(missing),
+    });
+    let crew = object(crew, &["crew", "ready", "agents", "missing"]);
+    finished(object(with_cut(json!({ "as_of": text(), "crews": list(crew) })), &["as_of", "crews"]))
+}
+
+/// What is said about silent agents.
+pub fn notified() -> JsonObject {
+    let notice = json!({
+        "agent": text(), "stale": { "type": "boolean" }, "message": text(), "commands": list(text()),
+    });
+    let notice = object(notice, &["agent", "stale", "message", "commands"]);
+    let crew = json!({ "crew": text(), "notices": list(notice), "seq": maybe_number() });
+    let crew = object(crew, &["crew", "notices", "seq"]);
+    let properties = json!({ "notified": list(crew), "warnings": list(text()) });
+    finished(object(with_cut(properties), &["notified", "warnings"]))
+}
+
 /// Messages.
 pub fn inbox() -> JsonObject {
     let message = json!({

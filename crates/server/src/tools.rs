@@ -1,9 +1,11 @@
 //! The tools. Each is an entry of a table: its name and words, what it does to the world, its schemas, and the function
 //! that translates a call.
 
+mod crews;
 mod messages;
 mod reading;
 mod recording;
+mod recovering;
 mod resuming;
 
 pub use reading::{log_page, page_steps};
@@ -41,12 +43,13 @@ enum Effect {
     Reads,
     /// It adds to what is there.
     Adds,
-    /// It may take a unit away from whoever works on it.
+    /// It may take a unit away from whoever works on it, or put other content in the place of what is there.
     Takes,
 }
 
 /// Who offers tools, in the order in which they are listed.
-const OFFERED: [&[Entry]; 4] = [&reading::TOOLS, &resuming::TOOLS, &recording::TOOLS, &messages::TOOLS];
+const OFFERED: [&[Entry]; 6] =
+    [&reading::TOOLS, &resuming::TOOLS, &recording::TOOLS, &recovering::TOOLS, &messages::TOOLS, &crews::TOOLS];
 
 /// The tools as clients see them. They never change, so their schemas are made once.
 static LISTED: LazyLock<Vec<Tool>> = LazyLock::new(|| entries().map(listed).collect());
@@ -99,13 +102,18 @@ fn check_names(entry: &Entry, arguments: &JsonObject) -> Result<(), Problem> {
     Err(Problem::new(ProblemKind::Usage, message).hint(format!("it takes: {}", names.join(", "))))
 }
 
-/// Whoever called in a wrong way is shown a right one.
+/// Whoever called in a wrong way and is not told a right one is shown one.
 fn with_example(entry: &Entry, problem: Problem) -> Problem {
+    let is_told = problem.hints.iter().any(|hint| hint.contains("piton "));
     match problem.kind {
-        ProblemKind::Usage => problem.hint(format!("call {} with arguments such as {}", entry.name, entry.example)),
+        ProblemKind::Usage if !is_told => {
+            problem.hint(format!("call {} with arguments such as {}", entry.name, entry.example))
+        }
         // Nobody is left alone with a refusal.
         _ if problem.hints.is_empty() => problem.hint("see where things stand with the tool `status`"),
-        ProblemKind::Failed | ProblemKind::Refused | ProblemKind::Missing | ProblemKind::Busy => problem,
+        ProblemKind::Usage | ProblemKind::Failed | ProblemKind::Refused | ProblemKind::Missing | ProblemKind::Busy => {
+            problem
+        }
     }
 }
 

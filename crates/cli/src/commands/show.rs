@@ -32,7 +32,7 @@ pub fn run(matches: &ArgMatches, args: &ShowArgs) -> Result<u8, Failure> {
     let found =
         show(&context.workspace, &wanted, seq, context.now).map_err(|error| Failure::record(&wanted, &error))?;
     if args.json {
-        print_json(&render::history::version_json(&found))?;
+        print_json(&render::json::version(&found))?;
         return Ok(0);
     }
     let document = match &args.file {

@@ -38,7 +38,7 @@ pub fn run(matches: &ArgMatches, args: &StaleArgs) -> Result<u8, Failure> {
     if args.json {
         let mut document = render::json::stale(&rows, context.now);
         if args.notify {
-            document["notified"] = render::crew::notified_json(&notified);
+            document["notified"] = render::json::notified(&notified);
         }
         print_json(&document)?;
     } else {

@@ -25,7 +25,7 @@ pub fn run(matches: &ArgMatches, args: &SyncArgs) -> Result<u8, Failure> {
     let points =
         sync(&context.workspace, args.epic.as_deref(), context.now).map_err(|refusal| Failure::refused(&refusal))?;
     match args.json {
-        true => print_json(&render::crew::sync_json(&points, context.now))?,
+        true => print_json(&render::json::sync(&points, context.now))?,
         false => print(&render::crew::sync(&points))?,
     }
     Ok(if points.iter().all(|point| point.missing.is_empty()) { 0 } else { FOUND_STALE })

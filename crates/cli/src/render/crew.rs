@@ -3,8 +3,6 @@
 use std::fmt::Write as _;
 
 use piton_engine::{Notified, SyncPoint};
-use piton_model::Time;
-use serde_json::{Value, json};
 
 use super::clean;
 
@@ -24,20 +22,6 @@ pub fn sync(points: &[SyncPoint]) -> String {
     out
 }
 
-/// The same for programs.
-pub fn sync_json(points: &[SyncPoint], now: Time) -> Value {
-    let crew = |point: &SyncPoint| {
-        let missing = point.missing.iter().map(|(agent, why)| json!({"agent": agent, "reason": why}));
-        json!({
-            "crew": point.crew,
-            "ready": point.missing.is_empty(),
-            "agents": point.agents,
-            "missing": missing.collect::<Vec<_>>(),
-        })
-    };
-    json!({"as_of": now.to_string(), "crews": points.iter().map(crew).collect::<Vec<_>>()})
-}
-
 /// What is said about silent agents, with the commands to choose from, and what was written about them.
 pub fn notified(all: &[Notified]) -> String {
     let mut out = String::new();
@@ -54,24 +38,4 @@ pub fn notified(all: &[Notified]) -> String {
         }
     }
     out
-}
-
-/// The same for programs.
-pub fn notified_json(all: &[Notified]) -> Value {
-    let crew = |notified: &Notified| {
-        let notices = notified.notices.iter().map(|notice| {
-            json!({
-                "agent": notice.agent,
-                "stale": notice.is_stale,
-                "message": notice.message,
-                "commands": notice.commands,
-            })
-        });
-        json!({
-            "crew": notified.crew,
-            "notices": notices.collect::<Vec<_>>(),
-            "seq": notified.recorded.as_ref().map(|recorded| recorded.seq),
-        })
-    };
-    all.iter().map(crew).collect()
 }

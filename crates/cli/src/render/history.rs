@@ -1,7 +1,6 @@
 //! A unit's journal: its events, its versions, and what is different between two of them.
 
 use piton_engine::{Log, UnitLog, Version};
-use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
 use super::{Style, clean};
@@ -49,13 +48,6 @@ fn told(event: &str, summary: &str) -> String {
         summary if says_it => summary.to_owned(),
         summary => format!("{event}: {summary}"),
     }
-}
-
-/// All documents of a version for programs.
-pub fn version_json(version: &Version) -> Value {
-    let document = |(path, bytes): &(String, Vec<u8>)| json!({"path": path, "text": String::from_utf8_lossy(bytes)});
-    let documents: Vec<_> = version.documents.iter().map(document).collect();
-    json!({"unit": version.unit, "seq": version.seq, "documents": documents})
 }
 
 /// What is different between two versions, in the usual form.

@@ -40,7 +40,6 @@ fn an_agent_lives_as_its_protocol_says() {
          10:32 unblock crew:Secondary-A
          10:33 stage crew:Secondary-A S2.P3
          10:34 step crew:Secondary-A done 'write the checklist'
-         10:34 step crew:Secondary-A done 'Read S2.P1 guide' 'Phase 0: Discovery Context Review' 'Phase 1: Targeted Research' 'Read S2.P2 guide'
          10:34 step crew:Secondary-A skip 'Read S2.P3 guide' --message 'known by heart'
          10:35 finish crew:Secondary-A",
     );

@@ -127,6 +127,35 @@ fn what_is_no_message_does_not_end_the_conversation() {
 }
 
 #[test]
+fn a_message_that_is_too_long_is_answered_and_the_next_one_is_served() {
+    let workspace = Workspace::new();
+    let mut client = Client::connect(&workspace);
+    let filler = "x".repeat(17 * 1024 * 1024);
+    let call = json!({ "name": "note", "arguments": { "unit": "build:PRD-001", "text": "FILLER" } });
+    let long = |line: String| line.replace("FILLER", &filler);
+    // Clients write the id at the beginning of a message, or at its end.
+    for (id, line) in [
+        (json!(901), format!("{{\"jsonrpc\":\"2.0\",\"id\":901,\"method\":\"tools/call\",\"params\":{call}}}\n")),
+        (json!("b"), format!("{{\"method\":\"tools/call\",\"params\":{call},\"jsonrpc\":\"2.0\",\"id\":\"b\"}}\n")),
+        (Value::Null, "FILLER\n".to_owned()),
+    ] {
+        client.write(long(line).as_bytes());
+        let answer = client.notification(|message| message.get("error").is_some() && message["id"] == id);
+        assert_eq!(answer["error"]["code"], -32600, "{answer}");
+        let words = answer["error"]["message"].as_str().expect("words");
+        assert!(words.contains("at most 16777216 are read") && words.contains("into a file"), "{words}");
+        assert_eq!(client.does("status", json!({}))["units"], json!([]));
+    }
+    // The last thing that is said is answered as well.
+    client.write(
+        long("{\"jsonrpc\":\"2.0\",\"id\":902,\"method\":\"x\",\"params\":{\"a\":\"FILLER\"}}\n".to_owned()).as_bytes(),
+    );
+    let (rest, code) = client.close();
+    assert_eq!(code, Some(0));
+    assert!(rest.iter().any(|message| message["id"] == 902 && message["error"].is_object()), "{rest:?}");
+}
+
+#[test]
 fn a_link_out_of_the_workspace_leads_nowhere() {
     let workspace = Workspace::new();
     workspace.write("../secret/plan.md", "# Secret\n\n- [ ] tell nobody\n");

@@ -2,6 +2,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -202,4 +203,130 @@ fn other_addresses_are_refused() {
     let run = workspace.call(&["mcp", "--http", "0"]).env("PITON_MCP_TOKEN", "secret").run().exits(2);
     assert!(!run.stderr.contains("secret\n"), "{}", run.transcript());
     assert!(!workspace.path(".piton").exists(), "a server that does not start leaves nothing");
+}
+
+#[test]
+fn whoever_says_nothing_gives_way_to_whoever_shows_the_token() {
+    let workspace = Workspace::new();
+    let server = Server::start(&workspace);
+    // Many more than are served at once, some of them with half a request.
+    let silent: Vec<_> = (0..200)
+        .map(|number| {
+            let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("the server listens");
+            if number % 2 == 0 {
+                let _ = stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: ");
+            }
+            stream
+        })
+        .collect();
+    let began = Instant::now();
+    assert_eq!(server.initialize().status, 200);
+    // They would be sent away after ten seconds anyway.
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    drop(silent);
+}
+
+#[test]
+fn strange_requests_are_refused_and_nobody_waits_for_their_rest() {
+    let workspace = Workspace::new();
+    let server = Server::start(&workspace);
+    let (port, token) = (server.port, &server.token);
+    let right = format!(
+        "Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    );
+    let accept = "Accept: application/json, text/event-stream\r\n";
+    let chunk = format!("100000\r\n{}\r\n", "x".repeat(0x10_0000));
+    for (request, want) in [
+        // Without a name, in a version that does not ask for one.
+        (format!("POST /mcp HTTP/1.0\r\nAuthorization: Bearer {token}\r\nContent-Length: 2\r\n\r\n{{}}"), 403),
+        (format!("GET http://evil.example/mcp HTTP/1.1\r\n{right}\r\n"), 403),
+        (format!("GET /mcp HTTP/1.1\r\n{right}Host: evil.example\r\n\r\n"), 403),
+        (
+            format!(
+                "GET /mcp HTTP/1.1\r\nHost: 127.1:{port}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n"
+            ),
+            403,
+        ),
+        // A token where it would be kept in histories.
+        (
+            format!(
+                "POST /mcp?token={token} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}"
+            ),
+            401,
+        ),
+        // A body that never comes, of somebody who may not send one.
+        (format!("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 4000000\r\n\r\n"), 401),
+        ("POST /mcp HTTP/1.1\r\nHost: evil.example\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n".to_owned(), 403),
+        // A body that says nothing about its length, and does not end.
+        (format!("POST /mcp HTTP/1.1\r\n{right}{accept}Transfer-Encoding: chunked\r\n\r\n{}", chunk.repeat(5)), 413),
+        (format!("POST /mcp HTTP/1.1\r\n{right}{accept}Content-Length: 99999999999\r\n\r\n"), 413),
+        // Two lengths, a header that goes on in the next line, a header without an end.
+        (format!("POST /mcp HTTP/1.1\r\n{right}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{{}}"), 400),
+        (format!("GET /mcp HTTP/1.1\r\n{right}X: a\r\n b\r\n\r\n"), 400),
+        (format!("GET /mcp HTTP/1.1\r\n{right}X: {}\r\n\r\n", "x".repeat(1_000_000)), 431),
+        ("GET / HTTP/9.9\r\n\r\n".to_owned(), 400),
+        ("\u{16}\u{3}\u{1} hello\r\n\r\n".to_owned(), 400),
+    ] {
+        let began = Instant::now();
+        let answer = server.send(request.as_bytes());
+        // Heads are waited for ten seconds, bodies thirty.
+        assert!(began.elapsed() < Duration::from_secs(8), "{:?}: {}", began.elapsed(), answer.head);
+        let shown: String = request.chars().take(200).collect();
+        assert_eq!(answer.status, want, "{shown:?}: {} {}", answer.head, answer.body);
+        assert!(!answer.head.contains("evil") && !answer.body.contains("evil"), "{} {}", answer.head, answer.body);
+    }
+    assert_eq!(server.initialize().status, 200);
+}
+
+#[test]
+fn a_session_that_is_ended_makes_room() {
+    let workspace = Workspace::new();
+    let server = Server::start(&workspace);
+    let descriptors = || std::fs::read_dir(format!("/proc/{}/fd", server.child.id())).expect("it runs").count();
+    let mut before = 0;
+    for round in 0..200 {
+        let hello = server.initialize();
+        assert_eq!(hello.status, 200, "round {round}: {}", hello.body);
+        let session = hello.head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).expect("a session");
+        let end = format!(
+            "DELETE /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\nMcp-Session-Id: {session}\r\n\
+             Mcp-Protocol-Version: 2025-11-25\r\nConnection: close\r\n\r\n",
+            server.port, server.token
+        );
+        let ended = server.send(end.as_bytes()).status;
+        assert!((200..300).contains(&ended), "round {round}: {ended}");
+        if round == 20 {
+            before = descriptors();
+        }
+    }
+    // One that is just being closed may still be there.
+    assert!(descriptors() <= before + 2, "{} after {before}", descriptors());
+}
+
+#[test]
+fn whoever_listens_over_http_hears_what_another_process_writes() {
+    let workspace = Workspace::new();
+    workspace.write("plans/260101-0000-a/plan.md", "# A\n\n- [ ] one <!-- TASK: one -->\n");
+    let server = Server::start(&workspace);
+    let uri = "piton://document/plan:260101-0000-a";
+    let wanted = with_meta(json!({ "notifications": { "resourceSubscriptions": [uri] } }));
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": wanted }).to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nMcp-Protocol-Version: 2026-07-28\r\n\
+         Mcp-Method: subscriptions/listen\r\nContent-Length: {}\r\n\r\n",
+        server.port,
+        server.token,
+        body.len()
+    );
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("the server listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a deadline can be set");
+    stream.write_all(format!("{head}{body}").as_bytes()).expect("the server reads");
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("a line before the deadline"));
+    let mut hear = |what: &str| lines.find(|line| line.contains(what)).unwrap_or_else(|| panic!("no {what}"));
+    hear("notifications/subscriptions/acknowledged");
+    // Everything is told once, in case it changed before.
+    hear("notifications/resources/updated");
+    workspace.run(&["step", "plan:260101-0000-a", "done", "one"]).exits(0);
+    assert!(hear("notifications/resources/updated").contains(uri));
 }

@@ -38,6 +38,15 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("step", json!({ "unit": "task:cranes/T070", "deed": "done", "steps": ["hook"], "outputs": ["docs/hook.md"] })),
         ("finish", json!({ "unit": "task:cranes/T070" })),
         ("log", json!({ "unit": "build:PRD-009" })),
+        ("show", json!({ "unit": "build:PRD-009", "version": 1 })),
+        ("rollback", json!({ "unit": "build:PRD-009", "version": 2 })),
+        ("repair", json!({ "unit": "build:PRD-009" })),
+        ("reopen", json!({ "unit": "task:cranes/T070" })),
+        ("mark_plan", json!({ "unit": "plan:260219-1000-buoys" })),
+        ("sync", json!({})),
+        ("warn_silent", json!({})),
+        ("takeover", json!({ "unit": "crew:Secondary-B", "agent": "Secondary-G" })),
+        ("restart", json!({ "unit": "crew:Secondary-G", "force": true })),
     ]
 }
 
@@ -155,6 +164,19 @@ fn a_wrong_call_says_what_to_do() {
         ("inbox", json!({})),
         ("inbox", json!({ "agent": "../../x" })),
         ("read_message", json!({ "agent": "Secondary-A", "number": 99 })),
+        ("start", json!({ "unit": "crew:Secondary-H" })),
+        ("start", json!({ "unit": "plan:260219-1000-buoys" })),
+        ("takeover", json!({ "unit": "crew:Agent-Primary", "agent": "Secondary-G" })),
+        ("takeover", json!({ "unit": "crew:Secondary-B", "agent": "../x" })),
+        ("restart", json!({ "unit": "crew:Agent-Primary" })),
+        ("reopen", json!({ "unit": "build:PRD-002" })),
+        ("repair", json!({ "unit": "build:PRD-404" })),
+        ("rollback", json!({ "unit": "build:PRD-002", "version": 7 })),
+        ("rollback", json!({ "unit": "build:PRD-002" })),
+        ("show", json!({ "unit": "build:PRD-002", "file": "/etc/passwd" })),
+        ("mark_plan", json!({ "unit": "build:PRD-002" })),
+        ("sync", json!({ "epic": "epics/nowhere" })),
+        ("sync", json!({ "epic": "../.." })),
     ] {
         let words = client.refuses(tool, arguments.clone());
         assert!(words.starts_with("error: ") && words.contains("\nhint: "), "{words}");
@@ -163,6 +185,31 @@ fn a_wrong_call_says_what_to_do() {
     insta::assert_snapshot!(transcript);
     let unknown = client.ask("tools/call", json!({ "name": "rm", "arguments": {} }));
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+}
+
+#[test]
+fn a_long_document_comes_in_pages_and_an_old_version_can_come_back() {
+    let workspace = Workspace::new();
+    let boxes: String =
+        (0..1_000).map(|number| format!("- [ ] Lay stone {number} <!-- TASK: s{number} -->\n")).collect();
+    let plan = format!("# Wall\n\n{boxes}");
+    let (path, unit) = ("plans/260101-0000-wall/plan.md", "plan:260101-0000-wall");
+    workspace.write(path, &plan);
+    let mut client = Client::connect(&workspace);
+    let first = client.does("note", json!({ "unit": unit, "text": "before" }))["seq"].clone();
+    client.does("step", json!({ "unit": unit, "deed": "done", "steps": ["s1", "s2"] }));
+    workspace.write(path, "gone\n");
+    let (mut text, mut offset) = (String::new(), json!(0));
+    while !offset.is_null() {
+        let document = client.does("show", json!({ "unit": unit, "version": first, "offset": offset }));
+        assert!(document.to_string().chars().count() <= 25_000);
+        assert_eq!(document["documents"][0]["path"], path);
+        text.push_str(document["documents"][0]["text"].as_str().expect("a text"));
+        offset = document["page"]["next_offset"].clone();
+    }
+    assert_eq!(text, plan);
+    client.does("rollback", json!({ "unit": unit, "version": first }));
+    assert_eq!(std::fs::read_to_string(workspace.path(path)).expect("the plan"), plan);
 }
 
 #[test]

@@ -38,6 +38,12 @@ pub enum Denied {
     NotJson,
     /// There are too many sessions.
     Full,
+    /// Its body is too large.
+    TooLarge,
+    /// Its body does not come.
+    TooSlow,
+    /// Its body breaks off.
+    Broken,
 }
 
 /// What a request that is let in asks for.
@@ -57,6 +63,9 @@ impl Denied {
             Denied::NoSuchMethod => 405,
             Denied::NotJson => 415,
             Denied::Full => 503,
+            Denied::TooLarge => 413,
+            Denied::TooSlow => 408,
+            Denied::Broken => 400,
         }
     }
 
@@ -70,6 +79,9 @@ impl Denied {
             Denied::NoSuchMethod => "use GET, POST or DELETE",
             Denied::NotJson => "send application/json",
             Denied::Full => "too many sessions; end one, or come back in a few minutes",
+            Denied::TooLarge => "too much at once: write what is large into a file, and record where that is",
+            Denied::TooSlow => "the body of the request did not come",
+            Denied::Broken => "the body of the request broke off",
         }
     }
 }
@@ -185,12 +197,29 @@ mod tests {
             (&[("host", &["evil.example:8931"])], Err(Denied::ForeignHost)),
             (&[("host", &["127.0.0.1:8931.evil.example"])], Err(Denied::ForeignHost)),
             (&[("host", &["[::1]:8931"])], Err(Denied::ForeignHost)),
+            // Other names of this machine, and of nobody: a page can be made to use them.
+            (&[("host", &["0.0.0.0:8931"])], Err(Denied::ForeignHost)),
+            (&[("host", &["127.1:8931"])], Err(Denied::ForeignHost)),
+            (&[("host", &["2130706433:8931"])], Err(Denied::ForeignHost)),
+            (&[("host", &["[::ffff:127.0.0.1]:8931"])], Err(Denied::ForeignHost)),
+            (&[("host", &["127.0.0.1.:8931"])], Err(Denied::ForeignHost)),
+            (&[("host", &["localhost.:8931"])], Err(Denied::ForeignHost)),
+            (&[("host", &["localhost.evil.example:8931"])], Err(Denied::ForeignHost)),
+            (&[("host", &["evil@127.0.0.1:8931"])], Err(Denied::ForeignHost)),
+            (&[("host", &["127.0.0.1:8931 "])], Err(Denied::ForeignHost)),
+            (&[("host", &["127.0.0.1:08931"])], Err(Denied::ForeignHost)),
+            (&[("host", &[""])], Err(Denied::ForeignHost)),
             (&[("host", &[])], Err(Denied::ForeignHost)),
             (&[("host", &["127.0.0.1:8931", "evil.example"])], Err(Denied::ForeignHost)),
             (&[("origin", &["https://127.0.0.1:8931"])], Err(Denied::ForeignOrigin)),
             (&[("origin", &["http://127.0.0.1:8932"])], Err(Denied::ForeignOrigin)),
             (&[("origin", &["http://evil.example"])], Err(Denied::ForeignOrigin)),
             (&[("origin", &["null"])], Err(Denied::ForeignOrigin)),
+            (&[("origin", &[""])], Err(Denied::ForeignOrigin)),
+            (&[("origin", &["file://"])], Err(Denied::ForeignOrigin)),
+            (&[("origin", &["http://127.0.0.1:8931.evil.example"])], Err(Denied::ForeignOrigin)),
+            (&[("origin", &["http://evil@127.0.0.1:8931"])], Err(Denied::ForeignOrigin)),
+            (&[("origin", &["http://127.0.0.1"])], Err(Denied::ForeignOrigin)),
             (&[("origin", &["http://127.0.0.1:8931", "http://evil.example"])], Err(Denied::ForeignOrigin)),
             (&[("origin", &["\u{fc}"])], Err(Denied::ForeignOrigin)),
             (&[("authorization", &[])], Err(Denied::NoToken)),
@@ -198,6 +227,8 @@ mod tests {
             (&[("authorization", &["Bearer 0123456789abcdef0123456789abcdee"])], Err(Denied::NoToken)),
             (&[("authorization", &["Basic 0123456789abcdef0123456789abcdef"])], Err(Denied::NoToken)),
             (&[("authorization", &[TOKEN])], Err(Denied::NoToken)),
+            (&[("authorization", &["Bearer  0123456789abcdef0123456789abcdef"])], Err(Denied::NoToken)),
+            (&[("authorization", &["Bearer 0123456789abcdef0123456789abcdef", "Bearer x"])], Err(Denied::NoToken)),
             (&[("content-type", &[])], Err(Denied::NotJson)),
             (&[("content-type", &["text/plain"])], Err(Denied::NotJson)),
             (&[("content-type", &["application/x-www-form-urlencoded"])], Err(Denied::NotJson)),
@@ -217,6 +248,11 @@ mod tests {
         assert_eq!(judge(&Method::PUT, "/mcp", &[]), Err(Denied::NoSuchMethod));
         assert_eq!(judge(&Method::OPTIONS, "/mcp", &[]), Err(Denied::NoSuchMethod));
         assert_eq!(judge(&Method::GET, "http://evil.example/mcp", &[]), Err(Denied::ForeignHost));
+        assert_eq!(judge(&Method::GET, "http://evil@127.0.0.1:8931/mcp", &[]), Err(Denied::ForeignHost));
+        // A token in a name is kept by histories and logs, so it is none.
+        for uri in [format!("/mcp?token={TOKEN}"), format!("/mcp?access_token={TOKEN}")] {
+            assert_eq!(judge(&Method::POST, &uri, &[("authorization", &[])]), Err(Denied::NoToken), "{uri}");
+        }
         assert_eq!(judge(&Method::GET, "http://127.0.0.1:8931/mcp", &[]), Ok(Asks { may_begin_session: false }));
     }
 }

@@ -325,11 +325,11 @@ struct DecideInput {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct PlainInput {
+pub(super) struct PlainInput {
     /// The unit: dialect:id. Default: PITON_UNIT
-    unit: Option<String>,
+    pub unit: Option<String>,
     #[serde(flatten)]
-    writer: Writer,
+    pub writer: Writer,
 }
 
 recording! {
@@ -347,10 +347,20 @@ recording! {
 }
 
 /// Records an event that has no arguments of its own.
-fn plain(door: &Door, input: &PlainInput, tool: &str, event: &Event) -> Result<Answer, Problem> {
-    let named = input.unit.as_deref();
+pub(super) fn plain(door: &Door, input: &PlainInput, tool: &str, event: &Event) -> Result<Answer, Problem> {
+    happen(door, input.unit.as_deref(), &input.writer, tool, event)
+}
+
+/// Records an event.
+pub(super) fn happen(
+    door: &Door,
+    named: Option<&str>,
+    writer: &Writer,
+    tool: &str,
+    event: &Event,
+) -> Result<Answer, Problem> {
     let wanted = door.wanted(named)?;
-    let recorder = door.recorder(&input.writer, named, tool)?;
+    let recorder = door.recorder(writer, named, tool)?;
     let recorded =
         record(&door.open()?, &wanted, event, &recorder).map_err(|error| Problem::record(&wanted, &error))?;
     Ok(Answer::recorded(&recorded))

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::{Effect, Entry, read};
 use crate::answer::Answer;
 use crate::door::{Door, Writer};
+use crate::hints::{brief_for_tools, for_tools};
 use crate::schema;
 
 /// The most characters of a brief.
@@ -63,7 +64,10 @@ fn run(door: &Door, input: &ResumeInput) -> Result<Answer, Problem> {
     }
     let mut document = json::resumption(&resumption);
     document["warnings"] = resumption.warnings.clone().into();
-    let next = printable(&resumption.plan.next);
+    document["brief"] = brief_for_tools(&resumption.brief).into();
+    document["next"] = for_tools(&resumption.plan.next).into();
+    let next = for_tools(&resumption.plan.next);
+    let next = printable(&next);
     let text = format!("{} is resumed, attempt {}. Next: {next}", resumption.unit, resumption.attempt);
     Ok(Answer { document, text })
 }

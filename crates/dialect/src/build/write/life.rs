@@ -63,6 +63,12 @@ pub(super) fn phase(draft: &mut Draft, stage: &str, phase: Option<&str>) -> Resu
             phases => format!("there are the phases 1 to {phases}"),
         }));
     };
+    // Without a specification nobody knows how many there are, but each comes after the one before it.
+    let next = draft.editor.int(&["current_phase"]).unwrap_or(0).max(0).saturating_add(1);
+    if phases == 0 && number > next {
+        return Err(Refusal::rule(format!("phase {next} comes before phase {number}"))
+            .hint(format!("piton stage {} {next}", draft.name)));
+    }
     let open = [Bucket::Pending, Bucket::InProgress, Bucket::Failed].into_iter().flat_map(|bucket| draft.ids(bucket));
     let is_before = |id: &String| {
         draft.phase_of(id).and_then(|phase| i64::try_from(phase).ok()).is_some_and(|phase| phase < number)

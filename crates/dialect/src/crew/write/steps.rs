@@ -98,9 +98,11 @@ pub(super) fn enter(
         let done = format!("{} complete", wire::stage(&old));
         push_once(editor, "completed_steps", &done);
     }
-    // The step of going there is done by going there.
+    // The step of going there is done by going there, and what every agent begins the old stage with goes with it.
+    let mut over = vec![format!("Transition to {stage}")];
+    over.extend(first_next_steps(&wire::stage(&old)));
     let mut steps = list(editor, "next_steps");
-    steps.retain(|step| !said_by(step).is_some_and(|step| same(&step, &format!("Transition to {stage}"))));
+    steps.retain(|step| !said_by(step).is_some_and(|step| over.iter().any(|over| same(&step, over))));
     let left: Vec<String> = steps.iter().filter_map(said_by).collect();
     if !left.is_empty() {
         let left = left.iter().map(|step| short(step)).collect::<Vec<_>>().join("; ");

@@ -14,12 +14,15 @@ const fn entry(
     Entry { name, title, about, example, effect: Effect::Adds, input, output: schema::recorded, run }
 }
 
-pub(in crate::tools) const TOOLS: [Entry; 13] = [
+pub(in crate::tools) const TOOLS: [Entry; 14] = [
     entry(
         "start",
         "Start a unit",
         "Starts a unit: makes its document, or begins a new attempt of one that is there. Returns the attempt; pass it \
-         as `attempt` from then on. To go on with work that was interrupted use `resume` instead.",
+         as `attempt` from then on. To go on with work that was interrupted use `resume` instead. What it needs depends \
+         on the dialect. build: title, and spec or steps (and gates). task: title, and steps or total (and criteria). \
+         crew: feature and stage, such as S2.P1. pipeline: stage, such as 0. plan: its plan.md has to be there, and its \
+         checkboxes need ids: `mark_plan`.",
         r#"{"unit": "build:PRD-009", "title": "Cashier workflows", "steps": ["WS1", "WS2"], "gates": ["lint"]}"#,
         schema::input::<StartInput>,
         |door, arguments| run(door, read::<StartInput>(arguments)?, "start"),
@@ -36,7 +39,8 @@ pub(in crate::tools) const TOOLS: [Entry; 13] = [
     entry(
         "stage",
         "Enter a stage",
-        "Records that the unit entered the next stage or phase of its dialect. Refused with reasons when it may not.",
+        "Records that the unit entered the next stage or phase of its dialect: a number, or a name as `status` shows it. \
+         Refused with reasons when it may not. Not for `task`.",
         r#"{"unit": "pipeline:PROJ-42", "stage": "2"}"#,
         schema::input::<StageInput>,
         |door, arguments| run(door, read::<StageInput>(arguments)?, "stage"),
@@ -122,5 +126,14 @@ pub(in crate::tools) const TOOLS: [Entry; 13] = [
         r#"{"unit": "task:migration/T060"}"#,
         schema::input::<PlainInput>,
         |door, arguments| plain(door, &read(arguments)?, "finish", &Event::Finished),
+    ),
+    entry(
+        "mark_plan",
+        "Give ids to a plan's tasks",
+        "Gives an id to every checkbox of a plan that has none, and changes nothing else in the text. Use it once before \
+         you work through a plan, so that a task keeps its id when its words change.",
+        r#"{"unit": "plan:260220-1149-feature"}"#,
+        schema::input::<PlainInput>,
+        |door, arguments| plain(door, &read(arguments)?, "mark_plan", &Event::Marked),
     ),
 ];

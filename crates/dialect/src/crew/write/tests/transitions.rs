@@ -278,3 +278,15 @@ proptest! {
         let _ = resume(&world.place, &world.files, None, &moment);
     }
 }
+
+#[test]
+fn what_a_stage_begins_with_goes_with_it_and_what_somebody_planned_stays() {
+    let mut world = World::started();
+    let planned = StepMove { next: Some("draw the chart".into()), ..step(StepTo::Done, &["one"]) };
+    world.ok(Event::StepMoved(planned));
+    let change = world.ok(stage("S2.P2"));
+    assert_eq!(world.json()["next_steps"], json!(["Read S2.P2 guide", "draw the chart"]));
+    assert_eq!(change.warnings, ["steps of S2.P1 are still open and stay among the next ones: draw the chart"]);
+    assert!(world.ok(stage("S2.P3")).warnings[0].ends_with(": draw the chart"));
+    assert_eq!(world.json()["next_steps"], json!(["Read S2.P3 guide", "draw the chart"]));
+}

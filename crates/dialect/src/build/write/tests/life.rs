@@ -1,0 +1,145 @@
+use super::*;
+
+#[test]
+fn pauses_blocks_and_notes_stand_in_keys_of_their_own() {
+    let mut bench = Bench::plain();
+    bench.must(&begin(&["WS1"]));
+    assert_eq!(bench.refused(&Event::Paused { reason: None }).kind, RefusalKind::Rule);
+    let hostile = "a \"quote\"\n\"status\": \"complete\"} --> </x>";
+    bench.must(&Event::Blocked { message: hostile.into(), kind: Some("key".into()) });
+    assert_eq!(bench.unit().state, State::Blocked);
+    assert_eq!(bench.unit().blockers.len(), 1);
+    bench.refused(&begin(&["WS2"]));
+    bench.must(&done("WS1", &[]));
+    bench.refused(&Event::Unblocked { which: Some("7".into()) });
+    bench.must(&Event::Unblocked { which: Some("1".into()) });
+    bench.must(&Event::Paused { reason: Some(hostile.into()) });
+    assert_eq!(bench.unit().state, State::Paused { reason: Some(hostile.into()) });
+    let summary = bench.must(&Event::Noted { text: hostile.into(), purpose: NotePurpose::ResumeInstruction }).summary;
+    assert!(!summary.contains('\n'), "{summary}");
+    bench.must(&Event::Decided { text: "no cache".into(), reason: Some("stale".into()) });
+    let unit = bench.unit();
+    assert!(unit.notes.iter().any(|note| note.label == "resume instructions" && note.text == hostile));
+    assert_eq!(unit.decisions[0].reason.as_deref(), Some("stale"));
+    bench.must(&resumed(None));
+    bench.shows(&json!({ "status": "in_progress", "pause_reason": null }));
+    assert_eq!(bench.errors(), [""; 0]);
+}
+
+#[test]
+fn a_beat_changes_the_time_alone() {
+    let mut bench = Bench::plain();
+    let before = bench.text();
+    bench.minutes = 7;
+    assert_eq!(bench.must(&Event::Beat).summary, "beat");
+    assert_eq!(bench.text(), before.replace("10:00:00Z", "10:07:00Z"));
+}
+
+#[test]
+fn what_nobody_names_keeps_its_bytes() {
+    let text = "\u{feff}{\r\n\t\"prd\":\"PRD-009\", \"prd_title\": \"K\\u0069tes\",\r\n\t\"score\": 1.50e1,\r\n\t\"current_phase\": 0,\r\n\t\"status\": \"initialized\", \"completed_workstreams\": [],\r\n\t\"in_progress_workstreams\": [], \"pending_workstreams\": [\"WS1\"],\r\n\t\"artifacts\": { }, \"gates_passed\": [ ], \"gates_pending\": [\"lint\"],\r\n\t\"timestamp\": \"2025-12-11T09:00:00Z\", \"mine\": {\"b\":1,\"a\":[1, 2]}\r\n}";
+    let mut bench = Bench::holding(text);
+    bench.must(&begin(&["WS1"]));
+    let new = bench.text();
+    for kept in [
+        "\u{feff}{\r\n\t\"prd\":\"PRD-009\", \"prd_title\": \"K\\u0069tes\"",
+        "1.50e1",
+        "\"artifacts\": { }",
+        "{\"b\":1,\"a\":[1, 2]}\r\n}",
+    ] {
+        assert!(new.contains(kept), "{kept:?} in {new:?}");
+    }
+    assert!(!new.ends_with('\n'));
+}
+
+#[test]
+fn what_cannot_be_understood_is_not_written() {
+    let lists = |running: &str| {
+        format!(
+            "{{\"prd\": \"PRD-009\", \"status\": \"in_progress\", \"completed_workstreams\": [], \"in_progress_workstreams\": {running}}}"
+        )
+    };
+    for text in [
+        "{",
+        "{\"a\": 1}",
+        "[]",
+        "{\"prd\": \"PRD-009\", \"prd\": \"PRD-010\", \"status\": \"paused\"}",
+        "{\"prd\": \"PRD-009\", \"status\": \"in_progress\", \"workstreams\": {\"WS1\": {\"status\": \"complete\"}}}",
+        &lists("[{\"id\": \"WS1\"}]"),
+        &lists("\"WS1\""),
+    ] {
+        let refusal = Bench::holding(text).refused(&Event::Beat);
+        assert_eq!(refusal.kind, RefusalKind::Document, "{text}: {refusal}");
+    }
+    let mut odd = Bench::holding(&lists("[\"WS1\"]").replace("in_progress\", \"c", "flying high\", \"c"));
+    assert_eq!(odd.refused(&begin(&["WS1"])).kind, RefusalKind::Rule);
+}
+
+#[test]
+fn starting_needs_workstreams_and_refuses_what_is_there() {
+    let mut bench = Bench::default();
+    let start = |steps: &[&str]| Start { steps: steps.iter().map(|id| (*id).into()).collect(), ..Start::default() };
+    assert_eq!(bench.refused(&Event::Beat).kind, RefusalKind::Missing);
+    for bad in [&[][..], &["../x"], &["WS1", "WS1"]] {
+        assert_eq!(bench.refused(&Event::Started(start(bad))).kind, RefusalKind::Usage, "{bad:?}");
+    }
+    let strange = Start { feature: Some("x".into()), ..start(&["WS1"]) };
+    assert_eq!(bench.refused(&Event::Started(strange)).kind, RefusalKind::Usage);
+    let bad_spec = Start { spec: Some(("a.md".into(), "no front matter".into())), ..Start::default() };
+    assert_eq!(bench.refused(&Event::Started(bad_spec)).kind, RefusalKind::Document);
+    // A specification that lies there is believed.
+    bench.files.files.insert(SPEC_PATH.into(), SPEC.into());
+    assert_eq!(bench.refused(&Event::Started(start(&["WS1"]))).kind, RefusalKind::Rule);
+    bench.must(&Event::Started(Start::default()));
+    assert_eq!(bench.json()["exec_spec"], SPEC_PATH);
+    let refusal = bench.refused(&Event::Started(Start::default()));
+    assert!(refusal.hints.iter().any(|hint| hint.contains("piton resume build:PRD-009")));
+    let place = Place { id: vec![Id::parse("KITE").expect("an id")], ..place() };
+    let change = record(&place, &bench.files, &Event::Started(start(&["WS1"])), &at(0)).expect("it starts");
+    assert_eq!(change.warnings.len(), 1);
+}
+
+#[test]
+fn a_restart_keeps_the_old_checkpoint() {
+    let mut bench = Bench::with_spec();
+    bench.must(&done("WS1", &["a.sql"]));
+    bench.must(&gate(true, "schema-validation", None));
+    let old = bench.text();
+    bench.must(&Event::Restarted { force: false });
+    bench.must(&Event::Restarted { force: false });
+    let archive = format!(".claude/skills/build-pipeline/checkpoints/archive/PRD-009-{START}");
+    assert_eq!(bench.files.files[&format!("{archive}.json")], old.as_bytes());
+    assert!(bench.files.files.contains_key(&format!("{archive}-2.json")));
+    bench.shows(&json!({
+        "status": "initialized", "current_phase": 0, "artifacts": {}, "gates_passed": [],
+        "pending_workstreams": ["WS1", "WS2", "WS3", "WS4", "WS5"]
+    }));
+    assert_eq!(bench.reading().findings, []);
+}
+
+#[test]
+fn a_repair_makes_nothing_done_that_is_not() {
+    let mut bench = Bench::with_spec();
+    let text = bench.text();
+    let text = text.replace("\"completed_workstreams\": []", "\"completed_workstreams\": [\"WS1\", \"WS2\"]");
+    let text = text.replace("\"WS1\",\n    \"WS2\",\n    \"WS3\",\n", "\"WS1\",\n    \"WS3\",\n");
+    let text = text.replace("    \"lint\",\n", "").replace("\"artifacts\": {}", "\"artifacts\": {\"WS1\": [\"a\"]}");
+    bench.files.files.insert(PATH.into(), text.into_bytes());
+    assert_eq!(bench.errors().len(), 3);
+    bench.must(&Event::Repaired);
+    bench.shows(&json!({
+        "completed_workstreams": ["WS2"], "pending_workstreams": ["WS1", "WS3", "WS4", "WS5"],
+        "kept_artifacts": {"WS1": ["a"]}, "gates_pending": ["schema-validation", "type-check", "test-pass", "lint"]
+    }));
+    assert_eq!(bench.errors(), [""; 0]);
+}
+
+#[test]
+fn a_complete_build_with_something_open_is_reopened() {
+    let mut bench = Bench::plain();
+    let text = bench.text().replace("\"initialized\"", "\"complete\"");
+    bench.files.files.insert(PATH.into(), text.into_bytes());
+    assert!(bench.refused(&begin(&["WS1"])).hints[0].contains("piton reopen"));
+    bench.must(&Event::Reopened);
+    bench.must(&begin(&["WS1"]));
+}
