@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use piton_engine::{Recorded, Recorder, record};
-use piton_model::{Event, UnitRef};
+use piton_model::{Event, Ticket, UnitRef};
 
 use crate::context::Context;
 use crate::failure::{Failure, USAGE};
@@ -33,7 +33,7 @@ pub struct Writer {
 
     /// The attempt that the writer belongs to; an older one is refused [default: PITON_ATTEMPT, else the current one]
     #[arg(long, value_name = "N")]
-    attempt: Option<u64>,
+    attempt: Option<Ticket>,
 
     /// The worker's own session [default: PITON_SESSION]
     #[arg(long, value_name = "ID")]
@@ -101,10 +101,11 @@ pub fn agent_of_environment() -> Option<String> {
 }
 
 /// The attempt that the environment names.
-pub fn attempt_of_environment() -> Result<Option<u64>, Failure> {
+pub fn attempt_of_environment() -> Result<Option<Ticket>, Failure> {
     match std::env::var("PITON_ATTEMPT") {
         Ok(text) if !text.is_empty() => {
-            text.parse().map(Some).map_err(|_| Failure::new(USAGE, format!("PITON_ATTEMPT is not a number: {text}")))
+            let bad = |error| Failure::new(USAGE, format!("PITON_ATTEMPT is no attempt: {text}: {error}"));
+            text.parse().map(Some).map_err(bad)
         }
         _ => Ok(None),
     }

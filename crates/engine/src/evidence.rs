@@ -13,6 +13,7 @@ use piton_store::journal::Hash;
 use crate::Workspace;
 use crate::record::{DiskFiles, RecordError};
 use crate::target::Target;
+use piton_supervisor::tree_of;
 
 /// How much of the end of an output is kept.
 const TAIL_LINES: usize = 5;
@@ -20,21 +21,24 @@ const TAIL_BYTES: usize = 2000;
 
 /// Runs a command in the workspace's root, by a shell, and keeps what proves how it ended.
 pub fn run_evidence(workspace: &Workspace, command: &str) -> io::Result<Evidence> {
+    let tree = tree_of(workspace.root());
     let output =
         Command::new("/bin/sh").arg("-c").arg(command).current_dir(workspace.root()).stdin(Stdio::null()).output()?;
     let mut all = output.stdout;
     all.extend_from_slice(&output.stderr);
-    let text = String::from_utf8_lossy(&all);
+    // Ended by a signal: the shell's convention has no better number.
+    let exit_code = output.status.code().unwrap_or(128);
+    Ok(evidence_of(command, exit_code, &all, tree))
+}
+
+/// What proves how a command ended, from what it printed.
+pub(crate) fn evidence_of(command: &str, exit_code: i32, printed: &[u8], tree: Option<String>) -> Evidence {
+    let text = String::from_utf8_lossy(printed);
     let lines: Vec<&str> = text.lines().collect();
     let tail = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n");
     let tail: String = tail.chars().rev().take(TAIL_BYTES).collect::<Vec<_>>().into_iter().rev().collect();
-    Ok(Evidence {
-        command: command.to_owned(),
-        // Ended by a signal: the shell's convention has no better number.
-        exit_code: output.status.code().unwrap_or(128),
-        digest: format!("sha256:{}", Hash::of(&all)),
-        tail: secret::mask(&tail).into_owned(),
-    })
+    let (digest, tail) = (format!("sha256:{}", Hash::of(printed)), secret::mask(&tail).into_owned());
+    Evidence { command: command.to_owned(), exit_code, digest, tail, tree }
 }
 
 /// The command that a build's specification names for a gate.

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use piton_dialect::hook::{Payload, Reply, Told, reaches_model};
-use piton_model::{Dialect, Event, Time, UnitRef};
+use piton_model::{Dialect, Event, Ticket, Time, UnitRef};
 use piton_store::disk::DiskError;
 
 use self::documents::{Deed, unit_of};
@@ -38,7 +38,7 @@ pub struct Surroundings {
     /// The unit that whoever started the session gave it.
     pub unit: Option<String>,
     /// The attempt that the session belongs to.
-    pub attempt: Option<u64>,
+    pub attempt: Option<Ticket>,
     /// The session inside of which the host itself was started.
     pub outer: Option<String>,
     /// The host's process.

@@ -5,6 +5,7 @@
 
 mod data;
 mod dialects;
+mod fence;
 mod files;
 mod restore;
 
@@ -12,7 +13,7 @@ use std::fmt;
 use std::time::Duration;
 
 use piton_dialect::Place;
-use piton_model::{Change, Dialect, Effect, Event, Moment, Refusal, Time, UnitRef};
+use piton_model::{Change, Dialect, Effect, Event, Moment, Refusal, Ticket, Time, UnitRef};
 use piton_store::disk::{Disk, DiskError, Handle, LockError};
 use piton_store::{
     CommitError, Contact, ContactError, LockedUnit, NewEntry, Observation, holder_of, lock_shared, seal,
@@ -37,8 +38,8 @@ pub struct Recorder {
     pub now: Time,
     /// Who records it.
     pub by: String,
-    /// The attempt that the writer believes to be; nothing when it does not say.
-    pub attempt: Option<u64>,
+    /// The attempt that the writer belongs to, and which of its workers it is; nothing when it does not say.
+    pub attempt: Option<Ticket>,
     /// The worker's own session, when it is known.
     pub session: Option<String>,
     /// How long to wait for a lock.
@@ -152,6 +153,21 @@ pub fn record(
     Ok(recorded)
 }
 
+/// Records an event of a unit that is there, with what `prepare` makes later events know.
+pub(crate) fn record_with<T>(
+    workspace: &Workspace,
+    wanted: &UnitRef,
+    event: &Event,
+    recorder: &Recorder,
+    prepare: impl FnOnce(&mut Session<'_>) -> T,
+) -> Result<(Recorded, T), RecordError> {
+    let found = Target::find(workspace, wanted, recorder.now);
+    let mut session = Session::open_found(workspace, wanted, found, recorder)?;
+    session.fence_writer(recorder, event.name())?;
+    let prepared = prepare(&mut session);
+    Ok((session.record(event, recorder)?, prepared))
+}
+
 fn first_moment(recorder: &Recorder) -> Moment {
     let session = recorder.session.clone();
     Moment { now: recorder.now, by: recorder.by.clone(), attempt: 1, session, fresh_id: fresh_id() }
@@ -246,28 +262,6 @@ impl<'w> Session<'w> {
         Ok(session)
     }
 
-    /// Refuses a writer of an older attempt, and writes down that it came.
-    pub(crate) fn fence_writer(&mut self, recorder: &Recorder, what: &str) -> Result<(), RecordError> {
-        let current = self.unit.attempt();
-        let Some(claimed) = recorder.attempt.filter(|claimed| *claimed != current) else { return Ok(()) };
-        let name = self.target.name.clone();
-        if claimed > current {
-            let refusal =
-                Refusal::rule(format!("attempt {claimed} of {name} has not begun; it is at attempt {current}"))
-                    .hint("leave out --attempt and PITON_ATTEMPT to act for the current attempt");
-            return Err(RecordError::Refused(refusal));
-        }
-        let summary = format!("refused `{what}` of attempt {claimed}: the unit is at attempt {current}");
-        let mut entry = self.entry(recorder, "refused", summary, current);
-        // A ghost is no sign that the unit's own worker lives.
-        entry.carried.clear();
-        self.commit(entry, &[])?;
-        let refusal = Refusal::rule(format!("attempt {claimed} of {name} is over: attempt {current} has begun"))
-            .hint(format!("somebody else continues this unit; see: piton log {name}"))
-            .hint(format!("to take it back: piton resume {name}"));
-        Err(RecordError::Refused(refusal))
-    }
-
     /// Decides and commits, as often as somebody else's writing makes it necessary.
     pub(crate) fn record(&mut self, event: &Event, recorder: &Recorder) -> Result<Recorded, RecordError> {
         let moment = self.moment(event, recorder);
@@ -275,7 +269,12 @@ impl<'w> Session<'w> {
             self.carried.insert(HOLDER.to_owned(), agent.as_str().into());
             self.carried.insert(HOLDER_SESSION.to_owned(), serde_json::Value::Null);
         }
-        self.change(recorder, event.name(), data::of(event), moment.attempt, &|dialect, place, files| {
+        let mut data = data::of(event);
+        if let (Event::GateJudged(_), Some(ticket)) = (event, recorder.attempt) {
+            // A worker's word is not a person's.
+            data.insert(TICKET.to_owned(), ticket.to_string().into());
+        }
+        self.change(recorder, event.name(), data, moment.attempt, &|dialect, place, files| {
             dialects::record(dialect, place, files, event, &moment)
         })
     }
@@ -412,6 +411,9 @@ pub(crate) fn documents_of(workspace: &Workspace, target: &Target) -> Vec<String
 
 /// Under which key a journal carries when somebody last recorded something.
 pub(crate) const ALIVE_AT: &str = "alive_at";
+
+/// Under which key a journal keeps which worker judged a gate.
+pub(crate) const TICKET: &str = "ticket";
 
 /// Under which keys a journal carries who has the unit.
 pub(crate) const HOLDER: &str = "holder";

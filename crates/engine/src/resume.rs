@@ -186,7 +186,7 @@ pub(crate) struct Standing {
 
 /// Files that were named as made and are not there.
 pub(crate) fn lost_outputs(workspace: &Workspace, plan: &ResumePlan, below: Option<&str>) -> Vec<String> {
-    let is_there = |path: &str| !matches!(workspace.disk.stamp(path), Ok(None));
+    let is_there = |path: &str| !matches!(workspace.disk.stamp(path.trim_end_matches('/')), Ok(None));
     let is_lost = |path: &&String| {
         let is_plain =
             !path.starts_with('/') && !path.contains(['*', '\\']) && !path.split('/').any(|part| part == "..");

@@ -12,6 +12,7 @@ mod lead;
 mod memory;
 mod observe;
 mod prompt;
+mod proof;
 mod prune;
 mod recover;
 mod report;
@@ -23,6 +24,7 @@ mod trees;
 mod work;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use piton_model::Time;
 use piton_model::fleet::{Outcome, waves};
@@ -39,6 +41,9 @@ use crate::Workspace;
 
 /// Where the lead's lock is.
 const LOCK: &str = ".piton/run/lock";
+
+/// How long it may take until nothing of a lead that was killed holds its lock.
+const LETTING_GO: Duration = Duration::from_secs(5);
 
 /// What is to be run, and how.
 #[derive(Debug, Clone, Default)]
@@ -209,16 +214,30 @@ pub fn run<'a>(
     }
     piton_store::seal::prepare(&*workspace.disk).map_err(failed)?;
     make_directories(&*workspace.disk, memory::DIRECTORY, Access::Private).map_err(failed)?;
-    let lock = match workspace.disk.lock(LOCK, std::time::Duration::ZERO) {
-        Ok(lock) => lock,
-        Err(LockError::Busy { holder }) => return Err(RunError::Busy { holder: holder.trim().to_owned() }),
-        Err(LockError::Disk(error)) => return Err(failed(error)),
-    };
+    let lock = lock_lead(workspace)?;
     let own = Identity::current().map(|own| own.to_string()).unwrap_or_default();
     lock.truncate(0).and_then(|()| lock.write_at(0, own.as_bytes())).map_err(failed)?;
     let end = lead::Lead::begin(workspace, plan, request, surroundings)?.lead()?;
     lock.truncate(0).map_err(failed)?;
     Ok(end)
+}
+
+/// Takes the lead's lock. Whoever holds it and is gone was killed while it started a process, which lets go of the lock
+/// when it becomes a program of its own: that is waited for.
+fn lock_lead(workspace: &Workspace) -> Result<Box<dyn piton_store::disk::Handle>, RunError> {
+    let mut wait = Duration::ZERO;
+    loop {
+        let holder = match workspace.disk.lock(LOCK, wait) {
+            Ok(lock) => return Ok(lock),
+            Err(LockError::Busy { holder }) => holder.trim().to_owned(),
+            Err(LockError::Disk(error)) => return Err(failed(error)),
+        };
+        let is_gone = holder.parse::<Identity>().is_ok_and(|lead| !lead.is_alive());
+        if !is_gone || !wait.is_zero() {
+            return Err(RunError::Busy { holder });
+        }
+        wait = LETTING_GO;
+    }
 }
 
 /// What became of a request to end a run.
@@ -232,7 +251,7 @@ pub enum Stopping {
 
 /// Asks the lead that is at work in a workspace to end: to wait for its workers, or to stop them too.
 pub fn stop_run(workspace: &Workspace, stops_workers: bool) -> Result<Stopping, RunError> {
-    let holder = match workspace.disk.lock(LOCK, std::time::Duration::ZERO) {
+    let holder = match workspace.disk.lock(LOCK, Duration::ZERO) {
         Err(LockError::Busy { holder }) => holder,
         Ok(_) => return Ok(Stopping::Nobody),
         Err(LockError::Disk(error)) if error.is_missing() => return Ok(Stopping::Nobody),

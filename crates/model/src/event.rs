@@ -243,6 +243,8 @@ pub struct Evidence {
     pub digest: String,
     /// The last lines of what it printed.
     pub tail: String,
+    /// The tree of the commit that it was run on; nothing when there is no repository.
+    pub tree: Option<String>,
 }
 
 /// What a note is for.

@@ -18,6 +18,7 @@ mod tests;
 use std::time::Duration;
 
 use crate::Time;
+use crate::proof::{Correction, Proof};
 
 pub use judge::{StageResult, Standing};
 pub use lane::{Closing, Counts, How, Lane, LaneState, StopReason, Worker, WorkerState};
@@ -236,6 +237,13 @@ pub enum FleetEvent {
         /// How.
         result: Result<(), String>,
     },
+    /// It was looked whether what a lane's unit says is done is really there.
+    Proved {
+        /// Which.
+        lane: LaneAt,
+        /// What follows.
+        proof: Proof,
+    },
     /// A person agreed that a group goes on.
     Approved {
         /// Which.
@@ -267,6 +275,8 @@ pub enum GateOf {
     Lane(LaneAt),
     /// One that closes a phase of a group.
     Phase(GroupAt, usize),
+    /// One that has passed, run again before a lane's worker starts again.
+    Proof(LaneAt),
 }
 
 /// How a worker ended.
@@ -292,6 +302,18 @@ pub enum End {
 /// What the lead does next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
+    /// It is looked whether what the lane's unit says is done is really there, before anybody goes on with it.
+    Prove {
+        /// Which lane.
+        lane: LaneAt,
+    },
+    /// What is not there is put right, as far as the dialect can; the rest is told to the lane's next worker.
+    Correct {
+        /// Which lane.
+        lane: LaneAt,
+        /// What.
+        correction: Correction,
+    },
     /// The lane's unit gets a new attempt, durably, before anything is started.
     Claim {
         /// Which lane.
@@ -423,6 +445,20 @@ pub enum Outcome {
 }
 
 impl Fleet {
+    /// A fleet of which nothing has begun.
+    pub fn new(limits: Limits, groups: Vec<Group>, lanes: Vec<Lane>) -> Fleet {
+        Fleet {
+            limits,
+            groups,
+            lanes,
+            mode: Mode::Going,
+            parked_until: None,
+            staggered: 0,
+            not_before: None,
+            ended: false,
+        }
+    }
+
     /// Takes what happened, and decides what is done now.
     pub fn step(&mut self, event: FleetEvent, now: Now) -> Vec<Decision> {
         let mut decisions = Vec::new();
@@ -438,6 +474,7 @@ impl Fleet {
             FleetEvent::GateEnded { of, gate, result } => self.gate_ended(of, &gate, result, &mut decisions),
             FleetEvent::MergeEnded { lane, result } => self.merge_ended(lane, result, &mut decisions),
             FleetEvent::FinishEnded { lane, result } => self.finish_ended(lane, result, &mut decisions),
+            FleetEvent::Proved { lane, proof } => self.proved(lane, proof, now, &mut decisions),
             FleetEvent::Approved { group } => self.approved(group),
             FleetEvent::LimitReported { lane, until, account } => self.limited(lane, until, account),
             FleetEvent::Woke | FleetEvent::ClockSet => self.woke(now),
@@ -447,9 +484,10 @@ impl Fleet {
         decisions
     }
 
-    /// Lanes that have a worker.
+    /// Lanes that have a worker, or are about to have one.
     pub fn active(&self) -> usize {
-        self.lanes.iter().filter(|lane| lane.state.has_worker()).count()
+        let is_active = |lane: &&Lane| lane.state.has_worker() || matches!(lane.state, LaneState::Proving { .. });
+        self.lanes.iter().filter(is_active).count()
     }
 
     /// When something is to be looked at again although nothing happens: the steady clock, and the one on the wall.

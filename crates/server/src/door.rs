@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use piton_engine::{Problem, ProblemKind, Recorder, Workspace};
-use piton_model::{Id, Time, UnitRef};
+use piton_model::{Id, Ticket, Time, UnitRef};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -24,7 +24,7 @@ pub struct Door {
     /// The unit that is meant when a call names none.
     pub unit: Option<String>,
     /// The attempt that the worker belongs to when a call does not say.
-    pub attempt: Option<u64>,
+    pub attempt: Option<Ticket>,
     /// The agent that sends messages when a call does not say.
     pub agent: Option<String>,
     /// How often files are looked at that a client wants to hear about.
@@ -81,15 +81,25 @@ impl Door {
         Ok(Recorder {
             now,
             by: writer.by.clone().unwrap_or_else(|| "main".to_owned()),
-            attempt: writer.attempt.or_else(|| self.attempt_of(named)),
+            attempt: self.ticket(writer.attempt, named),
             session: writer.session.clone(),
             wait: Duration::from_secs_f64(seconds),
             holder: format!("`piton mcp` ({tool}), process {}, since {now}", std::process::id()),
         })
     }
 
+    /// The attempt that a call names, else the environment's. A worker that says only the number of the attempt which it
+    /// shares with others is still itself.
+    fn ticket(&self, given: Option<u64>, named: Option<&str>) -> Option<Ticket> {
+        let own = self.attempt_of(named);
+        match given {
+            Some(attempt) => own.filter(|own| own.attempt == attempt).or(Some(Ticket::from(attempt))),
+            None => own,
+        }
+    }
+
     /// The attempt that the environment names. When it names a unit as well, the attempt is that unit's alone.
-    fn attempt_of(&self, named: Option<&str>) -> Option<u64> {
+    fn attempt_of(&self, named: Option<&str>) -> Option<Ticket> {
         let is_other = match (named.map(UnitRef::parse), self.unit.as_deref().map(UnitRef::parse)) {
             (Some(Ok(named)), Some(Ok(own))) => !may_mean_the_same(&named, &own),
             _ => false,
@@ -115,12 +125,12 @@ pub fn parse(name: &str) -> Result<UnitRef, Problem> {
 mod tests {
     use super::*;
 
-    fn door(unit: Option<&str>, attempt: Option<u64>) -> Door {
+    fn door(unit: Option<&str>, attempt: Option<&str>) -> Door {
         Door {
             root: PathBuf::from("/"),
             clock: Box::new(|| Time::from_unix_seconds(0)),
             unit: unit.map(str::to_owned),
-            attempt,
+            attempt: attempt.map(|attempt| attempt.parse().expect("an attempt")),
             agent: None,
             pulse: Duration::from_secs(1),
         }
@@ -142,8 +152,26 @@ mod tests {
             (None, Some("build:B"), None, Some(3)),
         ] {
             let writer = Writer { attempt: given, ..Writer::default() };
-            let recorder = door(own, Some(3)).recorder(&writer, named, "step").expect("a recorder");
+            let want = want.map(Ticket::from);
+            let recorder = door(own, Some("3")).recorder(&writer, named, "step").expect("a recorder");
             assert_eq!(recorder.attempt, want, "{own:?} {named:?} {given:?}");
+        }
+    }
+
+    #[test]
+    fn a_worker_that_shares_its_attempt_stays_itself() {
+        for (named, given, want) in [
+            ("build:A", None, Some("3.7")),
+            ("build:A", Some(3), Some("3.7")),
+            ("build:A", Some(4), Some("4")),
+            ("build:B", Some(3), Some("3")),
+            ("build:B", None, None),
+        ] {
+            let writer = Writer { attempt: given, ..Writer::default() };
+            let recorder =
+                door(Some("build:A"), Some("3.7")).recorder(&writer, Some(named), "step").expect("a recorder");
+            let shown = recorder.attempt.map(|ticket| ticket.to_string());
+            assert_eq!(shown.as_deref(), want, "{named} {given:?}");
         }
     }
 

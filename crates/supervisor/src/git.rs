@@ -218,6 +218,30 @@ pub fn are_commits(directory: &Path, names: &[&str]) -> Result<Vec<bool>, GitErr
     Ok(answers)
 }
 
+/// The tree of the commit that a directory is at; nothing when there is no repository, or no commit.
+pub fn tree_of(directory: &Path) -> Option<String> {
+    answer(directory, &["rev-parse", "--verify", "--quiet", "HEAD^{tree}"])
+}
+
+/// Whether a commit took a file away on purpose, so that nobody misses it: one that a directory's branch has and its base
+/// does not, or any where it is the base itself.
+pub fn was_removed(directory: &Path, base: Option<&str>, path: &str) -> bool {
+    let head = answer(directory, &["symbolic-ref", "--quiet", "--short", "HEAD"]);
+    let range = match base.filter(|base| head.as_deref() != Some(base)) {
+        Some(base) => format!("refs/heads/{base}..HEAD"),
+        None => "HEAD".to_owned(),
+    };
+    let log = ["--literal-pathspecs", "log", "-1", "--format=%H", "--diff-filter=D", &range, "--", path];
+    answer(directory, &log).is_some()
+}
+
+/// What git answers, unless that is nothing. Nothing is fetched for it.
+fn answer(directory: &Path, arguments: &[&str]) -> Option<String> {
+    let mut git = Git::at(directory);
+    git.environment.push(("GIT_NO_LAZY_FETCH", "1".into()));
+    git.run(arguments).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
 /// Parts that are separated by NUL.
 pub(crate) fn split(bytes: &[u8]) -> Vec<String> {
     split_keeping_empty(bytes).into_iter().filter(|part| !part.is_empty()).collect()

@@ -30,7 +30,7 @@ pub use adapter::{
     Work, new_session_id,
 };
 pub use end::{End, Exit, Signs};
-pub use git::{GitError, are_commits};
+pub use git::{GitError, are_commits, tree_of, was_removed};
 pub use identity::Identity;
 pub use keeper::keep;
 pub use launch::{Input, Launch, Spool};

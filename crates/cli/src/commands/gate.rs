@@ -3,12 +3,12 @@ use piton_engine::{Trust, approve, gate_command, is_approved, record, run_eviden
 use piton_model::{Event, Evidence, GateJudgement};
 
 use crate::context::Context;
-use crate::failure::{FAILED, Failure, REFUSED};
+use crate::failure::{FAILED, Failure, REFUSED, USAGE};
 use crate::recording::{self, Writing, acknowledge};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  piton gate build:PRD-009 pass schema-validation --step WS1\n  piton gate task:migration/T060 pass manifest_updated\n  piton gate build:PRD-009 run lint --step WS3 --approve\n\nA command that comes from the repository runs only after you approved it once; the approval is kept outside of the repository."
+    after_help = "Examples:\n  piton gate build:PRD-009 pass schema-validation --step WS1\n  piton gate task:migration/T060 pass manifest_updated\n  piton gate build:PRD-009 pass lint --step WS3 --evidence 'make lint'\n  piton gate build:PRD-009 run lint --step WS3 --approve\n\nA command that comes from the repository runs only after you approved it once; the approval is kept outside of the repository."
 )]
 pub struct GateArgs {
     #[command(flatten)]
@@ -26,6 +26,10 @@ pub struct GateArgs {
     #[arg(long, value_name = "STEP")]
     step: Option<String>,
 
+    /// Run COMMAND, and record how it ended; a pass is refused unless it ends with 0
+    #[arg(long, value_name = "COMMAND")]
+    evidence: Option<String>,
+
     /// Approve the command that the repository names for the gate, from now on
     #[arg(long)]
     approve: bool,
@@ -40,14 +44,18 @@ enum Deed {
 
 pub fn run(matches: &ArgMatches, args: GateArgs) -> Result<u8, Failure> {
     if args.deed == Deed::Run {
+        if args.evidence.is_some() {
+            let message = "`gate run` runs the gate's own command; --evidence is for `pass` and `fail`";
+            return Err(Failure::new(USAGE, message));
+        }
         return run_gates(matches, &args);
     }
-    let event = Event::GateJudged(GateJudgement {
-        passed: args.deed == Deed::Pass,
-        names: args.names,
-        step: args.step,
-        evidence: None,
-    });
+    let passed = args.deed == Deed::Pass;
+    let evidence = match &args.evidence {
+        Some(command) => Some(evidence(&Context::new(matches)?, command, passed)?),
+        None => None,
+    };
+    let event = Event::GateJudged(GateJudgement { passed, names: args.names, step: args.step, evidence });
     recording::run(matches, &args.writing, "gate", &event)
 }
 

@@ -4,6 +4,17 @@ set -eu
 unit=$PITON_UNIT
 id=${unit##*[:/]}
 once() { mkdir "$MARKS/$1-$id" 2>/dev/null; }
+# Whoever lies calls done what it did not make: for ever, or until it is told what is not there.
+lies() { [ "${BAD:-}" = lies ] || [ "${BAD:-}" = lied ] && [ ! -e "$MARKS/told-$id" ]; }
+mend() {
+  missing=$(sed -n 's/.*claimed done, not there: //p' | tr ',' ' ')
+  if [ "${BAD:-}" = lied ] && [ -n "$missing" ]; then
+    : > "$MARKS/told-$id"
+    for file in $missing; do echo mended > "$file"; done
+    commit mended
+  fi
+}
+await() { while [ ! -e "$MARKS/$1" ]; do echo waiting; sleep 0.02; done; }
 list() {
   awk -v key="\"$1\"" 'index($0, key) { p = 1 } p { print } p && /\]/ { exit }' "$PITON_CHECKPOINT" |
     grep -o '"[^"]*"' | tr -d '"' | grep -vx "$1" || true
@@ -16,7 +27,7 @@ do_task() {
   if list tasksCompleted | grep -qx "$1"; then return 0; fi
   echo "$unit $1 $PITON_ATTEMPT" >> "$LEDGER"
   sleep "${PACE:-0}"
-  [ "${BAD:-}" = lies ] && once lies-$1 || echo "$1" > "$1.txt"
+  if [ "${BAD:-}" = botches ]; then echo botched > "$1.txt"; else lies || echo "$1" > "$1.txt"; fi
   commit "$1"
   "$PITON" step "$unit" done "$1" --file "$1.txt"
 }
@@ -42,6 +53,28 @@ misbehave() {
     dawdles) once dawdles && sleep 3 || true ;;
     blocks) "$PITON" block "$unit" --message 'no key to the vault'; exit 0 ;;
     dirty) echo x > left-behind.txt ;;
+    # Names a commit that nobody has, and dies.
+    strays)
+      once strays && {
+        awk 'NR == 1 { print; print "  \"last_commit\": \"0123456789abcdef0123456789abcdef01234567\","; next } { print }' \
+          "$PITON_CHECKPOINT" > "$MARKS/strayed"
+        cat "$MARKS/strayed" > "$PITON_CHECKPOINT"
+        exit 1
+      } || true ;;
+    # At one step: does something to the workspace, and dies.
+    spoils) [ "$PITON_STEP" = "$SPOILT" ] && once spoils && { (cd "$PITON_ROOT" && sh -c "$SPOIL"); exit 1; } || true ;;
+    # Says who it is and is stopped; its successor, and who is to see that, wait for the other.
+    sleeps)
+      if [ "${PITON_STEP:-}" = "${SIBLING:-none}" ]; then
+        await follows
+      elif once sleeps; then
+        env > "$MARKS/env.new"
+        mv "$MARKS/env.new" "$MARKS/env"
+        kill -STOP $$
+      else
+        : > "$MARKS/follows"
+        await awake
+      fi ;;
   esac
 }
 stage_of_story() {
@@ -64,6 +97,7 @@ stage_of_story() {
       fi ;;
   esac
 }
+mend
 case $unit in
   pipeline:*)
     if [ "$PITON_STAGE" = 2 ] && [ "${BAD:-}" != dirty ]; then misbehave; fi
@@ -71,14 +105,16 @@ case $unit in
   build:* | plan:*)
     misbehave
     echo "$unit $PITON_STEP $PITON_ATTEMPT" >> "$LEDGER"
-    [ "${BAD:-}" = lies ] || echo "$PITON_STEP" > "$PITON_STEP.txt"
+    lies || echo "$PITON_STEP" > "$PITON_STEP.txt"
     commit "$PITON_STEP"
-    [ "${BAD:-}" = silent ] || "$PITON" step "$unit" done "$PITON_STEP" ;;
+    [ "${BAD:-}" = silent ] || "$PITON" step "$unit" done "$PITON_STEP" --output "$PITON_STEP.txt"
+    # Judges a gate itself, as passed.
+    if [ "${BAD:-}" = swears ]; then "$PITON" gate "$unit" pass $OATH; fi ;;
   task:*)
     misbehave
     for subtask in one two; do
       echo "$unit $subtask $PITON_ATTEMPT" >> "$LEDGER"
-      echo "$subtask" > "$id-$subtask.txt"
+      lies || echo "$subtask" > "$id-$subtask.txt"
       commit "$id $subtask"
       "$PITON" step "$unit" done "$subtask" --output "$id-$subtask.txt"
     done
@@ -87,11 +123,11 @@ case $unit in
   crew:*)
     misbehave
     echo "$unit feature $PITON_ATTEMPT" >> "$LEDGER"
-    echo "$id" > "$id.txt"
+    lies || echo "$id" > "$id.txt"
     commit "$id"
     for stage in S2.P1 S2.P2 S2.P3; do
       "$PITON" stage "$unit" "$stage" || true
-      list next_steps | while read -r step; do "$PITON" step "$unit" done "$step"; done
+      list next_steps | while read -r step; do "$PITON" step "$unit" done "$step" --file "$id.txt"; done
     done
     "$PITON" finish "$unit" ;;
 esac

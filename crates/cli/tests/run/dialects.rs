@@ -1,12 +1,12 @@
 use crate::yard::{Yard, finish, wait_for};
 
-const SPEC: &str = "---\nprd: PRD-031\nprd_title: A shed\nworkstreams:\n  WS1:\n    name: Floor\n    outputs: [WS1.txt]\n    \
+pub const SPEC: &str = "---\nprd: PRD-031\nprd_title: A shed\nworkstreams:\n  WS1:\n    name: Floor\n    outputs: [WS1.txt]\n    \
 gate: floor\n  WS2:\n    name: Walls\n    depends_on: [WS1]\n    outputs: [WS2.txt]\n  WS3:\n    name: Roof\n    \
 depends_on: [WS1]\n    outputs: [WS3.txt]\nexecution_phases:\n  - name: Ground\n    parallel: [WS1]\n    gates: [floor]\n  \
 - name: Rest\n    parallel: [WS2, WS3]\n    gates: [stands]\ngates:\n  floor:\n    command: test -f WS1.txt\n  stands:\n    \
 command: test -f WS2.txt && test -f WS3.txt\n---\n# A shed\n";
 
-const CHECKPOINT: &str = ".claude/skills/build-pipeline/checkpoints/PRD-031.json";
+pub const CHECKPOINT: &str = ".claude/skills/build-pipeline/checkpoints/PRD-031.json";
 
 fn settings() -> Yard {
     Yard::with("[run]\nworkers = 3\nheartbeat = 1\npatience = 60\ngrace = 0.3\n", "")

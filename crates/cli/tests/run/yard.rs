@@ -138,7 +138,9 @@ impl Yard {
         let text = fs::read_to_string(self.workspace.outer().join("ledger")).expect("a ledger");
         let line = |line: &str| {
             let words: Vec<&str> = line.split(' ').collect();
-            (words[0].to_owned(), words[1].to_owned(), words[2].parse().expect("an attempt"))
+            // A worker that shares its attempt has a number of its own behind a dot.
+            let attempt = words[2].split('.').next().unwrap_or_default();
+            (words[0].to_owned(), words[1].to_owned(), attempt.parse().expect("an attempt"))
         };
         text.lines().map(line).collect()
     }

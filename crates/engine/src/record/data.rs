@@ -83,12 +83,16 @@ fn verdict_data(verdict: &Verdict) -> Value {
 }
 
 fn evidence(evidence: &Evidence) -> Value {
-    json!({
+    let mut kept = json!({
         "command": evidence.command,
         "exit_code": evidence.exit_code,
         "digest": evidence.digest,
         "tail": evidence.tail,
-    })
+    });
+    if let Some(tree) = &evidence.tree {
+        kept["tree"] = tree.as_str().into();
+    }
+    kept
 }
 
 /// What is null or empty says nothing, and is left out.

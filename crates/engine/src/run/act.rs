@@ -16,6 +16,8 @@ impl Lead<'_> {
         match decision {
             // One act: a worker is started right after its claim, or neither happens.
             Decision::Claim { .. } => Ok(()),
+            Decision::Prove { lane } => self.prove(lane),
+            Decision::Correct { lane, correction } => self.correct(lane, correction),
             Decision::Spawn { lane } => self.start(lane, How::Fresh),
             Decision::Resume { lane, how } => self.start(lane, how),
             Decision::Ask { lane } => self.ask(lane),
@@ -63,7 +65,7 @@ impl Lead<'_> {
         let claimed = self.claim(at, how, &worker_name)?;
         let is_again = how != How::Fresh;
         let memory = self.memory.lane(&name);
-        memory.attempt = claimed.attempt;
+        memory.attempt = claimed.ticket.attempt;
         memory.spawned += 1;
         memory.worker = Some(worker_name.clone());
         let home = format!("{DIRECTORY}/workers/{id}-{}", memory.spawned);
@@ -81,9 +83,9 @@ impl Lead<'_> {
         let worker = Worker::start(&self.keeper, &self.workspace.root().join(&home), &launch)
             .map_err(|error| error.to_string())?;
         let text = match how {
-            How::Fresh => format!("{worker_name} started, attempt {}", claimed.attempt),
-            How::Session => format!("{worker_name} resumed by its own session, attempt {}", claimed.attempt),
-            How::Brief => format!("{worker_name} started with the brief, attempt {}", claimed.attempt),
+            How::Fresh => format!("{worker_name} started, attempt {}", claimed.ticket),
+            How::Session => format!("{worker_name} resumed by its own session, attempt {}", claimed.ticket),
+            How::Brief => format!("{worker_name} started with the brief, attempt {}", claimed.ticket),
         };
         self.watch_worker(at, worker)?;
         self.tell_lane(at, "started", &text);
@@ -128,6 +130,7 @@ impl Lead<'_> {
             work: &self.work.lanes[at],
             preamble: self.settings.preamble.as_deref(),
             brief: claimed.brief.as_deref().filter(|_| how != How::Fresh || lane.stage > 0),
+            told: self.told.remove(&at).unwrap_or_default(),
             how,
             directory: &shown,
             is_fast,
@@ -139,7 +142,7 @@ impl Lead<'_> {
             .map_err(|error| error.to_string())?;
         let work = piton_supervisor::Work {
             unit: self.work.lanes[at].unit_name.clone(),
-            attempt: claimed.attempt,
+            attempt: claimed.ticket.attempt,
             checkpoint: root.join(self.document_of(at)),
             directory,
             prompt: root.join(prompt_path),
@@ -158,6 +161,8 @@ impl Lead<'_> {
             .set("PITON", self.surroundings.program.display().to_string())
             .set("PITON_INBOX", root.join(self.inbox_of(&id)).display().to_string())
             .set("PITON_STAGE", stage.to_string())
+            // The same where it has the unit for itself; where it shares it, with its own number.
+            .set("PITON_ATTEMPT", claimed.ticket.to_string())
             // A place to die, for tests, is this process's own.
             .unset("PITON_STOP_AT")
             // A worker is no tool of the session that this lead was started in; its hooks record for its own unit.

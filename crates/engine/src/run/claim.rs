@@ -3,10 +3,13 @@
 use piton_dialect::Place;
 use piton_dialect::pipeline;
 use piton_model::fleet::{How, LaneAt};
-use piton_model::{Dialect, Event, Lifecycle, Moment, ResumeAction, ResumeMode, Start, StepMove, StepTo};
+use piton_model::{
+    Dialect, Event, Lifecycle, Moment, NotePurpose, ResumeAction, ResumeMode, Start, StepMove, StepState, StepTo,
+    Ticket,
+};
 
 use super::lead::Lead;
-use crate::record::{DiskFiles, Session};
+use crate::record::{DiskFiles, Session, record_with};
 use crate::target::Target;
 use crate::{RecordError, Recorder, ResumeRequest, record, resume};
 
@@ -15,7 +18,8 @@ const BUDGET: usize = 10_000;
 
 /// A unit that is the lead's now.
 pub(super) struct Claimed {
-    pub attempt: u64,
+    /// What its worker shows to be let in.
+    pub ticket: Ticket,
     /// The text for whoever goes on.
     pub brief: Option<String>,
     /// How many steps need not be done again.
@@ -91,24 +95,32 @@ impl Lead<'_> {
         }
     }
 
-    /// A unit that several workers share is claimed once for all of them; each then begins its step.
+    /// A unit that several workers share is claimed once for all of them; each then begins its step, and shuts out
+    /// whoever was at that step before.
     fn claim_step(&mut self, at: LaneAt, worker: &str) -> Result<Claimed, String> {
         let group = self.work.fleet.lanes[at].group;
-        let claimed = match self.claimed[group] {
-            Some(attempt) => Claimed { attempt, brief: None, done: 0 },
-            None => match self.sibling_attempt(group) {
-                Some(attempt) => Claimed { attempt, brief: None, done: 0 },
-                None => self.claim_whole(at, "lead")?,
-            },
+        let shared = |attempt: u64| Claimed { ticket: attempt.into(), brief: None, done: 0 };
+        let claimed = match self.claimed[group].or_else(|| self.sibling_attempt(group)) {
+            Some(attempt) => shared(attempt),
+            None => self.claim_whole(at, "lead")?,
         };
-        self.claimed[group] = Some(claimed.attempt);
+        self.claimed[group] = Some(claimed.ticket.attempt);
         let name = self.work.lanes[at].step.clone().unwrap_or_default();
         let mut begin = StepMove { message: Some(format!("by {worker}")), ..plain(StepTo::Begun, name) };
         if self.work.lanes[at].dialect == Dialect::Build {
             begin.message = None;
         }
-        self.record_lane(at, &Event::StepMoved(begin))?;
-        Ok(claimed)
+        let step = begin.steps.concat();
+        // What is done already and has to be seen to again cannot begin a second time.
+        let is_done = |known: &piton_model::Step| known.id == step && matches!(known.state, StepState::Done { .. });
+        let event = match self.unit_of(at).is_ok_and(|unit| unit.steps.iter().any(is_done)) {
+            true => Event::Noted { text: format!("{step} is seen to again by {worker}"), purpose: NotePurpose::Note },
+            false => Event::StepMoved(begin),
+        };
+        let (unit, recorder) = (&self.work.lanes[at].unit, self.recorder("lead"));
+        let (recorded, number) =
+            record_with(self.workspace, unit, &event, &recorder, |unit| unit.begin_worker(&step)).map_err(explain)?;
+        Ok(Claimed { ticket: Ticket { attempt: recorded.attempt, worker: Some(number) }, ..claimed })
     }
 
     /// The attempt of a worker that was adopted: it must not be shut out.
@@ -128,7 +140,7 @@ impl Lead<'_> {
         };
         let recorder = Recorder { session, ..self.recorder(worker) };
         let recorded = record(self.workspace, &lane.unit, &Event::Started(start), &recorder).map_err(explain)?;
-        Ok(Claimed { attempt: recorded.attempt, brief: None, done: 0 })
+        Ok(Claimed { ticket: recorded.attempt.into(), brief: None, done: 0 })
     }
 
     fn resume_unit(&mut self, at: LaneAt, worker: &str) -> Result<Claimed, String> {
@@ -148,7 +160,7 @@ impl Lead<'_> {
             return Err(resumption.plan.reasons.join("; "));
         }
         let done = resumption.plan.done.len();
-        Ok(Claimed { attempt: resumption.attempt, brief: Some(resumption.brief), done })
+        Ok(Claimed { ticket: resumption.attempt.into(), brief: Some(resumption.brief), done })
     }
 
     /// Records something about a lane's unit in the lead's name.

@@ -3,10 +3,7 @@
 use std::path::PathBuf;
 
 use piton_model::fleet::{FleetEvent, GateOf, LaneAt, LaneState};
-use piton_model::{
-    Dialect, Event, Evidence, GateJudgement, GateState, Lifecycle, NotePurpose, StepMove, StepTo, secret,
-};
-use piton_store::journal::Hash;
+use piton_model::{Dialect, Event, Evidence, GateJudgement, GateState, Lifecycle, NotePurpose, StepMove, StepTo};
 use piton_supervisor::{Condition, Exit, Launch, Stream, Worker, tail};
 
 use super::claim::{explain, plain};
@@ -14,11 +11,13 @@ use super::lead::{GATES, Lead};
 use super::memory::DIRECTORY;
 use super::work::{COMPLETE, LaneWork};
 use super::{RunError, failed};
+use crate::evidence::evidence_of;
 use crate::record;
+use crate::record::record_with;
+use piton_supervisor::tree_of;
 
 /// How much of the end of a gate's output is kept.
 const TAIL: usize = 4000;
-const TAIL_LINES: usize = 5;
 
 /// A gate that runs.
 pub(super) struct LiveGate {
@@ -29,6 +28,8 @@ pub(super) struct LiveGate {
     judges: String,
     step: Option<String>,
     command: String,
+    /// The tree of the commit that it runs on.
+    tree: Option<String>,
     worker: Worker,
     home: String,
 }
@@ -49,10 +50,7 @@ impl Lead<'_> {
 
     /// Nothing when a process was started; something when the gate is judged already.
     fn begin_gate(&mut self, of: GateOf, gate: &str) -> Result<Option<()>, String> {
-        let (group, lane) = match of {
-            GateOf::Lane(at) => (self.work.fleet.lanes[at].group, Some(at)),
-            GateOf::Phase(group, _) => (group, None),
-        };
+        let (group, lane) = self.whose(of);
         if self.work.groups[group].dialect == Dialect::Crew {
             return self.sync_point().map(Some);
         }
@@ -67,13 +65,15 @@ impl Lead<'_> {
             let unit = &self.work.fleet.groups[group].name;
             let step = step.map_or_else(String::new, |step| format!(" --step {step}"));
             return Err(format!(
-                "no command is known for it; add it to [gates] in piton.toml, or judge it: piton gate {unit} pass {gate}{step}"
+                "no command is known for it; give one in piton.toml, [gates] {} = \"COMMAND\", or judge it: \
+                 piton gate {unit} pass {gate}{step} --evidence COMMAND; then piton run {unit} --retry",
+                toml_key(gate)
             ));
         };
         self.start_gate(of, gate, gate.to_owned(), step, command)
     }
 
-    fn gate_command(&self, group: usize, gate: &str) -> Option<String> {
+    pub(super) fn gate_command(&self, group: usize, gate: &str) -> Option<String> {
         let named = self.work.groups[group].gates.iter().find(|(name, _)| name == gate).map(|(_, command)| command);
         named.or_else(|| self.settings.gates.get(gate)).cloned()
     }
@@ -87,7 +87,8 @@ impl Lead<'_> {
         }
         let is_left = |gate: &&piton_model::Gate| {
             let key = (gate.name.clone(), gate.step.clone());
-            !matches!(gate.state, GateState::Passed { .. }) && !self.judged.contains(&key)
+            let has_passed = matches!(gate.state, GateState::Passed { .. });
+            !self.judged.contains(&key) && (!has_passed || self.is_mere_word(group, &unit, gate))
         };
         let left = found.unit.gates.iter().filter(is_left);
         let known = left.into_iter().find_map(|gate| Some((gate.clone(), self.gate_command(group, &gate.name)?)));
@@ -99,7 +100,7 @@ impl Lead<'_> {
         Ok(Some(()))
     }
 
-    fn start_gate(
+    pub(super) fn start_gate(
         &mut self,
         of: GateOf,
         gate: &str,
@@ -107,23 +108,18 @@ impl Lead<'_> {
         step: Option<String>,
         command: String,
     ) -> Result<Option<()>, String> {
-        let lane = match of {
-            GateOf::Lane(at) => Some(at),
-            GateOf::Phase(..) => None,
-        };
         if !crate::is_approved(&crate::Trust::of(self.workspace, &command)) {
             return Err(format!("its command is not approved: {command}"));
         }
         let root = self.workspace.root().to_owned();
-        let in_tree = lane.filter(|at| self.work.fleet.lanes[*at].gates_first);
-        if let Some(at) = in_tree {
+        if let GateOf::Lane(at) = of
+            && self.work.fleet.lanes[at].gates_first
+        {
             // A lead that died at the very end has removed it already; its branch has everything.
             self.ensure_worktree(at)?;
         }
-        let tree = in_tree.and_then(|at| {
-            self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.worktree.clone())
-        });
-        let directory: PathBuf = tree.map_or_else(|| root.clone(), |tree| root.join(tree));
+        let directory = self.gate_directory(of);
+        let tree = self.repository.is_some().then(|| tree_of(&directory)).flatten();
         self.memory.gates_started += 1;
         let number = self.memory.gates_started;
         let home = format!("{DIRECTORY}/gates/{number}");
@@ -133,8 +129,27 @@ impl Lead<'_> {
         let worker = Worker::start(&self.keeper, &root.join(&home), &launch).map_err(|error| error.to_string())?;
         self.watch.add(GATES + number, &worker).map_err(|error| error.to_string())?;
         let gate = gate.to_owned();
-        self.gates.insert(GATES + number, LiveGate { of, gate, judges, step, command, worker, home });
+        self.gates.insert(GATES + number, LiveGate { of, gate, judges, step, command, tree, worker, home });
         Ok(None)
+    }
+
+    /// The group and the lane that a gate is about.
+    fn whose(&self, of: GateOf) -> (usize, Option<LaneAt>) {
+        match of {
+            GateOf::Lane(at) | GateOf::Proof(at) => (self.work.fleet.lanes[at].group, Some(at)),
+            GateOf::Phase(group, _) => (group, None),
+        }
+    }
+
+    /// Where a gate is run: in the lane's worktree when what it judges is not merged yet.
+    pub(super) fn gate_directory(&self, of: GateOf) -> PathBuf {
+        let lane = match of {
+            GateOf::Lane(at) => Some(at).filter(|at| self.work.fleet.lanes[*at].gates_first),
+            GateOf::Proof(at) => Some(at).filter(|at| self.work.lanes[*at].step.is_none()),
+            GateOf::Phase(..) => None,
+        };
+        let root = self.workspace.root();
+        lane.and_then(|at| self.worktree_of(at)).map_or_else(|| root.to_owned(), |tree| root.join(tree))
     }
 
     /// Whether the unit's documents have the gate as passed already.
@@ -146,6 +161,7 @@ impl Lead<'_> {
             known.name == gate
                 && matches!(known.state, GateState::Passed { .. })
                 && step.is_none_or(|step| known.step.as_deref() == Some(step))
+                && !self.is_mere_word(group, unit, known)
         })
     }
 
@@ -178,6 +194,11 @@ impl Lead<'_> {
             false => Err(format!("`{}` ended with {}: {last}", live.command, evidence.exit_code)),
         };
         let recorded = self.record_gate(&live, passed, evidence);
+        if let GateOf::Proof(at) = live.of {
+            // What it found counts, also where the unit does not take it down.
+            self.tell_gate(live.of, &live.judges, &result);
+            return self.proof_ended(at, (live.judges, live.step), result);
+        }
         if let (true, Err(why)) = (passed, recorded) {
             result = Err(why);
         }
@@ -194,33 +215,26 @@ impl Lead<'_> {
         let read = |stream| tail(live.worker.home(), stream, live.worker.spool(), TAIL).unwrap_or_default();
         let mut all = read(Stream::Out);
         all.extend(read(Stream::Err));
-        let text = String::from_utf8_lossy(&all);
-        let lines: Vec<&str> = text.lines().collect();
-        let shown = lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n");
-        Evidence {
-            command: live.command.clone(),
-            exit_code: match exit {
-                Exit::Code(code) => *code,
-                Exit::Signal(signal) => 128 + signal,
-                Exit::NotStarted { .. } | Exit::Vanished => 128,
-            },
-            digest: format!("sha256:{}", Hash::of(&all)),
-            tail: secret::mask(&shown).into_owned(),
-        }
+        let exit_code = match exit {
+            Exit::Code(code) => *code,
+            Exit::Signal(signal) => 128 + signal,
+            Exit::NotStarted { .. } | Exit::Vanished => 128,
+        };
+        evidence_of(&live.command, exit_code, &all, live.tree.clone())
     }
 
     fn record_gate(&mut self, live: &LiveGate, passed: bool, evidence: Evidence) -> Result<(), String> {
-        let (group, lane) = match live.of {
-            GateOf::Lane(at) => (self.work.fleet.lanes[at].group, Some(at)),
-            GateOf::Phase(group, _) => (group, None),
-        };
+        let (group, lane) = self.whose(live.of);
         let word = if passed { "passed" } else { "failed" };
         let name = lane
             .map_or_else(|| self.work.fleet.groups[group].name.clone(), |at| self.work.fleet.lanes[at].name.clone());
         let summary = format!("{word}: `{}` ended with {} ({})", evidence.command, evidence.exit_code, evidence.digest);
         self.memory.lane(&name).gates.push((live.judges.clone(), summary.clone()));
         self.save().map_err(|_| "the lead's memory cannot be written".to_owned())?;
-        let (unit, event) = match (&self.work.groups[group].unit, lane) {
+        let of_lane = lane.filter(|_| matches!(live.of, GateOf::Proof(_))).map(|at| &self.work.lanes[at].unit);
+        let (unit, event) = match (self.work.groups[group].unit.as_ref().or(of_lane), lane) {
+            // A build that fails now would shut out the siblings; the lane's pause says what is wrong.
+            (Some(_), Some(at)) if !passed && self.is_proof_of_build(live.of, at) => return Ok(()),
             (Some(unit), _) => {
                 let (names, step) = (vec![live.judges.clone()], live.step.clone());
                 let judged = GateJudgement { passed, names, step, evidence: Some(evidence) };
@@ -235,6 +249,10 @@ impl Lead<'_> {
         record(self.workspace, &unit, &event, &self.recorder("lead")).map(drop).map_err(explain)
     }
 
+    fn is_proof_of_build(&self, of: GateOf, at: LaneAt) -> bool {
+        matches!(of, GateOf::Proof(_)) && self.work.lanes[at].dialect == Dialect::Build
+    }
+
     fn tell_gate(&mut self, of: GateOf, gate: &str, result: &Result<(), String>) {
         if gate == COMPLETE && result.is_ok() {
             return;
@@ -245,6 +263,7 @@ impl Lead<'_> {
         };
         match of {
             GateOf::Lane(at) => self.tell_lane(at, "gate", &text),
+            GateOf::Proof(at) => self.tell_lane(at, "gate", &format!("run again: {text}")),
             GateOf::Phase(group, _) => {
                 let name = self.work.fleet.groups[group].name.clone();
                 self.tell(Some(&name), "gate", &text);
@@ -256,7 +275,7 @@ impl Lead<'_> {
     pub(super) fn finish(&mut self, at: LaneAt) -> Result<(), RunError> {
         let work = self.work.lanes[at].clone();
         let result = match &work.step {
-            Some(step) => self.finish_step(at, &work, step),
+            Some(step) => self.finish_step(&work, step),
             None => self.finish_whole(at, &work),
         };
         if result.is_ok() {
@@ -268,7 +287,7 @@ impl Lead<'_> {
         Ok(())
     }
 
-    fn finish_step(&mut self, at: LaneAt, work: &LaneWork, step: &str) -> Result<(), String> {
+    fn finish_step(&mut self, work: &LaneWork, step: &str) -> Result<(), String> {
         let outputs = match work.dialect {
             Dialect::Build => {
                 let is_there = |path: &&String| matches!(self.workspace.disk.stamp(path), Ok(Some(_)));
@@ -277,7 +296,12 @@ impl Lead<'_> {
             Dialect::Pipeline | Dialect::Plan | Dialect::Task | Dialect::Crew => Vec::new(),
         };
         let moved = StepMove { outputs, ..plain(StepTo::Done, step.to_owned()) };
-        self.record_lane(at, &Event::StepMoved(moved))
+        // From here on nobody writes for it any more, whoever wakes up late.
+        record_with(self.workspace, &work.unit, &Event::StepMoved(moved), &self.recorder("lead"), |unit| {
+            unit.end_worker(step);
+        })
+        .map(drop)
+        .map_err(explain)
     }
 
     fn finish_whole(&mut self, at: LaneAt, work: &LaneWork) -> Result<(), String> {
@@ -308,7 +332,11 @@ impl Lead<'_> {
                 Event::Paused { reason: Some(reason.to_owned()) }
             }
         };
-        if let Err(error) = record(self.workspace, &unit, &event, &recorder) {
+        let paused = Event::Paused { reason: Some(reason.to_owned()) };
+        // What is recorded as done cannot fail any more; then the unit is paused, with the same reason.
+        let recorded = record(self.workspace, &unit, &event, &recorder)
+            .or_else(|error| record(self.workspace, &unit, &paused, &recorder).map_err(|_| error));
+        if let Err(error) = recorded {
             // A gate that failed has been recorded as that already.
             self.memory.issues.push((name, "record".to_owned(), explain(error)));
         }
@@ -340,5 +368,14 @@ impl Lead<'_> {
             self.tell(Some(&name), "done", "done");
         }
         self.save()
+    }
+}
+
+/// A name as it is written before an equals sign in a settings file.
+fn toml_key(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match !name.is_empty() && name.chars().all(is_bare) {
+        true => name.to_owned(),
+        false => format!("{name:?}"),
     }
 }

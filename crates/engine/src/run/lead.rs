@@ -11,6 +11,7 @@ use piton_supervisor::{KeeperProgram, Reading, Repository, Signs, Wake, Watch, W
 
 use super::close::LiveGate;
 use super::memory::Memory;
+use super::proof::Again;
 use super::settings::Settings;
 use super::signs::Afar;
 use super::work::Work;
@@ -46,6 +47,10 @@ pub(super) struct Lead<'w> {
     pub claimed: Vec<Option<u64>>,
     pub queue: VecDeque<FleetEvent>,
     pub is_yes: bool,
+    /// Gates that have passed and were run again, before a worker starts again.
+    pub again: Again,
+    /// What the next worker of a lane is told first.
+    pub told: HashMap<LaneAt, Vec<String>>,
     /// Gates that were run because they were left at the end: name and step.
     pub judged: Vec<(String, Option<String>)>,
     /// Whether something happened that the state of all stories does not say yet.
@@ -117,6 +122,8 @@ impl<'w> Lead<'w> {
             claimed: vec![None; groups],
             queue: VecDeque::new(),
             is_yes: request.yes,
+            again: Again::new(),
+            told: HashMap::new(),
             judged: Vec::new(),
             is_state_due: false,
             signals,
@@ -326,6 +333,7 @@ impl<'w> Lead<'w> {
             | FleetEvent::GateEnded { .. }
             | FleetEvent::MergeEnded { .. }
             | FleetEvent::FinishEnded { .. }
+            | FleetEvent::Proved { .. }
             | FleetEvent::LimitReported { .. }
             | FleetEvent::TimerFired => {}
         }

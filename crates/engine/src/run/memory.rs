@@ -229,7 +229,7 @@ fn lane_json(lane: &Lane) -> Value {
         LaneState::Closing(Closing::Gates { .. } | Closing::Merging | Closing::Finishing) => {
             ("worked", None, Some(How::Fresh), None)
         }
-        LaneState::Dead { why, how } => ("dead", Some(why), Some(*how), None),
+        LaneState::Dead { why, how } | LaneState::Proving { why, how } => ("dead", Some(why), Some(*how), None),
         LaneState::Parked { until } => ("parked", None, None, Some(until.to_string())),
         LaneState::Done => ("done", None, None, None),
         LaneState::Paused { reason } => ("paused", Some(reason), None, None),

@@ -96,12 +96,31 @@ impl Lead<'_> {
         let (lane, work) = (&self.work.fleet.lanes[at], &self.work.lanes[at]);
         if work.dialect == Dialect::Pipeline {
             let files = DiskFiles::new(&*self.workspace.disk, None);
-            return pipeline::standing(&self.place(at), &files, lane.stage, lane.counts.no_gos, &self.moment());
+            let standing = pipeline::standing(&self.place(at), &files, lane.stage, lane.counts.no_gos, &self.moment());
+            return match standing {
+                Standing::Complete(StageResult::Executed) => match self.unit_of(at) {
+                    Ok(unit) => self.proved(at, &unit, standing),
+                    Err(_) => standing,
+                },
+                _ => standing,
+            };
         }
         let Ok(found) = crate::find(self.workspace, &work.unit, self.time()) else { return Standing::Open };
-        match &work.step {
+        let standing = match &work.step {
             Some(step) => self.step_standing(at, &found.unit, step, has_exited_well),
             None => whole_standing(&found.unit),
+        };
+        self.proved(at, &found.unit, standing)
+    }
+
+    /// What is called complete has to be there.
+    fn proved(&self, at: LaneAt, unit: &Unit, standing: Standing) -> Standing {
+        if !matches!(standing, Standing::Complete(_)) {
+            return standing;
+        }
+        match self.missing(at, unit) {
+            missing if missing.is_empty() => standing,
+            missing => Standing::Unproved { missing },
         }
     }
 
@@ -126,7 +145,8 @@ impl Lead<'_> {
     fn is_made(&self, at: LaneAt, path: &str) -> bool {
         let is_plain =
             !path.starts_with('/') && !path.contains(['*', '\\']) && !path.split('/').any(|part| part == "..");
-        let below = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.worktree.clone());
+        let path = path.trim_end_matches('/');
+        let below = self.worktree_of(at);
         let path = below.map_or_else(|| path.to_owned(), |below| format!("{below}/{path}"));
         is_plain && matches!(self.workspace.disk.stamp(&path), Ok(Some(_)))
     }

@@ -13,6 +13,8 @@ pub(super) struct Telling<'a> {
     pub preamble: Option<&'a str>,
     /// The text for whoever goes on, when somebody was at it before.
     pub brief: Option<&'a str>,
+    /// What is recorded as done and is not there, or not proved.
+    pub told: Vec<String>,
     pub how: How,
     /// Where it works, for people.
     pub directory: &'a str,
@@ -40,6 +42,10 @@ pub(super) fn prompt(telling: &Telling<'_>) -> String {
         parts.push(
             "Somebody was at this before you. Go on where the work stopped; do not do again what is done.".to_owned(),
         );
+    }
+    if !telling.told.is_empty() {
+        let lines: Vec<String> = telling.told.iter().map(|told| format!("- {}", text::printable(told))).collect();
+        parts.push(format!("Recorded and not proved; see to this first, then record it again:\n{}", lines.join("\n")));
     }
     parts.extend(telling.brief.map(str::to_owned));
     parts.join("\n\n") + "\n"

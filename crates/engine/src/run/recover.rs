@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use piton_model::fleet::{Approval, End, FleetEvent, How, LaneAt, LaneState, Standing};
-use piton_model::{Lifecycle, Liveness, State};
+use piton_model::{Dialect, Lifecycle, Liveness, State};
 use piton_supervisor::{Condition, Exit, Reading, Worker};
 
 use super::approvals::take_approval;
@@ -46,20 +46,18 @@ impl Lead<'_> {
         request: &RunRequest,
     ) -> Result<(), RunError> {
         let lifecycle = row.map(|row| row.state.lifecycle());
-        let lane = &mut self.work.fleet.lanes[at];
-        let stored = self.memory.recall(lane);
-        if lane.state == LaneState::Done || lifecycle == Some(Lifecycle::Done) {
-            // A document that is done may still have to be merged; then its lane was being closed.
-            if !matches!(stored, Some(Stored::Worked(_))) {
-                lane.state = LaneState::Done;
-                return Ok(());
-            }
+        let stored = self.memory.recall(&mut self.work.fleet.lanes[at]);
+        let is_called_done = self.work.fleet.lanes[at].state == LaneState::Done || lifecycle == Some(Lifecycle::Done);
+        if is_called_done && self.is_done(at, stored.as_ref()) {
+            self.work.fleet.lanes[at].state = LaneState::Done;
+            return Ok(());
         }
         let is_paused = matches!(stored, Some(Stored::State(LaneState::Paused { .. }))) && !request.retry;
-        if self.work.lanes[at].step.is_some() && !is_paused && !matches!(stored, Some(Stored::Worked(_))) {
+        let may_be_complete = self.work.lanes[at].step.is_some() || is_called_done;
+        if may_be_complete && !is_paused && !matches!(stored, Some(Stored::Worked(_))) {
             let standing = self.standing(at, false);
             if matches!(standing, Standing::Complete(_)) {
-                // Its step is done, and not yet closed: what is left is the lead's.
+                // Its work is done, and not yet closed: what is left is the lead's.
                 self.work.fleet.lanes[at].state = adopted(How::Fresh, steady());
                 self.queue.push_back(FleetEvent::WorkerExited { lane: at, end: End::Exited(0), standing });
                 return Ok(());
@@ -79,7 +77,9 @@ impl Lead<'_> {
                 lane.state = match is_free {
                     true => {
                         lane.counts = Default::default();
-                        again(lifecycle.filter(|_| !was_put_off), "a person lets it go on")
+                        let is_step = self.work.lanes[at].step.is_some();
+                        let begun = lifecycle.or(is_step.then_some(Lifecycle::Running));
+                        again(begun.filter(|_| !was_put_off), "a person lets it go on")
                     }
                     false => LaneState::Paused { reason },
                 };
@@ -88,6 +88,22 @@ impl Lead<'_> {
             None => self.recover_stranger(at, row),
         }
         Ok(())
+    }
+
+    /// Whether a lane is done that its document calls done, by what an earlier lead knew of it.
+    fn is_done(&self, at: LaneAt, stored: Option<&Stored>) -> bool {
+        match stored {
+            None | Some(Stored::State(LaneState::Done | LaneState::Queued)) => true,
+            // It may still have to be merged; then its lane was being closed.
+            Some(Stored::Worked(_)) => false,
+            // Somebody may have called done what is not there, or what is not merged yet.
+            Some(Stored::State(_)) => {
+                let is_story = self.work.lanes[at].dialect == Dialect::Pipeline;
+                let tree = self.worktree_of(at).map(|tree| self.workspace.root().join(tree));
+                let is_open = tree.is_some_and(|tree| tree.exists()) && !is_story;
+                !is_open && !matches!(self.standing(at, false), Standing::Unproved { .. })
+            }
+        }
     }
 
     /// A unit that has begun and that no lead remembers.
@@ -186,7 +202,7 @@ impl Lead<'_> {
             return;
         }
         match self.claim_whole(first, "lead") {
-            Ok(claimed) => self.claimed[group] = Some(claimed.attempt),
+            Ok(claimed) => self.claimed[group] = Some(claimed.ticket.attempt),
             Err(why) => self.memory.issues.push((unit.to_string(), "resume".to_owned(), why)),
         }
     }

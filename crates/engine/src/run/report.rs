@@ -52,6 +52,7 @@ impl Lead<'_> {
             | LaneState::Between
             | LaneState::Working(_)
             | LaneState::Dead { .. }
+            | LaneState::Proving { .. }
             | LaneState::Parked { .. }
             | LaneState::Paused { .. } => u64::from(lane.stage),
         };
@@ -76,7 +77,7 @@ impl Lead<'_> {
             last_sign: last_sign.map(|sign| steady().saturating_sub(sign).as_secs()),
             reason: match &lane.state {
                 LaneState::Paused { reason } => Some(reason.clone()),
-                LaneState::Dead { why, .. } => Some(why.clone()),
+                LaneState::Dead { why, .. } | LaneState::Proving { why, .. } => Some(why.clone()),
                 LaneState::Parked { until } => Some(format!("until {until}")),
                 _ => None,
             },

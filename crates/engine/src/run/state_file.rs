@@ -71,7 +71,11 @@ impl Lead<'_> {
         LeadStory {
             id: self.work.lanes[at].id.clone(),
             standing: match &lane.state {
-                LaneState::Queued | LaneState::Between | LaneState::Working(_) | LaneState::Dead { .. }
+                LaneState::Queued
+                | LaneState::Between
+                | LaneState::Working(_)
+                | LaneState::Dead { .. }
+                | LaneState::Proving { .. }
                     if has_begun && !self.live.contains_key(&at) =>
                 {
                     STAGES.get(usize::from(lane.stage)).copied()
@@ -83,6 +87,7 @@ impl Lead<'_> {
                 | LaneState::Between
                 | LaneState::Working(_)
                 | LaneState::Dead { .. }
+                | LaneState::Proving { .. }
                 | LaneState::Parked { .. }
                 | LaneState::Closing(_) => Some("QUEUED"),
             },

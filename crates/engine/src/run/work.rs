@@ -2,15 +2,17 @@
 
 mod build;
 mod crew;
+mod listed;
 mod pipeline;
 mod plan;
 mod task;
 
 use std::path::Path;
 
-use piton_model::fleet::{Approval, Counts, Cycle, Fleet, Group, Lane, LaneState, Mode, Phase, PhaseGate, find_cycle};
+use piton_model::fleet::{Approval, Cycle, Fleet, Group, Lane, Phase, PhaseGate, find_cycle};
 use piton_model::{Dialect, Id, Start, Time, UnitRef};
 
+use self::listed::Listed;
 pub use self::pipeline::Story;
 pub(super) use self::pipeline::stories;
 use super::section::{BadFile, parse};
@@ -247,37 +249,8 @@ impl<'w> Draft<'w> {
             lanes.push(Lane { depends_on, ..each.lane });
             works.push(each.work);
         }
-        let fleet = Fleet {
-            limits: self.settings.limits.clone(),
-            groups,
-            lanes,
-            mode: Mode::Going,
-            parked_until: None,
-            staggered: 0,
-            not_before: None,
-            ended: false,
-        };
+        let fleet = Fleet::new(self.settings.limits.clone(), groups, lanes);
         Ok(Work { fleet, lanes: works, groups: group_works })
-    }
-}
-
-/// A lane of which only the name is known.
-pub(super) fn new_lane(name: String, group: usize) -> Lane {
-    Lane {
-        name,
-        group,
-        phase: 0,
-        priority: 100,
-        depends_on: Vec::new(),
-        stages: 1,
-        stage: 0,
-        gates: Vec::new(),
-        gates_first: false,
-        halts_group: false,
-        waves_left: 0,
-        counts: Counts::default(),
-        readiness: None,
-        state: LaneState::Queued,
     }
 }
 

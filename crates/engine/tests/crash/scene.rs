@@ -117,7 +117,7 @@ pub fn is_away(error: &RecordError) -> bool {
 /// Lets a command come that brings the unit to rest and is then refused: its attempt has not begun.
 pub fn look(disk: &CrashDisk, unit: &str, now: Time) -> Result<Looked, String> {
     let wanted = UnitRef::parse(unit).expect("a unit's name");
-    let ghost = piton_engine::Recorder { attempt: Some(u64::MAX), ..recorder(now) };
+    let ghost = piton_engine::Recorder { attempt: Some(u64::MAX.into()), ..recorder(now) };
     if unit == "crew:Secondary-A" {
         // Whoever took it over has a journal of its own, which has to come to rest as well.
         let heir = UnitRef::parse("crew:Secondary-C").expect("a unit's name");

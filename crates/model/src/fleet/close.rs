@@ -14,6 +14,8 @@ impl Fleet {
         match of {
             GateOf::Lane(at) => self.lane_gate_ended(at, gate, result, decisions),
             GateOf::Phase(group, phase) => self.phase_gate_ended(group, phase, gate, result),
+            // What follows from it is said when all of the lane has been looked at.
+            GateOf::Proof(_) => {}
         }
     }
 

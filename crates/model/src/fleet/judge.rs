@@ -10,6 +10,11 @@ pub enum Standing {
     Open,
     /// It is complete.
     Complete(StageResult),
+    /// It is said to be complete, and what it names as made is not there.
+    Unproved {
+        /// What is not there.
+        missing: Vec<String>,
+    },
     /// The unit says that it cannot go on: blocked, paused, failed.
     Halted {
         /// Why.
@@ -72,7 +77,7 @@ impl Fleet {
         match (standing, end) {
             (Standing::Complete(result), _) => self.complete(at, result.clone(), decisions),
             (Standing::Halted { reason }, _) => self.pause(at, reason.clone(), decisions),
-            (Standing::Open, End::Limited { until, account }) => {
+            (Standing::Open | Standing::Unproved { .. }, End::Limited { until, account }) => {
                 if *account {
                     self.park_fleet(*until);
                 }
@@ -80,17 +85,20 @@ impl Fleet {
                 decisions.push(Decision::Park { lane: at, until: *until });
             }
             // The second half of one recovery, not another death.
-            (Standing::Open, End::RefusedResume) => {
+            (Standing::Open | Standing::Unproved { .. }, End::RefusedResume) => {
                 self.lanes[at].state = LaneState::Dead { why: "its session was refused".to_owned(), how: How::Brief };
             }
             (Standing::Open, End::Exited(_) | End::Killed(_) | End::Vanished) => {
-                self.died(at, &worker, end, now, decisions);
+                self.died(at, &worker, death(&worker, end, now), decisions);
+            }
+            // Whoever calls done what is not there has not done it.
+            (Standing::Unproved { missing }, End::Exited(_) | End::Killed(_) | End::Vanished) => {
+                self.died(at, &worker, lie(missing), decisions);
             }
         }
     }
 
-    fn died(&mut self, at: LaneAt, worker: &Worker, end: &End, now: Now, decisions: &mut Vec<Decision>) {
-        let why = death(worker, end, now);
+    fn died(&mut self, at: LaneAt, worker: &Worker, why: String, decisions: &mut Vec<Decision>) {
         if matches!(worker.state, WorkerState::Stopping { why: StopReason::Asked }) {
             // Whoever ended the run did not ask for a verdict about the worker.
             self.lanes[at].state = LaneState::Dead { why, how: How::Session };
@@ -191,6 +199,11 @@ impl Fleet {
             }
         }
     }
+}
+
+/// What is known about a claim that is not true, for people.
+fn lie(missing: &[String]) -> String {
+    format!("its worker says that it is done, and it is not there: {}", missing.join(", "))
 }
 
 /// What is known about a death, for people.

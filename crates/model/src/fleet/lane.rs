@@ -63,6 +63,13 @@ pub enum LaneState {
         /// How it goes on.
         how: How,
     },
+    /// Its worker is dead, and before another goes on it is looked whether what is recorded as done is there.
+    Proving {
+        /// What is known about the death.
+        why: String,
+        /// How it goes on.
+        how: How,
+    },
     /// It waits for a limit to end, without a worker.
     Parked {
         /// Until when.
@@ -182,6 +189,7 @@ impl LaneState {
             | LaneState::Queued
             | LaneState::Between
             | LaneState::Dead { .. }
+            | LaneState::Proving { .. }
             | LaneState::Closing(_)
             | LaneState::Done
             | LaneState::Paused { .. } => None,
@@ -202,6 +210,7 @@ impl LaneState {
                 WorkerState::Stopping { .. } => "stopping",
             },
             LaneState::Dead { .. } => "dead",
+            LaneState::Proving { .. } => "proving",
             LaneState::Parked { .. } => "parked",
             LaneState::Closing(Closing::Gates { .. }) => "gates",
             LaneState::Closing(Closing::Merging) => "merging",
@@ -213,6 +222,26 @@ impl LaneState {
 }
 
 impl Lane {
+    /// A lane of which only the name is known.
+    pub fn new(name: impl Into<String>, group: GroupAt) -> Lane {
+        Lane {
+            name: name.into(),
+            group,
+            phase: 0,
+            priority: 100,
+            depends_on: Vec::new(),
+            stages: 1,
+            stage: 0,
+            gates: Vec::new(),
+            gates_first: false,
+            halts_group: false,
+            waves_left: 0,
+            counts: Counts::default(),
+            readiness: None,
+            state: LaneState::Queued,
+        }
+    }
+
     /// The protocol's name of the worker that is at it: `story-X-s2`, `…-retry`, `…-s2-fix1`.
     pub fn worker_name(&self, id: &str, how: How) -> String {
         let base = match self.stages {

@@ -2,6 +2,7 @@
 
 use super::lane::{Closing, How, LaneState, Worker, WorkerState};
 use super::{Approval, Decision, Fleet, GateOf, GateProgress, GroupAt, LaneAt, Mode, Now, Outcome};
+use crate::proof::Proof;
 
 impl Fleet {
     pub(super) fn schedule(&mut self, now: Now, decisions: &mut Vec<Decision>) {
@@ -86,19 +87,44 @@ impl Fleet {
 
     fn start(&mut self, at: LaneAt, now: Now, decisions: &mut Vec<Decision>) {
         let lane = &mut self.lanes[at];
-        let how = match &lane.state {
-            LaneState::Dead { how, .. } => *how,
-            _ => How::Fresh,
-        };
-        lane.state = LaneState::Working(Worker { how, since: now.steady, state: WorkerState::Spawning });
+        if let LaneState::Dead { why, how } = &lane.state {
+            // Nobody goes on with what was never there.
+            lane.state = LaneState::Proving { why: why.clone(), how: *how };
+            decisions.push(Decision::Prove { lane: at });
+        } else {
+            self.claim(at, How::Fresh, now, decisions);
+        }
+        if self.staggered > 0 {
+            self.staggered -= 1;
+            self.not_before = Some(now.steady.saturating_add(self.limits.stagger));
+        }
+    }
+
+    fn claim(&mut self, at: LaneAt, how: How, now: Now, decisions: &mut Vec<Decision>) {
+        let worker = Worker { how, since: now.steady, state: WorkerState::Spawning };
+        self.lanes[at].state = LaneState::Working(worker);
         decisions.push(Decision::Claim { lane: at });
         decisions.push(match how {
             How::Fresh => Decision::Spawn { lane: at },
             How::Session | How::Brief => Decision::Resume { lane: at, how },
         });
-        if self.staggered > 0 {
-            self.staggered -= 1;
-            self.not_before = Some(now.steady.saturating_add(self.limits.stagger));
+    }
+
+    /// What is recorded as done was looked for: the worker goes on, or is told first, or a person is.
+    pub(super) fn proved(&mut self, at: LaneAt, proof: Proof, now: Now, decisions: &mut Vec<Decision>) {
+        let LaneState::Proving { why, how } = self.lanes[at].state.clone() else { return };
+        self.lanes[at].state = LaneState::Dead { why, how };
+        // Meanwhile the run may have been ended, or its group halted; whoever goes on later looks again.
+        if self.mode != Mode::Going || self.parked_until.is_some() || !self.may_start(at) {
+            return;
+        }
+        match proof {
+            Proof::Holds => self.claim(at, how, now, decisions),
+            Proof::Corrected(correction) => {
+                decisions.push(Decision::Correct { lane: at, correction });
+                self.claim(at, how, now, decisions);
+            }
+            Proof::Refused { reasons } => self.pause(at, reasons.join("; "), decisions),
         }
     }
 
@@ -109,6 +135,7 @@ impl Fleet {
         let is_waiting = match lane.state {
             LaneState::Queued | LaneState::Between | LaneState::Dead { .. } => true,
             LaneState::Working(_)
+            | LaneState::Proving { .. }
             | LaneState::Parked { .. }
             | LaneState::Closing(_)
             | LaneState::Done
@@ -123,10 +150,9 @@ impl Fleet {
     /// A halt is recorded when no sibling runs any more.
     fn record_halts(&mut self, decisions: &mut Vec<Decision>) {
         for at in 0..self.groups.len() {
-            let runs = self
-                .lanes
-                .iter()
-                .any(|lane| lane.group == at && matches!(lane.state, LaneState::Working(_) | LaneState::Closing(_)));
+            let runs = self.lanes.iter().filter(|lane| lane.group == at).any(|lane| {
+                matches!(lane.state, LaneState::Working(_) | LaneState::Closing(_) | LaneState::Proving { .. })
+            });
             if let Some(halt) = self.groups[at].halted.as_mut().filter(|halt| !halt.recorded && !runs) {
                 halt.recorded = true;
                 decisions.push(Decision::Halt { group: at, reason: halt.reason.clone() });
@@ -137,7 +163,7 @@ impl Fleet {
     /// Whether nothing runs: no worker, no gate, no merge.
     fn is_at_rest(&self) -> bool {
         let lanes = self.lanes.iter().all(|lane| match &lane.state {
-            LaneState::Working(_) => false,
+            LaneState::Working(_) | LaneState::Proving { .. } => false,
             LaneState::Closing(Closing::Gates { .. } | Closing::Merging | Closing::Finishing) => false,
             LaneState::Queued
             | LaneState::Between

@@ -24,22 +24,7 @@ pub(super) fn limits() -> Limits {
 
 /// A story.
 pub(super) fn story(name: &str, priority: i64, depends_on: &[LaneAt]) -> Lane {
-    Lane {
-        name: name.to_owned(),
-        group: 0,
-        phase: 0,
-        priority,
-        depends_on: depends_on.to_vec(),
-        stages: 4,
-        stage: 0,
-        gates: Vec::new(),
-        gates_first: true,
-        halts_group: false,
-        waves_left: 0,
-        counts: Counts::default(),
-        readiness: None,
-        state: LaneState::Queued,
-    }
+    Lane { priority, depends_on: depends_on.to_vec(), stages: 4, gates_first: true, ..Lane::new(name, 0) }
 }
 
 /// A workstream of a build.
@@ -53,16 +38,7 @@ pub(super) fn phase(gates: &[&str], approval: Approval) -> Phase {
 }
 
 pub(super) fn fleet(lanes: Vec<Lane>, phases: Vec<Phase>) -> Fleet {
-    Fleet {
-        limits: limits(),
-        groups: vec![Group { name: "all".to_owned(), phases, halted: None }],
-        lanes,
-        mode: Mode::Going,
-        parked_until: None,
-        staggered: 0,
-        not_before: None,
-        ended: false,
-    }
+    Fleet::new(limits(), vec![Group { name: "all".to_owned(), phases, halted: None }], lanes)
 }
 
 pub(super) fn stories(lanes: Vec<Lane>) -> Fleet {

@@ -42,7 +42,7 @@ impl Fleet {
             (Standing::Complete(_) | Standing::Halted { .. }, _) => {
                 worker.state = WorkerState::Idle { since: now.steady };
             }
-            (Standing::Open, _) => {}
+            (Standing::Open | Standing::Unproved { .. }, _) => {}
         }
     }
 
@@ -152,6 +152,7 @@ impl Fleet {
             LaneState::Queued
             | LaneState::Between
             | LaneState::Dead { .. }
+            | LaneState::Proving { .. }
             | LaneState::Parked { .. }
             | LaneState::Closing(_)
             | LaneState::Done

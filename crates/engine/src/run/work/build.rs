@@ -5,7 +5,7 @@ use piton_dialect::{Place, Source};
 use piton_model::fleet::{Approval, Lane, LaneState};
 use piton_model::{Dialect, GateState, Id, Start, StepState, UnitRef};
 
-use super::{COMPLETE, Draft, DraftLane, GroupWork, LaneWork, WorkError, new_lane, new_phase, unusable};
+use super::{COMPLETE, Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, unusable};
 use crate::record::DiskFiles;
 
 impl Draft<'_> {
@@ -92,7 +92,7 @@ impl Draft<'_> {
                 gates: stream.gate.iter().cloned().collect(),
                 halts_group: true,
                 state: if is_done { LaneState::Done } else { LaneState::Queued },
-                ..new_lane(format!("{name} {id}"), group)
+                ..Lane::new(format!("{name} {id}"), group)
             };
             let prd = unit.parts.last().map_or("", |id| id.as_str());
             let work = LaneWork {

@@ -1,10 +1,10 @@
 //! A crew: agents with a feature each, that work in parallel and meet at a sync point.
 
-use piton_model::fleet::{Approval, Lane, LaneState};
-use piton_model::{Dialect, Id, Lifecycle, Start, UnitRef};
+use piton_model::fleet::{Approval, Lane};
+use piton_model::{Dialect, Id, Start, UnitRef};
 
 use super::super::section::{BadFile, Section};
-use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, id, new_lane, new_phase};
+use super::{Draft, GroupWork, Listed, WorkError, id, new_phase};
 
 /// The name of the gate that ends a crew's run: everybody is at the sync point.
 pub const SYNC: &str = "sync point";
@@ -12,17 +12,14 @@ pub const SYNC: &str = "sync point";
 /// An agent as somebody listed it.
 #[derive(Debug, Clone)]
 pub struct Agent {
-    parts: Vec<Id>,
     wave: i64,
-    depends_on: Vec<String>,
-    text: Option<String>,
-    start: Start,
+    listed: Listed,
 }
 
 impl Agent {
     /// An agent of which only the name is known.
     pub fn named(unit: &UnitRef) -> Agent {
-        Agent { parts: unit.parts.clone(), wave: 1, depends_on: Vec::new(), text: None, start: Start::default() }
+        Agent { wave: 1, listed: Listed::named(unit) }
     }
 }
 
@@ -46,11 +43,14 @@ pub fn agents(root: &mut Section) -> Result<Vec<Agent>, BadFile> {
             ..Start::default()
         };
         all.push(Agent {
-            parts,
             wave: section.integer("wave")?.unwrap_or(1).max(1),
-            depends_on: section.texts("depends_on")?.unwrap_or_default(),
-            text: section.text("text")?,
-            start,
+            listed: Listed {
+                parts,
+                title: start.feature.clone(),
+                depends_on: section.texts("depends_on")?.unwrap_or_default(),
+                text: section.text("text")?,
+                start,
+            },
         });
         section.finish()?;
     }
@@ -67,31 +67,14 @@ impl Draft<'_> {
             });
             let work = GroupWork { dialect: Dialect::Crew, unit: None, gates: Vec::new() };
             let group = self.add_group("crew", phases.collect(), work);
-            let unit = UnitRef { dialect: Some(Dialect::Crew), parts: agent.parts.clone() };
-            let found = crate::find(self.workspace, &unit, self.now).ok();
-            let is_done = found.as_ref().is_some_and(|it| it.unit.state.lifecycle() == Lifecycle::Done);
-            let name = unit.to_string();
             let lane = Lane {
                 phase: usize::try_from(agent.wave - 1).unwrap_or(0),
                 // A secondary that dies too often is put off to the next wave.
                 waves_left: 1,
-                state: if is_done { LaneState::Done } else { LaneState::Queued },
-                ..new_lane(name.clone(), group)
+                ..Lane::new(String::new(), group)
             };
-            let key = agent.parts.last().map_or(String::new(), Id::to_string);
-            let title = agent.start.feature.clone();
-            let work = LaneWork {
-                dialect: Dialect::Crew,
-                unit,
-                unit_name: name,
-                id: key.clone(),
-                title,
-                text: agent.text,
-                step: None,
-                outputs: Vec::new(),
-                start: agent.start,
-            };
-            self.add_lane(DraftLane { lane, work, after: agent.depends_on, key });
+            let file = agent.listed.parts.last().map_or(String::new(), Id::to_string);
+            self.add_listed(Dialect::Crew, agent.listed, lane, file);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use piton_model::{Dialect, Id, Start, UnitRef};
 
 use super::super::section::{BadFile, Section, parse};
 use super::super::settings::Settings;
-use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, id, new_lane, new_phase, unusable};
+use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, id, new_phase, unusable};
 use crate::Workspace;
 
 /// Where a board may stand.
@@ -119,7 +119,7 @@ impl Draft<'_> {
                 stages: 4,
                 gates: gates.clone(),
                 gates_first: true,
-                ..new_lane(name.clone(), group)
+                ..Lane::new(name.clone(), group)
             };
             let start = Start { stage: Some("0".to_owned()), title: story.title.clone(), ..Start::default() };
             let work = LaneWork {

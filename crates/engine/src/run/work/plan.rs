@@ -3,7 +3,7 @@
 use piton_model::fleet::{Approval, Lane, LaneState};
 use piton_model::{Dialect, GateState, Id, Start, StepState, UnitRef};
 
-use super::{COMPLETE, Draft, DraftLane, GroupWork, LaneWork, WorkError, new_lane, new_phase, unusable};
+use super::{COMPLETE, Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, unusable};
 
 impl Draft<'_> {
     pub(super) fn add_plan(&mut self, typed: &str) -> Result<(), WorkError> {
@@ -53,7 +53,7 @@ impl Draft<'_> {
                     StepState::Done { .. } | StepState::Skipped => LaneState::Done,
                     StepState::Pending | StepState::Running | StepState::Failed => LaneState::Queued,
                 },
-                ..new_lane(format!("{name} {}", step.id), group)
+                ..Lane::new(format!("{name} {}", step.id), group)
             };
             let work = LaneWork {
                 dialect: Dialect::Plan,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
+use crate::proof::{Correction, Proof};
 
 /// A world that answers decisions at random, and keeps a plain account of what runs and what is done.
 struct World {
@@ -56,6 +57,15 @@ impl World {
                 let earlier = self.fleet.lanes.iter().enumerate().filter(|(_, other)| other.phase < lane_now.phase);
                 assert!(earlier.into_iter().all(|(at, _)| self.done.contains(&at)), "a phase began too early");
             }
+            Decision::Prove { lane } => {
+                assert!(!self.running.contains(&lane), "it is proved beside its worker");
+                let proof = match luck {
+                    luck if luck.is_multiple_of(13) => Proof::Refused { reasons: vec!["bad luck".to_owned()] },
+                    luck if luck.is_multiple_of(5) => Proof::Corrected(Correction::default()),
+                    _ => Proof::Holds,
+                };
+                self.answers.push(FleetEvent::Proved { lane, proof });
+            }
             Decision::Merge { lane } => {
                 self.answers.push(FleetEvent::MergeEnded { lane, result: lucky(23) });
             }
@@ -75,6 +85,7 @@ impl World {
             }
             Decision::Ask { .. }
             | Decision::Stop { .. }
+            | Decision::Correct { .. }
             | Decision::Record { .. }
             | Decision::Park { .. }
             | Decision::Pause { .. }
@@ -114,6 +125,7 @@ impl World {
             0 => exit(End::Exited(0), Standing::Open),
             1 => exit(End::Killed(9), Standing::Open),
             2 => exit(End::RefusedResume, Standing::Open),
+            9 => exit(End::Exited(0), Standing::Unproved { missing: vec!["x".to_owned()] }),
             3 => {
                 exit(End::Limited { until: at(self.seconds + 5).time, account: luck.is_multiple_of(2) }, Standing::Open)
             }

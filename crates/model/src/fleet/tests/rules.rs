@@ -1,4 +1,5 @@
 use super::*;
+use crate::proof::{Correction, Proof};
 
 fn exit(lane: LaneAt, code: i32, standing: Standing) -> FleetEvent {
     FleetEvent::WorkerExited { lane, end: End::Exited(code), standing }
@@ -11,6 +12,8 @@ fn complete(lane: LaneAt, result: StageResult) -> FleetEvent {
 /// The decisions as words, for tables.
 fn words(decisions: &[Decision]) -> Vec<String> {
     let word = |decision: &Decision| match decision {
+        Decision::Prove { lane } => format!("prove {lane}"),
+        Decision::Correct { lane, correction } => format!("correct {lane}: {}", correction.told.join("; ")),
         Decision::Claim { lane } => format!("claim {lane}"),
         Decision::Spawn { lane } => format!("spawn {lane}"),
         Decision::Resume { lane, how } => format!("resume {lane} {how:?}"),
@@ -34,7 +37,14 @@ fn words(decisions: &[Decision]) -> Vec<String> {
 
 #[track_caller]
 fn check(fleet: &mut Fleet, seconds: u64, event: FleetEvent, want: &[&str]) {
-    let got = words(&fleet.step(event.clone(), at(seconds)));
+    let mut decisions = fleet.step(event.clone(), at(seconds));
+    // Everything that is recorded as done is there, where a test does not say otherwise.
+    for lane in 0..fleet.lanes.len() {
+        if decisions.contains(&Decision::Prove { lane }) {
+            decisions.extend(fleet.step(FleetEvent::Proved { lane, proof: Proof::Holds }, at(seconds)));
+        }
+    }
+    let got = words(&decisions);
     assert_eq!(got, want, "after {event:?} at {seconds}");
 }
 
@@ -72,7 +82,7 @@ fn a_limit_of_n_grants_n_and_the_next_one_pauses() {
 
     let mut fleet = stories(vec![story("A", 0, &[])]);
     fleet.step(FleetEvent::Begun, at(0));
-    check(&mut fleet, 1, exit(0, 1, Standing::Open), &["claim 0", "resume 0 Session"]);
+    check(&mut fleet, 1, exit(0, 1, Standing::Open), &["prove 0", "claim 0", "resume 0 Session"]);
     let want = "pause 0: its worker exited with 1; it was started again once already";
     check(&mut fleet, 2, exit(0, 1, Standing::Open), &[want, "end Paused"]);
 }
@@ -82,8 +92,8 @@ fn an_exit_is_judged_by_what_the_documents_say() {
     let killed = |standing| FleetEvent::WorkerExited { lane: 0, end: End::Killed(9), standing };
     let halted = Standing::Halted { reason: "no key".to_owned() };
     let table: Vec<(FleetEvent, &[&str])> = vec![
-        (exit(0, 0, Standing::Open), &["claim 0", "resume 0 Session"]),
-        (killed(Standing::Open), &["claim 0", "resume 0 Session"]),
+        (exit(0, 0, Standing::Open), &["prove 0", "claim 0", "resume 0 Session"]),
+        (killed(Standing::Open), &["prove 0", "claim 0", "resume 0 Session"]),
         (killed(Standing::Complete(StageResult::Planned { score: 2.0 })), &["stage 0 0>1", "claim 0", "spawn 0"]),
         (exit(0, 1, Standing::Complete(StageResult::Moved { to: 2 })), &["claim 0", "spawn 0"]),
         (exit(0, 0, halted), &["pause 0: no key", "end Paused"]),
@@ -93,11 +103,11 @@ fn an_exit_is_judged_by_what_the_documents_say() {
         ),
         (
             FleetEvent::WorkerExited { lane: 0, end: End::RefusedResume, standing: Standing::Open },
-            &["claim 0", "resume 0 Brief"],
+            &["prove 0", "claim 0", "resume 0 Brief"],
         ),
         (
             FleetEvent::WorkerExited { lane: 0, end: End::Vanished, standing: Standing::Open },
-            &["claim 0", "resume 0 Session"],
+            &["prove 0", "claim 0", "resume 0 Session"],
         ),
     ];
     for (event, want) in table {
@@ -111,9 +121,9 @@ fn an_exit_is_judged_by_what_the_documents_say() {
 fn a_refused_session_is_not_counted_as_another_death() {
     let mut fleet = stories(vec![story("A", 0, &[])]);
     fleet.step(FleetEvent::Begun, at(0));
-    check(&mut fleet, 1, exit(0, 1, Standing::Open), &["claim 0", "resume 0 Session"]);
+    check(&mut fleet, 1, exit(0, 1, Standing::Open), &["prove 0", "claim 0", "resume 0 Session"]);
     let refused = FleetEvent::WorkerExited { lane: 0, end: End::RefusedResume, standing: Standing::Open };
-    check(&mut fleet, 2, refused, &["claim 0", "resume 0 Brief"]);
+    check(&mut fleet, 2, refused, &["prove 0", "claim 0", "resume 0 Brief"]);
     assert_eq!(fleet.lanes[0].counts.crashes, 1);
 }
 
@@ -153,7 +163,7 @@ fn death_by_silence_needs_a_question_that_nobody_answers() {
     // A sign that comes too late does not bring it back.
     check(&mut fleet, 29, FleetEvent::SignSeen { lane: 0 }, &[]);
     let gone = FleetEvent::WorkerExited { lane: 0, end: End::Killed(9), standing: Standing::Open };
-    check(&mut fleet, 30, gone, &["claim 0", "resume 0 Session"]);
+    check(&mut fleet, 30, gone, &["prove 0", "claim 0", "resume 0 Session"]);
 }
 
 #[test]
@@ -209,9 +219,9 @@ fn a_limit_of_the_account_parks_the_fleet_and_ends_staggered() {
     check(&mut fleet, 2, limited(1), &["park 1"]);
     check(&mut fleet, 49, FleetEvent::TimerFired, &[]);
     assert_eq!(fleet.next_timer().1, Some(until));
-    check(&mut fleet, 50, FleetEvent::TimerFired, &["claim 0", "resume 0 Session"]);
+    check(&mut fleet, 50, FleetEvent::TimerFired, &["prove 0", "claim 0", "resume 0 Session"]);
     check(&mut fleet, 51, FleetEvent::TimerFired, &[]);
-    check(&mut fleet, 52, FleetEvent::TimerFired, &["claim 1", "resume 1 Session"]);
+    check(&mut fleet, 52, FleetEvent::TimerFired, &["prove 1", "claim 1", "resume 1 Session"]);
     assert_eq!(fleet.lanes[0].counts.crashes, 0);
 }
 
@@ -310,9 +320,9 @@ fn a_crew_puts_a_dead_agent_off_to_the_next_wave_once() {
     );
     fleet.limits.workers = 1;
     fleet.step(FleetEvent::Begun, at(0));
-    check(&mut fleet, 1, exit(0, 1, Standing::Open), &["claim 0", "resume 0 Session"]);
+    check(&mut fleet, 1, exit(0, 1, Standing::Open), &["prove 0", "claim 0", "resume 0 Session"]);
     // What is put off comes after its siblings, with the brief.
-    check(&mut fleet, 2, exit(0, 1, Standing::Open), &["claim 0", "resume 0 Brief"]);
+    check(&mut fleet, 2, exit(0, 1, Standing::Open), &["prove 0", "claim 0", "resume 0 Brief"]);
     assert_eq!(fleet.lanes[0].waves_left, 0);
 }
 
@@ -347,4 +357,45 @@ fn cycles_are_found_and_named() {
 fn waves_follow_dependencies_and_phases() {
     let fleet = stories(vec![story("A", 1, &[]), story("B", 0, &[]), story("C", 0, &[0]), story("D", 0, &[2])]);
     assert_eq!(waves(&fleet), [vec![1, 0], vec![2], vec![3]]);
+}
+
+#[test]
+fn before_a_worker_starts_again_what_is_done_is_proved() {
+    let correction = Correction { open: vec!["a".to_owned()], told: vec!["a is not there".to_owned()] };
+    let refused = Proof::Refused { reasons: vec!["b is gone".to_owned(), "c is gone".to_owned()] };
+    for (proof, want) in [
+        (Proof::Holds, &["claim 0", "resume 0 Session"][..]),
+        (Proof::Corrected(correction), &["correct 0: a is not there", "claim 0", "resume 0 Session"]),
+        (refused, &["pause 0: b is gone; c is gone", "end Paused"]),
+    ] {
+        let mut fleet = stories(vec![Lane { stage: 2, ..story("A", 0, &[]) }]);
+        fleet.step(FleetEvent::Begun, at(0));
+        assert_eq!(words(&fleet.step(exit(0, 1, Standing::Open), at(1))), ["prove 0"]);
+        // Nothing else is started in its place, and the run does not end meanwhile.
+        assert_eq!(words(&fleet.step(FleetEvent::TimerFired, at(2))), [""; 0]);
+        check(&mut fleet, 3, FleetEvent::Proved { lane: 0, proof }, want);
+    }
+}
+
+#[test]
+fn what_was_proved_when_the_run_was_ended_waits_for_the_next_lead() {
+    let mut fleet = stories(vec![Lane { stage: 2, ..story("A", 0, &[]) }]);
+    fleet.step(FleetEvent::Begun, at(0));
+    assert_eq!(words(&fleet.step(exit(0, 1, Standing::Open), at(1))), ["prove 0"]);
+    check(&mut fleet, 2, FleetEvent::Signalled, &[]);
+    check(&mut fleet, 3, FleetEvent::Proved { lane: 0, proof: Proof::Holds }, &["end Stopped"]);
+}
+
+#[test]
+fn who_calls_done_what_is_not_there_is_dead_and_twice_is_a_pause() {
+    let lie = || Standing::Unproved { missing: vec!["x.txt".to_owned(), "y.txt".to_owned()] };
+    let mut fleet = stories(vec![Lane { stage: 2, ..story("A", 0, &[]) }]);
+    fleet.step(FleetEvent::Begun, at(0));
+    fleet.step(FleetEvent::WorkerStarted { lane: 0 }, at(0));
+    // A document that says so is no reason to call anybody idle.
+    check(&mut fleet, 1, FleetEvent::DocumentChanged { lane: 0, standing: lie() }, &[]);
+    assert_eq!(fleet.lanes[0].state.word(), "running");
+    check(&mut fleet, 2, exit(0, 0, lie()), &["prove 0", "claim 0", "resume 0 Session"]);
+    let want = "pause 0: its worker says that it is done, and it is not there: x.txt, y.txt; it was started again once already";
+    check(&mut fleet, 3, exit(0, 0, lie()), &[want, "end Paused"]);
 }

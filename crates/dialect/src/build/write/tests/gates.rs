@@ -88,7 +88,8 @@ fn a_gate_that_fails_is_continued_after_the_fix() {
 fn evidence_stands_by_its_gate() {
     let mut bench = Bench::with_spec();
     bench.must(&done("WS1", &[]));
-    let evidence = Evidence { command: "make schema".into(), exit_code: 0, digest: "d".into(), tail: "ok".into() };
+    let evidence =
+        Evidence { command: "make schema".into(), exit_code: 0, digest: "d".into(), tail: "ok".into(), tree: None };
     let names = vec!["schema-validation".into()];
     bench.must(&Event::GateJudged(GateJudgement { passed: true, names, step: None, evidence: Some(evidence) }));
     assert_eq!(bench.json()["evidence"]["schema-validation (WS1)"]["exit_code"], 0);

@@ -1,0 +1,79 @@
+//! The fence: whoever was followed by another may not write any more. It is asked under the unit's lock, so that it does
+//! not matter how long a writer slept before it came.
+
+use piton_model::{Admission, Refusal, Shift, admit};
+use serde_json::{Map, Value, json};
+
+use super::{RecordError, Recorder, Session};
+
+/// Under which key a journal carries the workers that share an attempt.
+const SHIFT: &str = "workers";
+
+impl Session<'_> {
+    /// Refuses a writer that was followed by another, and writes down that it came.
+    pub(crate) fn fence_writer(&mut self, recorder: &Recorder, what: &str) -> Result<(), RecordError> {
+        let current = self.unit.attempt();
+        let Some(ticket) = recorder.attempt else { return Ok(()) };
+        let name = self.target.name.clone();
+        let (summary, refusal) = match admit(ticket, current, &self.shift()) {
+            Admission::Admitted => return Ok(()),
+            Admission::NotBegun => {
+                let refusal =
+                    Refusal::rule(format!("attempt {ticket} of {name} has not begun; it is at attempt {current}"))
+                        .hint("leave out --attempt and PITON_ATTEMPT to act for the current attempt");
+                return Err(RecordError::Refused(refusal));
+            }
+            Admission::AttemptOver => (
+                format!("refused `{what}` of attempt {ticket}: the unit is at attempt {current}"),
+                Refusal::rule(format!("attempt {ticket} of {name} is over: attempt {current} has begun"))
+                    .hint(format!("somebody else continues this unit; see: piton log {name}"))
+                    .hint(format!("to take it back: piton resume {name}")),
+            ),
+            Admission::WorkerOver => (
+                format!("refused `{what}` of worker {ticket}: another is in its place, or its work is closed"),
+                Refusal::rule(format!(
+                    "worker {ticket} of {name} is over: another is in its place, or its work is closed"
+                ))
+                .hint(format!("somebody else continues this step; see: piton log {name}"))
+                .hint("end now; what you made stays where it is"),
+            ),
+        };
+        let mut entry = self.entry(recorder, "refused", summary, current);
+        // A ghost is no sign that the unit's own worker lives.
+        entry.carried.clear();
+        self.commit(entry, &[])?;
+        Err(RecordError::Refused(refusal))
+    }
+
+    /// With what is recorded next a new worker begins at a step; whoever was there is shut out. Gives its number.
+    pub(crate) fn begin_worker(&mut self, step: &str) -> u64 {
+        let mut shift = self.shift();
+        let number = shift.begin(self.unit.attempt(), step);
+        self.carried.insert(SHIFT.to_owned(), written(&shift));
+        number
+    }
+
+    /// With what is recorded next a step is closed to whoever was at it.
+    pub(crate) fn end_worker(&mut self, step: &str) {
+        let mut shift = self.shift();
+        shift.leave(self.unit.attempt(), step);
+        self.carried.insert(SHIFT.to_owned(), written(&shift));
+    }
+
+    fn shift(&self) -> Shift {
+        self.unit.last().and_then(|entry| entry.carried.get(SHIFT)).map(read).unwrap_or_default()
+    }
+}
+
+fn written(shift: &Shift) -> Value {
+    let at_work: Map<String, Value> =
+        shift.at_work.iter().map(|(step, number)| (step.clone(), Value::from(*number))).collect();
+    json!({ "attempt": shift.attempt, "begun": shift.begun, "at": at_work })
+}
+
+fn read(value: &Value) -> Shift {
+    let number = |key: &str| value[key].as_u64().unwrap_or(0);
+    let at_work = value["at"].as_object().into_iter().flatten();
+    let at_work = at_work.filter_map(|(step, number)| Some((step.clone(), number.as_u64()?))).collect();
+    Shift { attempt: number("attempt"), begun: number("begun"), at_work }
+}

@@ -1,0 +1,302 @@
+//! Whether what a unit says is done is really there: looked at when a worker says so, and before one starts again.
+
+use std::collections::BTreeMap;
+
+use piton_dialect::git_names;
+use piton_model::fleet::{FleetEvent, GateOf, LaneAt, LaneState};
+use piton_model::proof::{Correction, DoneStep, Facts, GateProof, Judged, PassedGate, is_due, prove};
+use piton_model::{Dialect, Event, Gate, GateState, Lifecycle, Step, StepState, StepTo, Unit, UnitRef};
+use piton_store::journal::Entry;
+use serde_json::Value;
+
+use super::claim::step;
+use super::lead::Lead;
+use super::{RunError, failed};
+use crate::in_git::lost_in_git;
+use crate::record::{DiskFiles, TICKET, resume_plan};
+use crate::target::Target;
+use piton_supervisor::{tree_of, was_removed};
+
+/// Gates that were run again for a lane: its place, the gate, the gate's step.
+pub(super) type Again = BTreeMap<(LaneAt, String, Option<String>), Result<(), String>>;
+
+impl Lead<'_> {
+    /// Looks whether what is recorded as done is there. Gates whose files have changed are run again first, one after
+    /// another; when nothing is left to run, the answer is an event.
+    pub(super) fn prove(&mut self, at: LaneAt) -> Result<(), RunError> {
+        let unit = self.work.lanes[at].unit.clone();
+        let Ok(found) = crate::find(self.workspace, &unit, self.time()) else {
+            // Nothing is recorded, so nothing is claimed; the start says what is wrong.
+            let proof = piton_model::proof::Proof::Holds;
+            self.queue.push_back(FleetEvent::Proved { lane: at, proof });
+            return Ok(());
+        };
+        let events = self.events_of(&unit);
+        let gates = self.gate_proofs(at, &found.unit, &events)?;
+        let Some(gates) = gates else { return Ok(()) };
+        let facts =
+            Facts { steps: self.done_steps(at, &found.unit, &events), gates, lost: self.lost_in_git(at, &unit) };
+        self.again.retain(|(lane, _, _), _| *lane != at);
+        self.queue.push_back(FleetEvent::Proved { lane: at, proof: prove(&facts) });
+        Ok(())
+    }
+
+    /// What is put right before the next worker starts; the rest it is told.
+    pub(super) fn correct(&mut self, at: LaneAt, correction: Correction) -> Result<(), RunError> {
+        self.tell_lane(at, "corrected", &correction.told.join("; "));
+        if self.work.lanes[at].step.is_none() {
+            let found = crate::find(self.workspace, &self.work.lanes[at].unit, self.time());
+            if found.is_ok_and(|found| found.unit.state.lifecycle() == Lifecycle::Done)
+                && let Err(why) = self.record_lane(at, &Event::Reopened)
+            {
+                let name = self.work.fleet.lanes[at].name.clone();
+                self.memory.issues.push((name, "reopen".to_owned(), why));
+            }
+            for open in &correction.open {
+                // Where the dialect has no way back for a step, its worker is told, and that has to do.
+                let _ = self.record_lane(at, &step(StepTo::Begun, open.clone()));
+            }
+        }
+        self.told.insert(at, correction.told);
+        self.save()
+    }
+
+    /// Files of a lane's own steps that are recorded as done, and are not there.
+    pub(super) fn missing(&self, at: LaneAt, unit: &Unit) -> Vec<String> {
+        let steps = self.done_steps(at, unit, &self.events_of(&self.work.lanes[at].unit));
+        let mut missing: Vec<String> =
+            steps.into_iter().filter(|step| step.is_own).flat_map(|step| step.missing).collect();
+        missing.sort();
+        missing.dedup();
+        missing
+    }
+
+    fn events_of(&self, unit: &UnitRef) -> Vec<Entry> {
+        crate::log(self.workspace, unit, self.time()).map(|log| log.log.events).unwrap_or_default()
+    }
+
+    fn done_steps(&self, at: LaneAt, unit: &Unit, events: &[Entry]) -> Vec<DoneStep> {
+        let named = named_files(events);
+        let elsewhere = self.outputs_elsewhere(at);
+        let own = self.work.lanes[at].step.as_deref();
+        let mut steps = Vec::new();
+        for known in &unit.steps {
+            let StepState::Done { outputs, .. } = &known.state else { continue };
+            let is_own = own.is_none_or(|own| own == known.id);
+            if !is_own && !self.is_closed(at, known) {
+                continue;
+            }
+            let mut files: Vec<String> = named.get(&known.id).cloned().unwrap_or_default();
+            files.extend(outputs.iter().cloned());
+            if own == Some(&known.id) {
+                files.extend(self.work.lanes[at].outputs.iter().cloned());
+            }
+            // A name may be meant from the workspace's root or from the unit's own directory.
+            let is_lost = |file: &String| {
+                let ending = format!("/{file}");
+                let mut others = elsewhere.iter().filter(|path| path.ends_with(&ending));
+                self.is_lost(at, is_own, file) && others.all(|path| self.is_lost(at, is_own, path))
+            };
+            let mut missing: Vec<String> = files.into_iter().filter(is_lost).collect();
+            missing.sort();
+            missing.dedup();
+            steps.push(DoneStep { step: known.id.clone(), is_own, missing });
+        }
+        steps
+    }
+
+    /// Whether another lane's step is through: what is still being closed lies in its own worktree.
+    fn is_closed(&self, at: LaneAt, step: &Step) -> bool {
+        let group = self.work.fleet.lanes[at].group;
+        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes);
+        let mut same = lanes.filter(|(lane, work)| lane.group == group && work.step.as_deref() == Some(&step.id));
+        same.all(|(lane, _)| lane.state == LaneState::Done)
+    }
+
+    /// Where the files of a unit are that names them from a directory of its own.
+    fn outputs_elsewhere(&self, at: LaneAt) -> Vec<String> {
+        let work = &self.work.lanes[at];
+        match work.dialect {
+            Dialect::Task | Dialect::Crew => {}
+            Dialect::Pipeline | Dialect::Plan | Dialect::Build => return Vec::new(),
+        }
+        let Ok(target) = Target::find(self.workspace, &work.unit, self.time()) else { return Vec::new() };
+        let files = DiskFiles::new(&*self.workspace.disk, None);
+        let plan = resume_plan(target.dialect, &target.place, &files, None, &self.moment());
+        plan.map(|plan| plan.outputs).unwrap_or_default()
+    }
+
+    /// Whether a file is not in the workspace, for a lane's own steps not in its worktree either, and was not taken away
+    /// by a commit.
+    fn is_lost(&self, at: LaneAt, is_own: bool, path: &str) -> bool {
+        if !is_file_name(path) {
+            return false;
+        }
+        // A directory may be named with a slash behind it.
+        let path = path.trim_end_matches('/');
+        let is_there = |path: &str| !matches!(self.workspace.disk.stamp(path), Ok(None));
+        let tree = self.worktree_of(at).filter(|_| is_own);
+        if is_there(path) || tree.as_ref().is_some_and(|tree| is_there(&format!("{tree}/{path}"))) {
+            return false;
+        }
+        let root = self.workspace.root();
+        let directory = tree.map_or_else(|| root.to_owned(), |tree| root.join(tree));
+        self.repository.is_none() || !was_removed(&directory, self.memory.base.as_deref(), path)
+    }
+
+    pub(super) fn worktree_of(&self, at: LaneAt) -> Option<String> {
+        self.memory.lanes.get(&self.work.fleet.lanes[at].name)?.worktree.clone()
+    }
+
+    fn lost_in_git(&self, at: LaneAt, unit: &UnitRef) -> Vec<String> {
+        let document = self.document_of(at);
+        let Ok(content) = self.workspace.disk.read(&document) else { return Vec::new() };
+        let lost = lost_in_git(self.workspace, &git_names(&content.bytes));
+        lost.into_iter().map(|lost| format!("{unit}: {lost}")).collect()
+    }
+
+    /// What proves each gate that has passed. Nothing when one of them is being run again.
+    fn gate_proofs(&mut self, at: LaneAt, unit: &Unit, events: &[Entry]) -> Result<Option<Vec<PassedGate>>, RunError> {
+        let is_own = match unit.dialect {
+            // A story's gates are judgements; a crew has none.
+            Dialect::Pipeline | Dialect::Crew => return Ok(Some(Vec::new())),
+            // Whoever does a task makes its criteria true; a gate of a build or plan is about what others made.
+            Dialect::Task => true,
+            Dialect::Plan | Dialect::Build => false,
+        };
+        let group = self.work.fleet.lanes[at].group;
+        let directory = self.gate_directory(GateOf::Proof(at));
+        let tree = self.repository.is_some().then(|| tree_of(&directory)).flatten();
+        let mut proofs = Vec::new();
+        for gate in &unit.gates {
+            let key = (at, gate.name.clone(), gate.step.clone());
+            // One that was run again and failed is recorded as failed by now.
+            if !matches!(gate.state, GateState::Passed { .. }) && !self.again.contains_key(&key) {
+                continue;
+            }
+            let command = self.gate_command(group, &gate.name);
+            let judged = judged(gate, events, command.is_some());
+            let is_due = match (&judged, &command) {
+                (Some(judged), _) => is_due(judged, tree.as_deref()),
+                // Nobody knows who called it passed; a command that tells is worth more.
+                (None, command) => command.is_some(),
+            };
+            let proof = match (is_due, self.again.get(&key), command) {
+                (_, Some(Err(why)), _) => GateProof::Fails { why: why.clone() },
+                (_, Some(Ok(())), _) | (false, None, _) => GateProof::Proved,
+                (true, None, Some(command)) => {
+                    match self.start_gate(GateOf::Proof(at), &gate.name, gate.name.clone(), gate.step.clone(), command)
+                    {
+                        Ok(_) => return Ok(None),
+                        Err(why) => GateProof::NotRun { why },
+                    }
+                }
+                (true, None, None) if judged == Some(Judged::ByWorker) => GateProof::ByWord,
+                (true, None, None) => GateProof::NotRun { why: "no command is known for it".to_owned() },
+            };
+            proofs.push(PassedGate { name: gate.name.clone(), proof, is_own });
+        }
+        Ok(Some(proofs))
+    }
+
+    /// A gate that was run again has ended: it is kept, and the lane is looked at further.
+    pub(super) fn proof_ended(
+        &mut self,
+        at: LaneAt,
+        gate: (String, Option<String>),
+        result: Result<(), String>,
+    ) -> Result<(), RunError> {
+        self.again.insert((at, gate.0, gate.1), result);
+        self.prove(at)
+    }
+
+    /// Whether a gate is called passed by a worker alone, although there is a command that tells.
+    pub(super) fn is_mere_word(&self, group: usize, unit: &UnitRef, gate: &Gate) -> bool {
+        self.gate_command(group, &gate.name).is_some()
+            && matches!(judged(gate, &self.events_of(unit), true), None | Some(Judged::ByWorker))
+    }
+
+    /// Reads a lane's unit for its claims; says why not.
+    pub(super) fn unit_of(&self, at: LaneAt) -> Result<Unit, RunError> {
+        let found = crate::find(self.workspace, &self.work.lanes[at].unit, self.time());
+        found.map(|found| found.unit).map_err(failed)
+    }
+}
+
+/// The files that each step named when it was last recorded as done.
+fn named_files(events: &[Entry]) -> BTreeMap<String, Vec<String>> {
+    let mut named = BTreeMap::new();
+    for event in events.iter().filter(|event| event.event == "step_done") {
+        let texts = |key: &str| -> Vec<String> {
+            let list = event.data.get(key).and_then(Value::as_array).into_iter().flatten();
+            list.filter_map(|text| text.as_str().map(str::to_owned)).collect()
+        };
+        let files = [texts("outputs"), texts("files")].concat();
+        for step in texts("steps") {
+            // Whoever records it again without files does not take back what was named.
+            if !files.is_empty() || !named.contains_key(&step) {
+                named.insert(step, files.clone());
+            }
+        }
+    }
+    named
+}
+
+/// Who called a gate passed, by the last event that did; nothing when no event did. Where a command of the lead's own can
+/// tell, a worker's evidence is a worker's word.
+fn judged(gate: &Gate, events: &[Entry], has_command: bool) -> Option<Judged> {
+    let is_it = |event: &&Entry| {
+        let names = event.data.get("gates").and_then(Value::as_array).into_iter().flatten();
+        let step = event.data.get("step").and_then(Value::as_str);
+        event.event == "gate_passed"
+            && names.into_iter().any(|name| name.as_str() == Some(&gate.name))
+            && (step.is_none() || step == gate.step.as_deref())
+    };
+    let event = events.iter().rfind(is_it)?;
+    let evidence = event.data.get("evidence").filter(|evidence| evidence.is_object());
+    let ticket = event.data.get(TICKET);
+    Some(match (evidence, ticket) {
+        (Some(evidence), ticket) if ticket.is_none() || !has_command => {
+            Judged::ByCommand { tree: evidence["tree"].as_str().map(str::to_owned) }
+        }
+        (Some(_) | None, Some(_)) => Judged::ByWorker,
+        (Some(_) | None, None) => Judged::ByPerson,
+    })
+}
+
+/// Whether a text is the name of one file in the workspace, and no sentence or pattern.
+fn is_file_name(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with(['/', '-', ':'])
+        && !text.contains(|c: char| c.is_whitespace() || c.is_control() || "*?[]{}\\()<>".contains(c))
+        && text.contains(['.', '/'])
+        && !text.split('/').any(|part| part == "..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_file_name;
+
+    #[test]
+    fn a_files_name_is_told_from_other_words() {
+        for (text, want) in [
+            ("src/lib.rs", true),
+            ("WS1.txt", true),
+            ("docs/", true),
+            (".gitignore", true),
+            ("", false),
+            ("schema", false),
+            ("the whole schema.", false),
+            ("src/*.rs", false),
+            ("/etc/passwd", false),
+            ("../x.txt", false),
+            ("a/../b.txt", false),
+            ("-rf.txt", false),
+            (":(top)x.txt", false),
+            ("src/{a,b}.rs", false),
+            ("app.ts(new)", false),
+        ] {
+            assert_eq!(is_file_name(text), want, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Units of their own that somebody listed in a run file: tasks, and the features of a crew.
+
+use piton_model::fleet::{Lane, LaneState};
+use piton_model::{Dialect, Id, Lifecycle, Start, UnitRef};
+
+use super::{Draft, DraftLane, LaneWork};
+
+/// A unit as somebody listed it.
+#[derive(Debug, Clone)]
+pub(super) struct Listed {
+    pub parts: Vec<Id>,
+    pub title: Option<String>,
+    pub depends_on: Vec<String>,
+    pub text: Option<String>,
+    pub start: Start,
+}
+
+impl Listed {
+    /// One of which only the name is known.
+    pub fn named(unit: &UnitRef) -> Listed {
+        let (parts, start) = (unit.parts.clone(), Start::default());
+        Listed { parts, title: None, depends_on: Vec::new(), text: None, start }
+    }
+}
+
+impl Draft<'_> {
+    /// Adds a lane that is a whole unit. Others wait for it by the last part of its name; files are named after `file`.
+    pub(super) fn add_listed(&mut self, dialect: Dialect, listed: Listed, lane: Lane, file: String) {
+        let unit = UnitRef { dialect: Some(dialect), parts: listed.parts };
+        let found = crate::find(self.workspace, &unit, self.now).ok().map(|found| found.unit);
+        let is_done = found.as_ref().is_some_and(|unit| unit.state.lifecycle() == Lifecycle::Done);
+        let criteria = found.iter().flat_map(|unit| &unit.gates).map(|gate| gate.name.clone());
+        let mut gates: Vec<String> = listed.start.criteria.iter().cloned().chain(criteria).collect();
+        // A criterion that a command can tell about is not a matter of words.
+        gates.retain(|gate| lane.gates_first && self.settings.gates.contains_key(gate));
+        gates.sort();
+        gates.dedup();
+        let title = listed.title.or_else(|| found.and_then(|unit| unit.title));
+        let start = match dialect {
+            Dialect::Task => Start { title: title.clone(), ..listed.start },
+            Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Crew => listed.start,
+        };
+        let name = unit.to_string();
+        let key = unit.parts.last().map_or(String::new(), Id::to_string);
+        let state = if is_done { LaneState::Done } else { LaneState::Queued };
+        let lane = Lane { name: name.clone(), state, gates, ..lane };
+        let work = LaneWork {
+            dialect,
+            unit,
+            unit_name: name,
+            id: file,
+            title,
+            text: listed.text,
+            step: None,
+            outputs: Vec::new(),
+            start,
+        };
+        self.add_lane(DraftLane { lane, work, after: listed.depends_on, key });
+    }
+}
