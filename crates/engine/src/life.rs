@@ -14,6 +14,8 @@ pub(crate) struct Claim<'a> {
     pub force: bool,
     /// The command that does it all the same, without `--force`.
     pub command: &'a str,
+    /// Whether it is to be gone on with. That is what a unit waits for that was given to another agent.
+    pub goes_on: bool,
 }
 
 impl Session<'_> {
@@ -59,12 +61,14 @@ fn refused_for_life(session: &Session<'_>, found: &Found, claim: &Claim<'_>, rec
     let is_open = matches!(found.unit.state.lifecycle(), Lifecycle::Queued | Lifecycle::Running | Lifecycle::Waiting);
     // A failure or a pause that was recorded last gives it back.
     let is_given_back = session.unit.last().is_some_and(|entry| matches!(&*entry.event, "failed" | "paused"));
+    // Nobody is at work yet on what was taken over and not begun.
+    let is_awaited = claim.goes_on && session.unit.last().is_some_and(|entry| entry.event == "taken_over");
     let is_silent = !is_given_back && matches!(found.judgement.liveness, Liveness::Idle | Liveness::Unknown);
     let recorded = text(ALIVE_AT).filter(|_| text(HOLDER).is_some());
     let recorded = recorded.and_then(|at| piton_dialect::time::read(at).time()).map(|at| at.age(recorder.now));
     let patience = Patience::of(session.target.dialect);
     let is_held = is_open && is_silent && recorded.is_some_and(|age| age.0 < patience.late);
-    if !(is_alive || is_held) || claim.force || is_own {
+    if !(is_alive || is_held) || claim.force || is_own || is_awaited {
         return None;
     }
     let name = &session.target.name;

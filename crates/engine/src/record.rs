@@ -144,7 +144,7 @@ pub fn record(
     session.fence_writer(recorder, event.name())?;
     if let Event::Restarted { force } = event {
         let command = format!("piton restart {}", session.target.name);
-        session.spare_the_living(&Claim { force: *force, command: &command }, recorder)?;
+        session.spare_the_living(&Claim { force: *force, command: &command, goes_on: false }, recorder)?;
     }
     let recorded = session.record(event, recorder)?;
     if let Some(name) = &recorder.session {

@@ -58,7 +58,7 @@ pub fn resume(
     let mut session = Session::open_found(workspace, wanted, found, recorder)?;
     session.fence_writer(recorder, "resume")?;
     let command = format!("piton resume {}", session.target.name);
-    let found = session.take(&Claim { force: request.force, command: &command }, recorder)?;
+    let found = session.take(&Claim { force: request.force, command: &command, goes_on: true }, recorder)?;
     let event = Event::Resumed { mode: request.mode };
     let moment = session.moment(&event, recorder);
     let plan = resume_plan(session.target.dialect, &session.target.place, &session.files(), request.mode, &moment)

@@ -41,7 +41,7 @@ pub fn take_over(
     };
     let event = Event::TakenOver { agent: agent.to_owned() };
     let command = format!("piton takeover {} --as {agent}", target.name);
-    let claim = Claim { force: force == Force::Yes, command: &command };
+    let claim = Claim { force: force == Force::Yes, command: &command, goes_on: false };
     if target.dialect != Dialect::Crew || agent_key(agent) == agent_key(&target.key.id) {
         let mut session = Session::open(workspace, target, recorder)?;
         session.fence_writer(recorder, event.name())?;

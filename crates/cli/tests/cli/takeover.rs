@@ -41,6 +41,18 @@ fn the_new_agents_journal_begins_with_where_its_work_came_from() {
 }
 
 #[test]
+fn what_was_taken_over_waits_for_its_new_agent_and_for_one_alone() {
+    let workspace = crew(STALE);
+    workspace.run(&["takeover", "crew:Secondary-A", "--as", "Secondary-C"]).exits(0);
+    // Nobody else is given it meanwhile, and it cannot be begun from nothing.
+    workspace.run(&["takeover", "crew:Secondary-C", "--as", "Secondary-D"]).exits(4);
+    workspace.run(&["restart", "crew:Secondary-C"]).exits(4);
+    let resumed = workspace.run(&["resume", "crew:Secondary-C"]).exits(0);
+    assert!(resumed.stdout.starts_with("# Resume crew:Secondary-C, attempt 2"), "{}", resumed.transcript());
+    workspace.run(&["resume", "crew:Secondary-C"]).exits(4);
+}
+
+#[test]
 fn a_live_agent_keeps_its_unit_unless_somebody_insists() {
     let workspace = crew(ALIVE);
     let before = std::fs::read(workspace.path("epics/e7/agent_checkpoints/secondary_a.json")).expect("a checkpoint");
