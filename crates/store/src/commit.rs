@@ -211,7 +211,7 @@ impl LockedUnit<'_> {
             exchange(disk, each, undo)?;
             if each.old.is_none() {
                 // All names that lead to it: somebody who failed may have made a directory and not have come to its sync.
-                sync_names_to(disk, directory_of(directory_of(&each.path)))?;
+                sync_names_to(disk, &[directory_of(directory_of(&each.path))])?;
             }
             if each.old.is_none() || !each.is_document {
                 touched.push(directory_of(&each.path).to_owned());

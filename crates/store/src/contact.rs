@@ -208,17 +208,16 @@ impl LockedUnit<'_> {
 
     /// Makes durable what others left, before an event says that it was seen: the next event builds on it.
     fn sync_outside(&self, paths: &[(String, Option<DocumentState>)]) -> Result<(), DiskError> {
+        let unsynced = self.unsynced_directories();
+        let mut directories: Vec<&str> = unsynced.iter().map(String::as_str).collect();
         for (path, _) in paths {
             // One that may not be written cannot be synced this way; its owner has to.
             if let Ok(file) = self.disk.open(path, Open::Existing) {
                 file.sync()?;
             }
-            sync_names_to(self.disk, directory_of(path))?;
+            directories.push(directory_of(path));
         }
-        for directory in self.unsynced_directories() {
-            sync_names_to(self.disk, &directory)?;
-        }
-        Ok(())
+        sync_names_to(self.disk, &directories)
     }
 
     /// Writes down what others did.

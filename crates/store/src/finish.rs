@@ -198,7 +198,7 @@ impl LockedUnit<'_> {
         }
         // Whoever died may have done it all and not have come to the syncs.
         for change in entry.files.iter().chain(earlier) {
-            sync_names_to(self.disk, directory_of(change.path()))?;
+            sync_names_to(self.disk, &[directory_of(change.path())])?;
         }
         Ok(())
     }

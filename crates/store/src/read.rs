@@ -1,10 +1,11 @@
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use piton_model::Time;
+use rustix::buffer::spare_capacity;
 use rustix::fs::{FileType, Mode, OFlags};
 
 use crate::disk::Stamp;
@@ -156,7 +157,7 @@ pub fn read_named(path: &Path) -> Result<Content, ReadError> {
 pub(crate) const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// Reads an open file into a buffer that may hold anything.
-pub(crate) fn read_whole(mut file: File, mut bytes: Vec<u8>) -> Result<Content, ReadError> {
+pub(crate) fn read_whole(file: File, mut bytes: Vec<u8>) -> Result<Content, ReadError> {
     let stat = rustix::fs::fstat(&file).map_err(|error| from_io(error.into()))?;
     let what = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => None,
@@ -176,7 +177,13 @@ pub(crate) fn read_whole(mut file: File, mut bytes: Vec<u8>) -> Result<Content, 
     // As many bytes as it has now: whoever makes it longer meanwhile is seen the next time.
     bytes.clear();
     bytes.reserve_exact(size as usize);
-    (&mut file).take(size).read_to_end(&mut bytes).map_err(from_io)?;
+    while bytes.len() < size as usize {
+        let read = rustix::io::retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)));
+        if read.map_err(|error| from_io(error.into()))? == 0 {
+            break;
+        }
+    }
+    bytes.truncate(size as usize);
     let modified = i128::from(stat.st_mtime) * 1_000_000_000 + stat.st_mtime_nsec as i128;
     let stamp = Stamp { inode: stat.st_ino, size, modified };
     Ok(Content { bytes, modified: Time::from_unix_seconds(stat.st_mtime), stamp })

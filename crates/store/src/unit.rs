@@ -1,6 +1,6 @@
 //! The journal of one unit, locked. What needs the lock is a method here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -216,7 +216,7 @@ impl<'d> LockedUnit<'d> {
             self.journal = Some(self.disk.open(&self.key.journal(), Open::Create(Access::Private))?);
         }
         if self.end == 0 {
-            sync_names_to(self.disk, &self.key.directory())?;
+            sync_names_to(self.disk, &[&self.key.directory()])?;
         }
         Ok(&**self.journal.as_ref().expect("it was opened"))
     }
@@ -322,12 +322,17 @@ pub fn holder_of(note: &str) -> Option<String> {
     value.get("holder")?.as_str().filter(|holder| !holder.is_empty()).map(str::to_owned)
 }
 
-/// Makes the names durable that lead from the root into a directory, and those in it.
-pub(crate) fn sync_names_to(disk: &dyn Disk, directory: &str) -> Result<(), DiskError> {
-    if !directory.is_empty() {
-        sync_names_to(disk, directory_of(directory))?;
+/// Makes the names durable that lead from the root into directories, and those in them: outer ones first, each once.
+pub(crate) fn sync_names_to(disk: &dyn Disk, directories: &[&str]) -> Result<(), DiskError> {
+    let mut all = BTreeSet::new();
+    for &directory in directories {
+        let mut directory = directory;
+        while all.insert(directory) && !directory.is_empty() {
+            directory = directory_of(directory);
+        }
     }
-    sync_if_there(disk, directory)
+    // A directory comes before what is in it in this order.
+    all.into_iter().try_for_each(|directory| sync_if_there(disk, directory))
 }
 
 /// Keeps bytes that have no other place any more.

@@ -79,7 +79,7 @@ pub(super) fn append(
     log.sync()?;
     if is_new {
         // All names that lead to it: somebody who failed may have made a directory and not have come to its sync.
-        sync_names_to(disk, directory_of(path))?;
+        sync_names_to(disk, &[directory_of(path)])?;
     }
     Ok(())
 }
