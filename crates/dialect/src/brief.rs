@@ -35,7 +35,8 @@ pub struct BriefFacts<'a> {
 pub fn brief(facts: &BriefFacts<'_>) -> String {
     // Lists are shortened until all fits; what comes first is most useful and is cut last.
     let mut text = String::new();
-    for most in [usize::MAX, 60, 30, 12, 5, 2] {
+    let whole = (!is_too_long(facts)).then_some(usize::MAX);
+    for most in whole.into_iter().chain([60, 30, 12, 5, 2]) {
         text = write(facts, most);
         if text.chars().count() <= facts.budget {
             return text;
@@ -44,6 +45,13 @@ pub fn brief(facts: &BriefFacts<'_>) -> String {
     let cut = "\n… cut to fit\n";
     let room = facts.budget.saturating_sub(cut.chars().count());
     text.chars().take(room).chain(cut.chars()).take(facts.budget).collect()
+}
+
+/// Whether the names alone would not fit, so that nobody needs to try.
+fn is_too_long(facts: &BriefFacts<'_>) -> bool {
+    let names = facts.plan.done.iter().chain(&facts.plan.remaining).chain(&facts.unit.files);
+    let size: usize = names.map(|name| name.chars().count().min(LONGEST_LINE) + 3).sum();
+    size > facts.budget
 }
 
 fn write(facts: &BriefFacts<'_>, most: usize) -> String {
