@@ -26,7 +26,7 @@ use crate::stray::Stray;
 use crate::unit::{LockedUnit, sync_names_to};
 use effects::{Undo, append, exchange, keep, take_away, write_aside};
 pub(crate) use effects::{hold_log, sync_if_there, sync_rest};
-pub(crate) use entry::Lines;
+pub(crate) use entry::{Lines, splice_of};
 
 /// What is known about an event before it has a number.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use piton_model::Time;
 use serde_json::{Map, json};
 
 use crate::ReadError;
-use crate::commit::{Lines, SeenContent, SeenDocument};
+use crate::commit::{Lines, SeenContent, SeenDocument, splice_of};
 use crate::disk::{DiskError, Open, Stamp, directory_of};
 use crate::finish::Rest;
 use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, text_to_json};
@@ -239,16 +239,26 @@ impl LockedUnit<'_> {
             let what = describe(recorded.is_some(), old.as_deref(), content.map(|content| content.bytes.as_slice()));
             let before = recorded.as_ref().and_then(|state| state.hash.clone());
             let after = content.map(|content| content.hash.clone());
-            let base = self.end + lines.bytes.len() as u64;
-            if let Some(content) = content {
-                lines.add(&Line::Snapshot { path: path.clone(), bytes: content.bytes.clone() });
-            }
             contact.observed.push(Observation { path: path.clone(), seq, what });
             documents.retain(|state| state.path != *path);
-            let (hash, was) = (after.clone(), before.clone());
-            documents.push(DocumentState { path: path.clone(), hash, was, base, weight: 0, splices: 0 });
-            let path = path.clone();
-            files.push(FileChange::Write { path, aside: None, before, inode: None, after, splice: None });
+            let mut state = recorded.clone().unwrap_or_else(|| DocumentState {
+                path: path.clone(),
+                hash: None,
+                was: None,
+                base: 0,
+                weight: 0,
+                splices: 0,
+            });
+            let splice = content.and_then(|content| splice_of(&mut state, old.as_deref(), &content.bytes));
+            if splice.is_none() {
+                (state.base, state.weight, state.splices) = (self.end + lines.bytes.len() as u64, 0, 0);
+            }
+            if let (Some(content), None) = (content, &splice) {
+                lines.add(&Line::Snapshot { path: path.clone(), bytes: content.bytes.clone() });
+            }
+            (state.hash, state.was) = (after.clone(), before.clone());
+            documents.push(state);
+            files.push(FileChange::Write { path: path.clone(), aside: None, before, inode: None, after, splice });
         }
         let mut kept = Vec::new();
         for (path, text) in late {

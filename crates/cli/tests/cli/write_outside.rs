@@ -86,6 +86,32 @@ fn an_edit_by_hand_is_written_down_and_survives() {
 }
 
 #[test]
+fn an_edit_by_hand_costs_the_journal_as_much_as_the_edit() {
+    let workspace = started("start plan:p");
+    let prose = "The quay is long, and so is what is said of it.\n".repeat(3_000);
+    workspace.write("plans/p/plan.md", format!("{}\n{prose}", crate::support::fixtures::PLAN));
+    call(&workspace, "beat plan:p").exits(0);
+    let size = || fs::metadata(workspace.path(".piton/units/plan/p/root/journal")).expect("the journal").len();
+    let before = size();
+    let mut versions = Vec::new();
+    for number in 0..4 {
+        let text = format!("{}- a remark, number {number}\n", read(&workspace, "plans/p/plan.md"));
+        workspace.write("plans/p/plan.md", &text);
+        call(&workspace, "beat plan:p").exits(0);
+        versions.push(text);
+    }
+    assert!(size() - before < 20_000, "{} bytes for four short lines", size() - before);
+    let log = events(&workspace, "plan:p");
+    let seen = (1..).zip(&log).filter(|(_, (event, _))| event == "observed").map(|(seq, _)| seq);
+    let seen: Vec<usize> = seen.skip(1).collect();
+    assert_eq!(seen.len(), versions.len(), "{log:?}");
+    for (seq, text) in seen.into_iter().zip(versions) {
+        let shown = workspace.run(&["show", &format!("plan:p@{seq}"), "--file", "plans/p/plan.md"]).exits(0);
+        assert!(shown.stdout == text, "@{seq} is another text than was written then");
+    }
+}
+
+#[test]
 fn a_deleted_document_is_missed_and_comes_back() {
     for (unit, start, path, _, next) in LIVES {
         let workspace = started(start);

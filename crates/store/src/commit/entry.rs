@@ -196,27 +196,26 @@ fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -
         documents.len() - 1
     });
     let state = &mut documents[place];
-    let splice = each
-        .old
-        .as_ref()
-        .filter(|old| state.hash.as_ref() == Some(&old.hash))
-        .map(|old| Splice::between(&old.bytes, each.bytes));
-    let splice = splice.filter(|splice| {
-        let weight = state.weight + splice.weight();
-        state.splices < MOST_SPLICES && weight < (2 * each.bytes.len() as u64).max(16 * 1024)
-    });
-    match &splice {
-        Some(splice) => {
-            state.weight += splice.weight();
-            state.splices += 1;
-        }
-        None => (state.weight, state.splices) = (0, 0),
-    }
+    let old = each.old.as_ref().filter(|old| state.hash.as_ref() == Some(&old.hash));
+    let splice = splice_of(state, old.map(|old| old.bytes.as_slice()), each.bytes);
     state.was = before.clone();
     state.hash = Some(after.clone());
     let inode = each.old.as_ref().map(|old| old.stamp.inode);
     let (path, aside) = (each.path.clone(), Some(each.aside.clone()));
     FileChange::Write { path, aside, before, inode, after: Some(after), splice }
+}
+
+/// What leads from a document's known version to the next, counted in its state; nothing when a snapshot is due.
+pub(crate) fn splice_of(state: &mut DocumentState, old: Option<&[u8]>, new: &[u8]) -> Option<Splice> {
+    let splice = old.map(|old| Splice::between(old, new)).filter(|splice| {
+        let weight = state.weight + splice.weight();
+        state.splices < MOST_SPLICES && weight < (2 * new.len() as u64).max(16 * 1024)
+    });
+    (state.weight, state.splices) = match &splice {
+        Some(splice) => (state.weight + splice.weight(), state.splices + 1),
+        None => (0, 0),
+    };
+    splice
 }
 
 fn shared_change(each: &Replacement<'_>) -> FileChange {
