@@ -35,6 +35,9 @@ static BEGIN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("-----BEG
 pub fn find(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
+    if bytes.len() < SHORTEST {
+        return found;
+    }
     let mut at = SHORTEST - 1;
     while at < bytes.len() {
         let window = &bytes[at + 1 - SHORTEST..=at];
