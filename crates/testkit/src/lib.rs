@@ -8,6 +8,7 @@ mod effect;
 mod handle;
 mod loss;
 mod outside;
+mod program;
 mod scripted;
 mod state;
 
@@ -15,4 +16,5 @@ pub use crash::CrashDisk;
 pub use effect::{Fault, Kind, Stop};
 pub use loss::PowerLoss;
 pub use outside::File;
+pub use program::write_program;
 pub use scripted::ScriptedWorker;

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+
+use crate::write_program;
 
 /// The worker; what a script can say stands at its beginning.
 const WORKER: &str = include_str!("scripted.sh");
@@ -22,8 +23,7 @@ impl ScriptedWorker {
         let quote = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
         let text = WORKER.replace("@SCRIPTS@", &quote(&directory)).replace("@PITON@", &quote(piton));
         let path = directory.join("worker.sh");
-        fs::write(&path, text)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+        write_program(&path, text.as_bytes())?;
         let worker = ScriptedWorker { directory };
         worker.script("default", "record finish\n")?;
         Ok(worker)

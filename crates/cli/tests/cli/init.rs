@@ -206,7 +206,8 @@ fn a_read_only_repository_stays_as_it_is() {
     // Nothing keeps the superuser from writing, so the program runs as somebody else then.
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
     let program = workspace.path("../piton");
-    fs::copy(env!("CARGO_BIN_EXE_piton"), &program).expect("a file can be copied");
+    let own = fs::read(env!("CARGO_BIN_EXE_piton")).expect("the program can be read");
+    piton_testkit::write_program(&program, &own).expect("a program can be written");
     let close = |mode| {
         fs::set_permissions(workspace.root(), fs::Permissions::from_mode(mode)).expect("a mode can be set");
         fs::set_permissions(workspace.outer(), fs::Permissions::from_mode(0o755)).expect("a mode can be set");

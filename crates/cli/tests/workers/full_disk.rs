@@ -1,8 +1,8 @@
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use piton_supervisor::{Condition, Exit, KeeperProgram, Worker};
+use piton_testkit::write_program;
 
 use crate::lab::{Lab, end_of, until};
 
@@ -13,8 +13,8 @@ fn on_full_disk(lab: &Lab, full: &Path) -> KeeperProgram {
         full.display(),
         Path::new(env!("CARGO_BIN_EXE_piton")).display()
     );
-    let path = lab.write("keeper.sh", &script);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let path = lab.path("keeper.sh");
+    write_program(&path, script.as_bytes()).expect("a program can be written");
     KeeperProgram::at(path)
 }
 
