@@ -15,6 +15,9 @@ use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, text_
 use crate::stray::Stray;
 use crate::unit::{LARGE, LockedUnit, keep_aside, sync_names_to};
 
+/// How many splices a document has at most when somebody else's edit adds one: what it was before is rebuilt from them.
+const MOST_SPLICES: u64 = 30;
+
 /// How long a document must have been left alone before an outside edit of it is taken for finished.
 const QUIET: Duration = Duration::from_millis(20);
 
@@ -249,7 +252,8 @@ impl LockedUnit<'_> {
                 weight: 0,
                 splices: 0,
             });
-            let splice = content.and_then(|content| splice_of(&mut state, old.as_deref(), &content.bytes));
+            let splice =
+                content.and_then(|content| splice_of(&mut state, old.as_deref(), &content.bytes, MOST_SPLICES));
             if splice.is_none() {
                 (state.base, state.weight, state.splices) = (self.end + lines.bytes.len() as u64, 0, 0);
             }

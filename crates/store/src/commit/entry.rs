@@ -197,7 +197,7 @@ fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -
     });
     let state = &mut documents[place];
     let old = each.old.as_ref().filter(|old| state.hash.as_ref() == Some(&old.hash));
-    let splice = splice_of(state, old.map(|old| old.bytes.as_slice()), each.bytes);
+    let splice = splice_of(state, old.map(|old| old.bytes.as_slice()), each.bytes, MOST_SPLICES);
     state.was = before.clone();
     state.hash = Some(after.clone());
     let inode = each.old.as_ref().map(|old| old.stamp.inode);
@@ -206,10 +206,11 @@ fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -
 }
 
 /// What leads from a document's known version to the next, counted in its state; nothing when a snapshot is due.
-pub(crate) fn splice_of(state: &mut DocumentState, old: Option<&[u8]>, new: &[u8]) -> Option<Splice> {
+pub(crate) fn splice_of(state: &mut DocumentState, old: Option<&[u8]>, new: &[u8], most: u64) -> Option<Splice> {
+    let old = old.filter(|_| state.splices < most);
     let splice = old.map(|old| Splice::between(old, new)).filter(|splice| {
         let weight = state.weight + splice.weight();
-        state.splices < MOST_SPLICES && weight < (2 * new.len() as u64).max(16 * 1024)
+        weight < (2 * new.len() as u64).max(16 * 1024)
     });
     (state.weight, state.splices) = match &splice {
         Some(splice) => (state.weight + splice.weight(), state.splices + 1),
