@@ -32,6 +32,7 @@ fn lay_out() {
     let has_script = is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu");
     if has_script && is("PROFILE", "release") && !is("PITON_LINK_ORDER", "none") {
         let list = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default() + "/start.ld";
-        println!("cargo::rustc-link-arg-bin=piton=-Wl,-T,{list}");
+        // In one piece, and not by `-Wl`: a path may hold commas.
+        println!("cargo::rustc-link-arg-bin=piton=-T{list}");
     }
 }

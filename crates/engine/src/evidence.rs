@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 
 use piton_model::{Dialect, Evidence, Refusal, Time, UnitRef, secret};
 use piton_store::journal::Hash;
+use piton_supervisor::tree_of;
 
 use crate::Workspace;
 use crate::record::{DiskFiles, RecordError};
 use crate::target::Target;
-use piton_supervisor::tree_of;
 
 /// How much of the end of an output is kept.
 const TAIL_LINES: usize = 5;

@@ -244,14 +244,7 @@ impl LockedUnit<'_> {
             let after = content.map(|content| content.hash.clone());
             contact.observed.push(Observation { path: path.clone(), seq, what });
             documents.retain(|state| state.path != *path);
-            let mut state = recorded.clone().unwrap_or_else(|| DocumentState {
-                path: path.clone(),
-                hash: None,
-                was: None,
-                base: 0,
-                weight: 0,
-                splices: 0,
-            });
+            let mut state = recorded.clone().unwrap_or_else(|| DocumentState::unknown(path));
             let splice =
                 content.and_then(|content| splice_of(&mut state, old.as_deref(), &content.bytes, MOST_SPLICES));
             if splice.is_none() {

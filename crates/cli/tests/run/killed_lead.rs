@@ -54,12 +54,14 @@ fn disturbed(kills: u64, seed: u64) -> (Yard, u64) {
             has_ended = lead.try_wait().expect("it can be asked").is_some();
             std::thread::sleep(Duration::from_millis(3));
         }
+        if !has_ended {
+            lead.kill().expect("it can be killed");
+        }
+        lead.wait().expect("it is gone");
         if has_ended {
             // Another lead would find nothing to do, and begin a report of its own.
             return (yard, killed);
         }
-        lead.kill().expect("it can be killed");
-        lead.wait().expect("it is gone");
         killed += 1;
     }
     let ended = yard.run(&["run"]);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use piton_model::fleet::{FleetEvent, GateOf, LaneAt, LaneState};
 use piton_model::{Dialect, Event, Evidence, GateJudgement, GateState, Lifecycle, NotePurpose, StepMove, StepTo};
-use piton_supervisor::{Condition, Exit, Launch, Stream, Worker, tail};
+use piton_supervisor::{Condition, Exit, Launch, Stream, Worker, tail, tree_of};
 
 use super::claim::{explain, plain};
 use super::lead::{GATES, Lead};
@@ -14,7 +14,6 @@ use super::{RunError, failed};
 use crate::evidence::evidence_of;
 use crate::record;
 use crate::record::record_with;
-use piton_supervisor::tree_of;
 
 /// How much of the end of a gate's output is kept.
 const TAIL: usize = 4000;

@@ -7,6 +7,7 @@ use piton_model::fleet::{FleetEvent, GateOf, LaneAt, LaneState};
 use piton_model::proof::{Correction, DoneStep, Facts, GateProof, Judged, PassedGate, is_due, prove};
 use piton_model::{Dialect, Event, Gate, GateState, Lifecycle, Step, StepState, StepTo, Unit, UnitRef};
 use piton_store::journal::Entry;
+use piton_supervisor::{tree_of, was_removed};
 use serde_json::Value;
 
 use super::claim::step;
@@ -15,7 +16,6 @@ use super::{RunError, failed};
 use crate::in_git::lost_in_git;
 use crate::record::{DiskFiles, TICKET, resume_plan};
 use crate::target::Target;
-use piton_supervisor::{tree_of, was_removed};
 
 /// Gates that were run again for a lane: its place, the gate, the gate's step.
 pub(super) type Again = BTreeMap<(LaneAt, String, Option<String>), Result<(), String>>;

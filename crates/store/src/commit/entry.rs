@@ -185,14 +185,7 @@ fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -
     let before = each.old.as_ref().map(|old| old.hash.clone());
     let known = documents.iter().position(|state| state.path == each.path);
     let place = known.unwrap_or_else(|| {
-        documents.push(DocumentState {
-            path: each.path.clone(),
-            hash: None,
-            was: None,
-            base: 0,
-            weight: 0,
-            splices: 0,
-        });
+        documents.push(DocumentState::unknown(&each.path));
         documents.len() - 1
     });
     let state = &mut documents[place];

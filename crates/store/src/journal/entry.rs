@@ -245,6 +245,11 @@ impl FileChange {
 }
 
 impl DocumentState {
+    /// A document of which nothing is known yet.
+    pub(crate) fn unknown(path: &str) -> DocumentState {
+        DocumentState { path: path.to_owned(), hash: None, was: None, base: 0, weight: 0, splices: 0 }
+    }
+
     fn to_json(&self) -> Value {
         let hash = |hash: &Option<Hash>| hash.as_ref().map_or(Value::Null, |hash| Value::from(hash.as_str()));
         json!([self.path, hash(&self.hash), hash(&self.was), self.base, self.weight, self.splices])
