@@ -39,12 +39,17 @@ pub fn alignment(place: &Place, files: &dyn Files) -> Result<Alignment, Refusal>
             None => Alignment::New,
         });
     };
+    let checksum = book.checksum();
+    if memchr::memmem::find(&bytes, checksum.as_bytes()).is_none() {
+        // Whatever else it says, it is not of this text.
+        return Ok(Alignment::Behind);
+    }
     let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)).ok();
     let Some(json) = text.and_then(|text| parse(text).ok()).filter(|json| is_state(json.root())) else {
         return Ok(Alignment::Behind);
     };
     let root = json.root();
-    let is_same_text = root.get("checksum").and_then(Value::as_str).as_deref() == Some(book.checksum().as_str());
+    let is_same_text = root.get("checksum").and_then(Value::as_str).as_deref() == Some(checksum.as_str());
     Ok(if is_same_text && same_boxes(&book, root) { Alignment::InLine } else { Alignment::Behind })
 }
 

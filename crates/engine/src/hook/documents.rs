@@ -117,8 +117,9 @@ impl Hook<'_> {
             "plan.md".clone_into(&mut recorder.by);
         }
         let mut locked = Locked::open(self.workspace, target.clone(), &recorder)?;
-        // Another hook may have done it since.
-        if alignment(&target.place, &locked.files()).map_err(RecordError::Refused)? == Alignment::InLine {
+        // Another hook may have done it since; not when the unit's journal has only now heard of the edit.
+        let is_news = !locked.contact.observed.is_empty();
+        if !is_news && alignment(&target.place, &locked.files()).map_err(RecordError::Refused)? == Alignment::InLine {
             return Ok(());
         }
         match deed {

@@ -93,16 +93,16 @@ pub(crate) fn parse_line(bytes: &[u8]) -> Option<Parsed> {
     if Hash::of(&body[..at]) != sum {
         return None;
     }
-    let Value::Object(object) = serde_json::from_slice(bytes).ok()? else { return None };
+    let Value::Object(mut object) = serde_json::from_slice(bytes).ok()? else { return None };
     let previous = match object.get("previous")? {
         Value::Null => None,
         text => Some(Hash::parse(text.as_str()?)?),
     };
     let line = if object.contains_key("piton") {
         Line::Head(Head::from_json(&object)?)
-    } else if let Some(path) = object.get("snapshot") {
-        let bytes = super::splice::text_from_json(object.get("text")?)?;
-        Line::Snapshot { path: path.as_str()?.to_owned(), bytes }
+    } else if object.contains_key("snapshot") {
+        let bytes = super::splice::text_out_of_json(object.remove("text")?)?;
+        Line::Snapshot { path: object.get("snapshot")?.as_str()?.to_owned(), bytes }
     } else {
         Line::Event(Box::new(Entry::from_json(&object)?))
     };

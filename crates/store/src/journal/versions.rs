@@ -46,7 +46,7 @@ impl<'h> Reader<'h> {
     pub fn next(&mut self) -> Result<Option<Option<Parsed>>, DiskError> {
         let mut searched = self.start;
         loop {
-            if let Some(end) = self.buffer[searched..].iter().position(|byte| *byte == b'\n') {
+            if let Some(end) = memchr::memchr(b'\n', &self.buffer[searched..]) {
                 let end = searched + end;
                 let parsed = parse_line(&self.buffer[self.start..end]);
                 self.at += (end + 1 - self.start) as u64;
@@ -60,7 +60,10 @@ impl<'h> Reader<'h> {
             if more.is_empty() {
                 return Ok(None);
             }
-            self.buffer.extend_from_slice(&more);
+            match self.buffer.is_empty() {
+                true => self.buffer = more,
+                false => self.buffer.extend_from_slice(&more),
+            }
         }
     }
 }
@@ -79,7 +82,7 @@ pub(crate) fn rebuild(handle: &dyn Handle, from: u64, path: &str, seq: u64) -> R
                 if let Line::Event(entry) = &line {
                     reached = entry.seq;
                 }
-                versions.see(&line, path);
+                versions.see(line, path);
             }
             // Damage behind the event does not concern it.
             None if reached == seq => break,
@@ -99,12 +102,12 @@ struct Versions {
 }
 
 impl Versions {
-    fn see(&mut self, line: &Line, only: &str) {
+    fn see(&mut self, line: Line, only: &str) {
         match line {
             Line::Head(_) => {}
-            Line::Snapshot { path, bytes } if path == only => self.snapshot = Some(bytes.clone()),
+            Line::Snapshot { path, bytes } if path == only => self.snapshot = Some(bytes),
             Line::Snapshot { .. } => {}
-            Line::Event(entry) => self.see_event(entry, only),
+            Line::Event(entry) => self.see_event(&entry, only),
         }
     }
 
@@ -115,7 +118,8 @@ impl Versions {
                     self.document = None;
                 }
                 FileChange::Write { path, splice: Some(splice), .. } if path == only => {
-                    self.document = self.document.take().and_then(|before| splice.apply(&before));
+                    let fits = self.document.as_mut().is_some_and(|document| splice.apply_to(document));
+                    self.document = self.document.take().filter(|_| fits);
                 }
                 FileChange::Write { .. }
                 | FileChange::Remove { .. }
