@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::commit::{SeenContent, sync_if_there};
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Stamp, directory_of, make_directories, name_of};
-use crate::journal::{Entry, Hash, Head, Line, last_event, rebuild, seal_line};
+use crate::journal::{Entry, Hash, Head, Line, last_event, rebuild_known, seal_line};
 use crate::stray::Stray;
 
 /// How long a note is at least.
@@ -186,11 +186,7 @@ impl<'d> LockedUnit<'d> {
     pub fn current(&self, path: &str) -> Result<Option<Vec<u8>>, DiskError> {
         let Some(state) = self.last().and_then(|entry| entry.document(path)) else { return Ok(None) };
         match (&self.journal, &state.hash) {
-            (Some(journal), Some(hash)) => {
-                let rebuilt = rebuild(&**journal, state.base, path, self.seq())?;
-                // A journal that was damaged in the middle gives another text, and that one is worse than none.
-                Ok(rebuilt.filter(|bytes| Hash::of(bytes) == *hash))
-            }
+            (Some(journal), Some(_)) => rebuild_known(&**journal, state, self.seq()),
             _ => Ok(None),
         }
     }

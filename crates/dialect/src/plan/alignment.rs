@@ -53,6 +53,11 @@ pub fn alignment(place: &Place, files: &dyn Files) -> Result<Alignment, Refusal>
     Ok(if is_same_text && same_boxes(&book, root) { Alignment::InLine } else { Alignment::Behind })
 }
 
+/// Whether a text may hold a task with an id. One that does not holds none.
+pub fn may_be_marked(text: &[u8]) -> bool {
+    memchr::memmem::find(text, b"TASK:").is_some()
+}
+
 /// Whether the state has every box as the text has it. Phase files are not in the checksum.
 pub(super) fn same_boxes(book: &Book, state: Value<'_, '_>) -> bool {
     let same = |boxes: Boxes, list: &str, key: &str| {
