@@ -11,9 +11,7 @@ use crate::ReadError;
 use crate::commit::{Lines, SeenContent, SeenDocument, splice_of, sync_rest};
 use crate::disk::{DiskError, Open, Stamp, directory_of};
 use crate::finish::Rest;
-use crate::journal::{
-    DocumentState, Entry, FileChange, Hash, Line, Reader, common_end, common_start, text_to_json,
-};
+use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, common_end, common_start, text_to_json};
 use crate::stray::Stray;
 use crate::unit::{Durable, LARGE, LockedUnit, keep_aside, sync_names_to};
 

@@ -1,6 +1,6 @@
 //! Whether a plan's state is what its text says, without changing anything.
 
-use piton_model::Refusal;
+use piton_model::{Refusal, seek};
 
 use super::is_state;
 use super::layout;
@@ -40,7 +40,7 @@ pub fn alignment(place: &Place, files: &dyn Files) -> Result<Alignment, Refusal>
         });
     };
     let checksum = book.checksum();
-    if memchr::memmem::find(&bytes, checksum.as_bytes()).is_none() {
+    if seek::word(checksum.as_bytes(), &bytes).is_none() {
         // Whatever else it says, it is not of this text.
         return Ok(Alignment::Behind);
     }
@@ -55,7 +55,7 @@ pub fn alignment(place: &Place, files: &dyn Files) -> Result<Alignment, Refusal>
 
 /// Whether a text may hold a task with an id. One that does not holds none.
 pub fn may_be_marked(text: &[u8]) -> bool {
-    memchr::memmem::find(text, b"TASK:").is_some()
+    seek::word(b"TASK:", text).is_some()
 }
 
 /// Whether the state has every box as the text has it. Phase files are not in the checksum.

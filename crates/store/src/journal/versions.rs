@@ -1,3 +1,5 @@
+use piton_model::seek;
+
 use super::{DocumentState, Entry, FileChange, Hash, Line, Parsed, parse_line, parse_unsummed};
 use crate::disk::{DiskError, Handle};
 
@@ -47,7 +49,7 @@ impl<'h> Reader<'h> {
     pub fn next(&mut self) -> Result<Option<Option<Parsed>>, DiskError> {
         let mut searched = self.start;
         loop {
-            if let Some(end) = memchr::memchr(b'\n', &self.buffer[searched..]) {
+            if let Some(end) = seek::byte(b'\n', &self.buffer[searched..]) {
                 let end = searched + end;
                 let parsed = (self.parse)(&self.buffer[self.start..end]);
                 self.at += (end + 1 - self.start) as u64;
