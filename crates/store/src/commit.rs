@@ -184,8 +184,7 @@ impl LockedUnit<'_> {
             handles.push(write_aside(disk, each, undo)?);
         }
         handles.iter().for_each(|handle| handle.begin_sync());
-        self.journal()?.sync()?;
-        self.durable = None;
+        self.sync_journal()?;
         let mut names = self.unsynced_directories();
         for change in &entry.files {
             match change {

@@ -1,4 +1,8 @@
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::line::hexadecimal;
+use super::writing::Writing;
 
 /// How one text became another: at some places bytes went, and others came.
 ///
@@ -85,11 +89,6 @@ impl Splice {
         self.pieces.iter().map(|piece| piece.inserted.len() as u64 + 64).sum::<u64>().max(64)
     }
 
-    pub(crate) fn to_json(&self) -> Value {
-        let piece = |piece: &Piece| json!([piece.at, piece.removed, text_to_json(&piece.inserted)]);
-        self.pieces.iter().map(piece).collect()
-    }
-
     pub(crate) fn from_json(value: &Value) -> Option<Splice> {
         let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
         let piece = |value: &Value| {
@@ -97,6 +96,14 @@ impl Splice {
             Some(Piece { at: number(at)?, removed: number(removed)?, inserted: text_from_json(inserted)? })
         };
         Some(Splice { pieces: value.as_array()?.iter().map(piece).collect::<Option<_>>()? })
+    }
+}
+
+impl Piece {
+    pub(crate) fn write_to(&self, out: &mut Writing) {
+        out.begin_list();
+        out.item(&self.at).item(&self.removed).item(&Text(&self.inserted));
+        out.end_list();
     }
 }
 
@@ -128,11 +135,15 @@ fn line_starts(text: &[u8]) -> Vec<usize> {
     ends.map(|(end, _)| end + 1).take(WINDOW).collect()
 }
 
-/// Bytes as JSON: a text where they are one, else their hexadecimal digits in a list.
-pub(crate) fn text_to_json(bytes: &[u8]) -> Value {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Value::from(text),
-        Err(_) => json!([bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()]),
+/// Bytes in JSON: a text where they are one, else their hexadecimal digits in a list.
+pub(crate) struct Text<'b>(pub &'b [u8]);
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(self.0) {
+            Ok(text) => serializer.serialize_str(text),
+            Err(_) => [hexadecimal(self.0)].serialize(serializer),
+        }
     }
 }
 
@@ -206,7 +217,12 @@ mod tests {
                 assert!(splice.apply_to(&mut text));
                 assert_eq!(text, after.as_bytes(), "{before} to {after}");
                 assert!(splice.pieces.len() <= MOST_PIECES);
-                assert_eq!(Splice::from_json(&splice.to_json()), Some(splice));
+                let mut out = Writing::default();
+                out.begin_list();
+                splice.pieces.iter().for_each(|piece| piece.write_to(&mut out));
+                out.end_list();
+                let read = serde_json::from_slice(&out.into_bytes()).expect("it is JSON");
+                assert_eq!(Splice::from_json(&read), Some(splice));
             }
         }
         assert_eq!(Splice::between(long.as_bytes(), ticked.as_bytes()).pieces[0].inserted, b"y");
