@@ -302,6 +302,10 @@ impl LockedUnit<'_> {
     /// go: should it be lost before, what it saw is there to be seen again.
     fn record(&mut self, entry: Entry, lines: Lines) -> Result<(), ContactError> {
         let end = self.end;
+        if self.note.boot != self.boot {
+            // Whoever finds the line is to know that it is not synced.
+            self.settle()?;
+        }
         let journal = self.journal()?;
         if let Err(error) = journal.write_at(end, &lines.bytes) {
             self.is_stale = self.cut_journal().is_err();

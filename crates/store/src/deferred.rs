@@ -33,6 +33,9 @@ impl LockedUnit<'_> {
         let is_first = self.on_disk.is_empty();
         if is_first {
             self.bring_up()?;
+            // Each line is synced before the next; where the last one ends is not noted.
+            self.note.durable = u64::MAX;
+            self.write_note()?;
         }
         let seq = self.seq() + 1;
         let replacements = self.replacements(seq, effects, seen)?;

@@ -78,6 +78,8 @@ pub struct LockedUnit<'d> {
     /// Where the journal ended before events that are written and not synced; nothing when all are.
     pub(crate) durable: Option<Durable>,
     pub(crate) note: Note,
+    /// What others are told who wait in vain.
+    holder: String,
     pub(crate) boot: String,
     /// Whether the journal may end elsewhere than is thought: something failed and could not be taken back.
     pub(crate) is_stale: bool,
@@ -110,6 +112,8 @@ pub(crate) struct Note {
     pub replaced: BTreeMap<String, Stamp>,
     /// Whether there are strays that the journal does not have yet.
     pub has_strays: bool,
+    /// Where the part of the journal ends that is synced.
+    pub durable: u64,
 }
 
 impl std::fmt::Debug for LockedUnit<'_> {
@@ -143,6 +147,7 @@ impl<'d> LockedUnit<'d> {
             last_sum: None,
             durable: None,
             note,
+            holder: holder.to_owned(),
             boot,
             is_stale: false,
             on_disk: BTreeMap::new(),
@@ -151,7 +156,8 @@ impl<'d> LockedUnit<'d> {
             saved: None,
         };
         unit.find_tail()?;
-        unit.write_note(holder)?;
+        unit.write_note()?;
+        unit.write_unsynced()?;
         Ok(unit)
     }
 
@@ -209,11 +215,13 @@ impl<'d> LockedUnit<'d> {
     pub(crate) fn settle(&mut self) -> Result<(), DiskError> {
         self.note.settled = self.seq();
         self.note.boot = self.boot.clone();
-        self.write_note("")
+        self.note.durable = self.durable.as_ref().map_or(self.end, |durable| durable.end);
+        self.write_note()
     }
 
-    pub(crate) fn write_note(&self, holder: &str) -> Result<(), DiskError> {
-        self.lock.write_at(0, self.note.text(holder).as_bytes())
+    /// Leaves word in the lock. Who held it last is of no interest to whoever gets it.
+    pub(crate) fn write_note(&self) -> Result<(), DiskError> {
+        self.lock.write_at(0, self.note.text(&self.holder).as_bytes())
     }
 
     /// Opens the journal. Before its first line is written all names that lead to it are made durable, whoever gave
@@ -234,7 +242,8 @@ impl<'d> LockedUnit<'d> {
         if self.durable.is_none() || self.is_stale {
             return Ok(());
         }
-        self.sync_journal().inspect_err(|_| self.is_stale = self.cut_journal().is_err())
+        self.sync_journal().inspect_err(|_| self.is_stale = self.cut_journal().is_err())?;
+        self.settle()
     }
 
     /// Syncs the journal. Should it fail, what was not durable before counts as not written, and is to be cut.
@@ -288,6 +297,17 @@ impl<'d> LockedUnit<'d> {
         Line::Head(Head { unit: self.key.name(), base, id, document, after: 0 })
     }
 
+    /// Writes once more what nobody has synced: after a sync that failed, the system may hold it in memory and never try
+    /// to put it on the disk again.
+    fn write_unsynced(&self) -> Result<(), DiskError> {
+        let (Some(journal), from) = (&self.journal, self.note.durable) else { return Ok(()) };
+        if self.note.boot != self.boot || from >= self.end {
+            return Ok(());
+        }
+        let bytes = journal.read_at(from, usize::try_from(self.end - from).unwrap_or(usize::MAX))?;
+        journal.write_at(from, &bytes)
+    }
+
     /// Finds the last event. What stands behind it was never acknowledged: it is cut, and kept aside.
     fn find_tail(&mut self) -> Result<(), DiskError> {
         let Some(journal) = &self.journal else { return Ok(()) };
@@ -336,13 +356,20 @@ impl Note {
             boot: value.get("boot")?.as_str()?.to_owned(),
             replaced: replaced.collect::<Option<_>>()?,
             has_strays: value.get("strays").is_some(),
+            durable: value.get("durable").and_then(Value::as_u64).unwrap_or(u64::MAX),
         })
     }
 
     fn text(&self, holder: &str) -> String {
         let stamp = |stamp: &Stamp| json!([stamp.inode, stamp.size, stamp.modified.to_string()]);
         let replaced: Value = self.replaced.iter().map(|(path, each)| (path.clone(), stamp(each))).collect();
-        let mut note = json!({"holder": holder, "settled": self.settled, "boot": self.boot, "replaced": replaced});
+        let mut note = json!({
+            "holder": holder,
+            "settled": self.settled,
+            "boot": self.boot,
+            "replaced": replaced,
+            "durable": self.durable,
+        });
         if self.has_strays {
             note["strays"] = json!(true);
         }

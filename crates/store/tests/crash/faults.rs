@@ -1,7 +1,7 @@
 //! A disk that fails at every effect in turn: a commit that fails changes nothing, says where, and works afterwards.
 
 use piton_store::CommitError;
-use piton_testkit::{CrashDisk, Fault, Kind};
+use piton_testkit::{CrashDisk, Fault, Kind, PowerLoss};
 
 use crate::check::settled;
 use crate::points::life;
@@ -61,7 +61,10 @@ fn fail_once(start: &Start, step: &Step, point: u64, fault: Fault) -> Result<Opt
         let seq = commit(&disk, doing, world, number).map_err(|error| format!("afterwards: {error}"))?;
         expected.after.apply(doing);
         expected.acknowledged.push((seq, expected.after.clone()));
+        // What the failed sync left in memory alone goes with the power; what was acknowledged since does not count on it.
+        let lost = disk.after_power_loss(PowerLoss::ContentsLost);
         settled(&disk, &expected).map_err(|error| format!("afterwards: {error}"))?;
+        settled(&lost, &expected).map_err(|error| format!("after a power cut: {error}"))?;
     }
     Ok(Some(kind))
 }
