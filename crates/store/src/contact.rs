@@ -7,13 +7,13 @@ use std::time::Duration;
 use piton_model::Time;
 use serde_json::{Map, json};
 
-use crate::ReadError;
 use crate::commit::{Lines, SeenContent, SeenDocument, splice_of};
-use crate::disk::{DiskError, Open, Stamp, directory_of};
+use crate::disk::{Disk, DiskError, Open, Stamp, directory_of};
 use crate::finish::Rest;
 use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, text_to_json};
 use crate::stray::Stray;
 use crate::unit::{LARGE, LockedUnit, keep_aside, sync_names_to};
+use crate::{Content, ReadError};
 
 /// How many splices a document has at most when somebody else's edit adds one: what it was before is rebuilt from them.
 const MOST_SPLICES: u64 = 30;
@@ -153,15 +153,8 @@ impl LockedUnit<'_> {
     }
 
     pub(crate) fn read_document(&self, path: &str) -> Result<SeenDocument, ContactError> {
-        match self.disk.read(path) {
-            Ok(content) => {
-                let hash = Hash::of(&content.bytes);
-                let content = SeenContent { bytes: content.bytes, hash, stamp: content.stamp };
-                Ok(SeenDocument { content: Some(content) })
-            }
-            Err(ReadError::Missing) => Ok(SeenDocument { content: None }),
-            Err(error) => Err(ContactError::Unreadable { path: path.to_owned(), error }),
-        }
+        let unreadable = |error| ContactError::Unreadable { path: path.to_owned(), error };
+        SeenDocument::read(self.disk, path).map_err(unreadable)
     }
 
     /// Documents that were replaced and then written by somebody who still had them open.
@@ -302,6 +295,19 @@ impl LockedUnit<'_> {
     /// Keeps a document's bytes beside the journal, for a person to look at.
     pub fn put_aside(&self, why: &str, bytes: &[u8]) -> Result<String, DiskError> {
         keep_aside(self.disk, &self.key.directory(), why, bytes)
+    }
+}
+
+impl SeenDocument {
+    pub(crate) fn read(disk: &dyn Disk, path: &str) -> Result<SeenDocument, ReadError> {
+        match disk.read(path) {
+            Ok(Content { bytes, stamp, .. }) => {
+                let hash = Hash::of(&bytes);
+                Ok(SeenDocument { content: Some(SeenContent { bytes, hash, stamp }) })
+            }
+            Err(ReadError::Missing) => Ok(SeenDocument { content: None }),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -92,6 +92,11 @@ impl Scene {
         act(disk, self.unit, &self.verb, self.now)
     }
 
+    /// Whether somebody made a document unreadable, which whoever has the lock restores.
+    pub fn is_torn(&self) -> bool {
+        self.prepared.contains("tear ")
+    }
+
     pub fn name(&self) -> String {
         format!("{} ({}) {}", self.unit, self.prepared, self.verb)
     }
