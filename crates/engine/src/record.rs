@@ -268,6 +268,7 @@ impl<'w> Session<'w> {
         if let Event::TakenOver { agent } = event {
             self.carried.insert(HOLDER.to_owned(), agent.as_str().into());
             self.carried.insert(HOLDER_SESSION.to_owned(), serde_json::Value::Null);
+            self.carried.insert(AWAITED.to_owned(), true.into());
         }
         let mut data = data::of(event);
         if let (Event::GateJudged(_), Some(ticket)) = (event, recorder.attempt) {
@@ -305,6 +306,17 @@ impl<'w> Session<'w> {
     pub(crate) fn is_no_sign_of_life(&mut self) {
         let before = self.unit.last().and_then(|entry| entry.carried.get(ALIVE_AT)).cloned().unwrap_or_default();
         self.carried.insert(ALIVE_AT.to_owned(), before);
+        if self.is_awaited() {
+            self.carried.insert(AWAITED.to_owned(), true.into());
+        }
+    }
+
+    /// Whether the unit was given to another agent and nobody has begun with it since. What others did to its documents
+    /// in the meantime, and who was refused, does not count.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.unit
+            .last()
+            .is_some_and(|entry| entry.event == "taken_over" || entry.carried.get(AWAITED) == Some(&true.into()))
     }
 
     /// Makes a change that a pure function decides.
@@ -363,6 +375,10 @@ impl<'w> Session<'w> {
 
     /// An event that has no number yet.
     pub(crate) fn entry(&self, recorder: &Recorder, event: &str, summary: String, attempt: u64) -> NewEntry {
+        let mut carried = serde_json::Map::from_iter([(ALIVE_AT.to_owned(), recorder.now.to_string().into())]);
+        if self.is_awaited() {
+            carried.insert(AWAITED.to_owned(), false.into());
+        }
         NewEntry {
             at: recorder.now,
             attempt,
@@ -370,7 +386,7 @@ impl<'w> Session<'w> {
             event: event.to_owned(),
             summary,
             data: serde_json::Map::new(),
-            carried: serde_json::Map::from_iter([(ALIVE_AT.to_owned(), recorder.now.to_string().into())]),
+            carried,
         }
     }
 
@@ -411,6 +427,9 @@ pub(crate) fn documents_of(workspace: &Workspace, target: &Target) -> Vec<String
 
 /// Under which key a journal carries when somebody last recorded something.
 pub(crate) const ALIVE_AT: &str = "alive_at";
+
+/// Under which key a journal carries that a unit waits for the agent that it was given to.
+pub(crate) const AWAITED: &str = "awaited";
 
 /// Under which key a journal keeps which worker judged a gate.
 pub(crate) const TICKET: &str = "ticket";

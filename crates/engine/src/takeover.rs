@@ -14,7 +14,7 @@ use serde_json::Map;
 use crate::Workspace;
 use crate::crew::agent_target;
 use crate::life::Claim;
-use crate::record::{RecordError, Recorded, Recorder, Session};
+use crate::record::{AWAITED, RecordError, Recorded, Recorder, Session};
 use crate::target::Target;
 
 /// Whether a live agent keeps its unit.
@@ -115,6 +115,7 @@ impl Session<'_> {
         let from = from.target.name.clone();
         let data = Map::from_iter([("from".to_owned(), from.as_str().into()), ("seq".to_owned(), seq.into())]);
         let attempt = self.unit.attempt() + 1;
+        self.carried.insert(AWAITED.to_owned(), true.into());
         let recorded = self.change(recorder, "taken_over", data, attempt, &|_, _, files| {
             use piton_dialect::Files as _;
             let bytes = files.read(&path)?.ok_or_else(|| Refusal::document(format!("it is gone already: {path}")))?;
