@@ -7,6 +7,7 @@ mod data;
 mod dialects;
 mod fence;
 mod files;
+mod lock_files;
 mod restore;
 
 use std::fmt;
@@ -21,6 +22,7 @@ use piton_store::{
 
 pub(crate) use self::dialects::resume_plan;
 pub(crate) use self::files::DiskFiles;
+use self::lock_files::LockFiles;
 use crate::Workspace;
 use crate::find::NotFound;
 use crate::hook::bind_known;
@@ -61,6 +63,8 @@ pub struct Recorded {
     pub summary: String,
     /// What has to be said loudly.
     pub warnings: Vec<String>,
+    /// The text for the session of whoever goes on, where a crew's agent got another one.
+    pub handoff: Option<String>,
 }
 
 /// Why nothing was recorded.
@@ -146,9 +150,12 @@ pub fn record(
         let command = format!("piton restart {}", session.target.name);
         session.spare_the_living(&Claim { force: *force, command: &command, goes_on: false }, recorder)?;
     }
-    let recorded = session.record(event, recorder)?;
+    let mut recorded = session.record(event, recorder)?;
     if let Some(name) = &recorder.session {
         bind_known(workspace, name, &session.target);
+    }
+    if let Event::Restarted { .. } = event {
+        recorded.handoff = session.handoff(None, recorder);
     }
     Ok(recorded)
 }
@@ -246,7 +253,8 @@ impl<'w> Session<'w> {
         if let Some(saved) = &target.saved {
             unit.is_saved(saved)?;
         }
-        let contact = unit.contact(&documents, recorder.now)?;
+        let others = || dialects::shared(target.dialect, &target.place, &DiskFiles::new(disk, None));
+        let contact = unit.contact_beside(&documents, &others, recorder.now)?;
         warnings.extend(contact.observed.iter().map(described));
         let mut session = Session {
             workspace,
@@ -292,6 +300,16 @@ impl<'w> Session<'w> {
         }
     }
 
+    /// What a person pastes into the new session of a crew's agent, who goes on with the work of another one, or begins.
+    /// The event is recorded already, so nothing is refused for the want of it.
+    pub(crate) fn handoff(&self, from: Option<&str>, recorder: &Recorder) -> Option<String> {
+        if self.target.dialect != Dialect::Crew {
+            return None;
+        }
+        let files = DiskFiles::new(&*self.workspace.disk, None);
+        piton_dialect::crew::handoff(&self.target.place, &files, from, &first_moment(recorder)).ok()
+    }
+
     /// Where the unit is.
     pub(crate) fn workspace(&self) -> &'w Workspace {
         self.workspace
@@ -328,11 +346,14 @@ impl<'w> Session<'w> {
         attempt: u64,
         decide: &dyn Fn(Dialect, &Place, &DiskFiles<'_>) -> Result<Change, Refusal>,
     ) -> Result<Recorded, RecordError> {
+        let mut locks = LockFiles::default();
         for _ in 0..MOST_RACES {
-            let change =
-                decide(self.target.dialect, &self.target.place, &self.files()).map_err(RecordError::Refused)?;
+            let files = self.files().without(&locks.left_alone);
+            let change = decide(self.target.dialect, &self.target.place, &files).map_err(RecordError::Refused)?;
             // A shared file is decided about under its lock, so a first decision only tells which ones there are.
-            if self.lock_shared(&change, recorder.wait)? {
+            if self.lock_shared(&change, recorder.wait)?
+                || locks.take(self.workspace, &self.target, &change, name, recorder)?
+            {
                 continue;
             }
             let mut entry = self.entry(recorder, name, change.summary.clone(), attempt);
@@ -342,8 +363,9 @@ impl<'w> Session<'w> {
                 Ok(seq) => {
                     let mut warnings = std::mem::take(&mut self.warnings);
                     warnings.extend(change.warnings);
+                    warnings.append(&mut locks.warnings);
                     let unit = self.target.name.clone();
-                    return Ok(Recorded { unit, seq, attempt, summary: change.summary, warnings });
+                    return Ok(Recorded { unit, seq, attempt, summary: change.summary, warnings, handoff: None });
                 }
                 Err(Committing::Raced) => self.look_again(recorder)?,
                 Err(Committing::Failed(error)) => return Err(error),

@@ -46,7 +46,9 @@ pub fn take_over(
         let mut session = Session::open(workspace, target, recorder)?;
         session.fence_writer(recorder, event.name())?;
         session.spare_the_living(&claim, recorder)?;
-        return session.record(&event, recorder);
+        let mut recorded = session.record(&event, recorder)?;
+        recorded.handoff = session.handoff(Some(&session.target.key.id), recorder);
+        return Ok(recorded);
     }
     let heir = Id::parse(agent)
         .map_err(|why| RecordError::Refused(Refusal::usage(format!("the agent {agent:?} is not an id: {why}"))))?;
@@ -60,6 +62,7 @@ pub fn take_over(
         // The work is in its new place, and its journal begins with the next record.
         Err(error) => recorded.warnings.push(format!("the journal of {agent} could not be begun yet: {error}")),
     }
+    recorded.handoff = new.handoff(Some(&old.target.key.id), recorder);
     Ok(recorded)
 }
 

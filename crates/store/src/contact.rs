@@ -49,6 +49,17 @@ impl LockedUnit<'_> {
     ///
     /// `documents` are the unit's documents as its dialect knows them; those that the journal knows come with them.
     pub fn contact(&mut self, documents: &[String], now: Time) -> Result<Contact, ContactError> {
+        self.contact_beside(documents, &Vec::new, now)
+    }
+
+    /// The same, where the unit may have been about to write files elsewhere than beside its documents. `others` names them;
+    /// it is asked when the machine was started since, and leftovers are looked for.
+    pub fn contact_beside(
+        &mut self,
+        documents: &[String],
+        others: &dyn Fn() -> Vec<String>,
+        now: Time,
+    ) -> Result<Contact, ContactError> {
         let rest = self.bring_up()?;
         let mut late = self.late_writes(rest)?;
         let known = self.last().map(|entry| entry.documents.clone()).unwrap_or_default();
@@ -60,7 +71,7 @@ impl LockedUnit<'_> {
             }
         }
         if matches!(rest, Rest::AfterRestart | Rest::Unknown) {
-            self.sweep(&paths)?;
+            self.sweep(&[paths.as_slice(), &others()].concat())?;
         }
         let mut contact = Contact::default();
         let mut changes = Vec::new();

@@ -178,6 +178,35 @@ fn compact_survives_a_kill_at_every_effect() {
     panic!("it never ends");
 }
 
+/// Whoever dies with the lock of the epic's README leaves it. The next command knows it for one of ours, and does not wait.
+#[test]
+fn a_lock_of_somebody_who_was_killed_is_in_nobodys_way() {
+    const LOCK: &str = ".epic_locks/epic_readme.lock";
+    let mut left = 0;
+    for effect in 1..=MOST_EFFECTS {
+        let workspace = Workspace::new();
+        acknowledged(&workspace, START_CREW);
+        let readme = "<!-- BEGIN SECONDARY-A PROGRESS -->\n<!-- END SECONDARY-A PROGRESS -->\nby hand\n";
+        workspace.write("EPIC_README.md", readme).directory(".epic_locks");
+        let mut call = command(&workspace, &["beat", "crew:Secondary-A"]);
+        let ended = Ended::of(call.env("PITON_STOP_AT", effect.to_string()).spawn().expect("the binary starts"));
+        left += usize::from(workspace.path(LOCK).exists());
+        let what = format!("killed before effect {effect}");
+        let after = run(&workspace, &["step", "crew:Secondary-A", "done", "research", "--wait", "0"]);
+        assert_eq!((after.code, after.stderr.contains("locked")), (Some(0), false), "{what}: {}", after.stderr);
+        let names = fs::read_dir(workspace.path(".epic_locks")).expect("it is there").count();
+        assert_eq!(names, 0, "{what}");
+        let readme = fs::read_to_string(workspace.path("EPIC_README.md")).expect("it is there");
+        assert_eq!(readme.matches("Secondary-A: ").count(), 1, "{what}: {readme}");
+        assert!(readme.ends_with("by hand\n"), "{what}: {readme}");
+        if ended.code == Some(0) {
+            assert!(left > 3, "{left}");
+            return;
+        }
+    }
+    panic!("it never ends");
+}
+
 fn text(workspace: &Workspace) -> String {
     fs::read_to_string(workspace.path(BUILD[0])).expect("the document is there")
 }
