@@ -8,7 +8,7 @@ use piton_model::{Event, Ticket, UnitRef};
 
 use crate::context::Context;
 use crate::failure::{Failure, USAGE};
-use crate::output::print;
+use crate::output::{print, print_json};
 
 /// How long a lock is waited for when nobody says.
 const WAIT_SECONDS: f64 = 10.0;
@@ -73,18 +73,36 @@ pub fn unit(typed: &str) -> Result<UnitRef, Failure> {
 
 /// Records an event and says what became true.
 pub fn run(matches: &ArgMatches, writing: &Writing, verb: &str, event: &Event) -> Result<u8, Failure> {
+    acknowledge(&happen(matches, writing, verb, event)?)
+}
+
+/// Records an event.
+pub fn happen(matches: &ArgMatches, writing: &Writing, verb: &str, event: &Event) -> Result<Recorded, Failure> {
     let wanted = unit(&writing.unit)?;
     let context = Context::new(matches)?;
     let recorder = writing.writer.recorder(&context, verb)?;
-    let recorded =
-        record(&context.workspace, &wanted, event, &recorder).map_err(|error| Failure::record(&wanted, &error))?;
-    acknowledge(&recorded)
+    record(&context.workspace, &wanted, event, &recorder).map_err(|error| Failure::record(&wanted, &error))
 }
 
 /// Prints what became true, with the number under which it is kept.
 pub fn acknowledge(recorded: &Recorded) -> Result<u8, Failure> {
     warn(&recorded.warnings);
     print(&format!("{} {} @{}\n", recorded.unit, crate::render::clean(&recorded.summary), recorded.seq))?;
+    Ok(0)
+}
+
+/// The same for an event after which somebody else may go on: with what to paste into their session, or as JSON.
+pub fn hand_off(recorded: &Recorded, as_json: bool) -> Result<u8, Failure> {
+    if as_json {
+        warn(&recorded.warnings);
+        print_json(&crate::render::json::recorded(recorded))?;
+        return Ok(0);
+    }
+    acknowledge(recorded)?;
+    if let Some(handoff) = &recorded.handoff {
+        let lines: String = handoff.lines().map(|line| format!("{}\n", crate::render::clean(line))).collect();
+        print(&format!("\nPaste this into the new session:\n\n{lines}"))?;
+    }
     Ok(0)
 }
 

@@ -47,5 +47,6 @@ pub fn compact(
         attempt,
         summary: compacted.to_string(),
         warnings: std::mem::take(&mut session.warnings),
+        handoff: None,
     }))
 }

@@ -90,13 +90,17 @@ pub fn why(found: &Found, now: Time) -> Value {
 
 /// What became true, with the number under which it is kept.
 pub fn recorded(recorded: &Recorded) -> Value {
-    json!({
+    let mut document = json!({
         "unit": recorded.unit,
         "seq": recorded.seq,
         "attempt": recorded.attempt,
         "summary": recorded.summary,
         "warnings": recorded.warnings,
-    })
+    });
+    if let Some(handoff) = &recorded.handoff {
+        document["handoff"] = json!(handoff);
+    }
+    document
 }
 
 /// `log --json`

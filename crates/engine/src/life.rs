@@ -62,7 +62,7 @@ fn refused_for_life(session: &Session<'_>, found: &Found, claim: &Claim<'_>, rec
     // A failure or a pause that was recorded last gives it back.
     let is_given_back = session.unit.last().is_some_and(|entry| matches!(&*entry.event, "failed" | "paused"));
     // Nobody is at work yet on what was taken over and not begun.
-    let is_awaited = claim.goes_on && session.unit.last().is_some_and(|entry| entry.event == "taken_over");
+    let is_awaited = claim.goes_on && session.is_awaited();
     let is_silent = !is_given_back && matches!(found.judgement.liveness, Liveness::Idle | Liveness::Unknown);
     let recorded = text(ALIVE_AT).filter(|_| text(HOLDER).is_some());
     let recorded = recorded.and_then(|at| piton_dialect::time::read(at).time()).map(|at| at.age(recorder.now));

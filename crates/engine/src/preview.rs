@@ -5,7 +5,7 @@ use piton_model::{Moment, ResumeAction, Time, UnitRef};
 
 use crate::find::find;
 use crate::record::{DiskFiles, RecordError, fresh_id, resume_plan};
-use crate::resume::lost_outputs;
+use crate::resume::{glance, lost_outputs};
 use crate::target::Target;
 use crate::{Resumption, Workspace};
 
@@ -14,6 +14,8 @@ use crate::{Resumption, Workspace};
 /// It is no promise: when the unit is really resumed, somebody may have been at it, or be at it still.
 pub fn preview(workspace: &Workspace, wanted: &UnitRef, budget: usize, now: Time) -> Result<Resumption, RecordError> {
     let target = Target::find(workspace, wanted, now)?;
+    let (_, ahead) = glance(workspace, &target)?;
+    let workspace = ahead.as_ref().unwrap_or(workspace);
     let found = find(workspace, wanted, now).map_err(RecordError::NotFound)?;
     let attempt = found.unit.attempt.unwrap_or(0) + 1;
     let moment = Moment { now, by: "main".to_owned(), attempt, session: None, fresh_id: fresh_id() };

@@ -3,24 +3,27 @@
 //! Lock, contact (finish what a crash left, write down what others did), decide, commit. When somebody writes a
 //! document in the instant of the commit, nothing has happened, and it is decided again.
 
+mod carried;
 mod data;
 mod dialects;
 mod fence;
 mod files;
+mod lock_files;
+mod outcome;
 mod restore;
-
-use std::fmt;
-use std::time::Duration;
+mod shared;
 
 use piton_dialect::Place;
-use piton_model::{Change, Dialect, Effect, Event, Moment, Refusal, Ticket, Time, UnitRef};
-use piton_store::disk::{Disk, DiskError, Handle, LockError};
-use piton_store::{
-    CommitError, Contact, ContactError, LockedUnit, NewEntry, Observation, holder_of, lock_shared, seal,
-};
+use piton_model::{Change, Dialect, Effect, Event, Moment, Refusal, UnitRef};
+use piton_store::disk::{Disk, Handle, LockError};
+use piton_store::{CommitError, Contact, LockedUnit, NewEntry, Observation, holder_of, seal};
 
+pub(crate) use self::carried::{ALIVE_AT, AWAITED, HOLDER, HOLDER_SESSION, TICKET};
 pub(crate) use self::dialects::resume_plan;
 pub(crate) use self::files::DiskFiles;
+use self::lock_files::LockFiles;
+use self::outcome::Committing;
+pub use self::outcome::{RecordError, Recorded, Recorder};
 use crate::Workspace;
 use crate::find::NotFound;
 use crate::hook::bind_known;
@@ -30,91 +33,6 @@ use crate::target::{NoTarget, Target};
 
 /// How often a race with somebody else's editor is run again.
 const MOST_RACES: usize = 50;
-
-/// Who records something, and how long they wait for it.
-#[derive(Debug, Clone)]
-pub struct Recorder {
-    /// The moment.
-    pub now: Time,
-    /// Who records it.
-    pub by: String,
-    /// The attempt that the writer belongs to, and which of its workers it is; nothing when it does not say.
-    pub attempt: Option<Ticket>,
-    /// The worker's own session, when it is known.
-    pub session: Option<String>,
-    /// How long to wait for a lock.
-    pub wait: Duration,
-    /// What the holder of a lock is called.
-    pub holder: String,
-}
-
-/// What became true.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded {
-    /// The unit.
-    pub unit: String,
-    /// The number of the event.
-    pub seq: u64,
-    /// The unit's attempt.
-    pub attempt: u64,
-    /// What became true.
-    pub summary: String,
-    /// What has to be said loudly.
-    pub warnings: Vec<String>,
-}
-
-/// Why nothing was recorded.
-#[derive(Debug)]
-pub enum RecordError {
-    /// There is no such unit.
-    NotFound(NotFound),
-    /// A rule forbids it.
-    Refused(Refusal),
-    /// Somebody else holds the unit.
-    Busy {
-        /// The unit.
-        unit: String,
-        /// Who holds it, when that is known.
-        holder: Option<String>,
-    },
-    /// A disk failed, or a document cannot be read.
-    Failed {
-        /// What happened, with the path it happened to.
-        message: String,
-    },
-}
-
-impl fmt::Display for RecordError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RecordError::NotFound(error) => write!(f, "{error}"),
-            RecordError::Refused(refusal) => write!(f, "{refusal}"),
-            RecordError::Busy { unit, .. } => write!(f, "somebody else holds {unit}"),
-            RecordError::Failed { message } => f.write_str(message),
-        }
-    }
-}
-
-impl From<DiskError> for RecordError {
-    fn from(error: DiskError) -> RecordError {
-        RecordError::Failed { message: error.to_string() }
-    }
-}
-
-impl From<ContactError> for RecordError {
-    fn from(error: ContactError) -> RecordError {
-        RecordError::Failed { message: error.to_string() }
-    }
-}
-
-impl From<NoTarget> for RecordError {
-    fn from(error: NoTarget) -> RecordError {
-        match error {
-            NoTarget::NotFound(error) => RecordError::NotFound(error),
-            NoTarget::Disk(error) => error.into(),
-        }
-    }
-}
 
 /// Records an event. When this returns, it is durable.
 pub fn record(
@@ -146,9 +64,12 @@ pub fn record(
         let command = format!("piton restart {}", session.target.name);
         session.spare_the_living(&Claim { force: *force, command: &command, goes_on: false }, recorder)?;
     }
-    let recorded = session.record(event, recorder)?;
+    let mut recorded = session.record(event, recorder)?;
     if let Some(name) = &recorder.session {
         bind_known(workspace, name, &session.target);
+    }
+    if let Event::Restarted { .. } = event {
+        recorded.handoff = session.handoff(None, recorder);
     }
     Ok(recorded)
 }
@@ -246,7 +167,8 @@ impl<'w> Session<'w> {
         if let Some(saved) = &target.saved {
             unit.is_saved(saved)?;
         }
-        let contact = unit.contact(&documents, recorder.now)?;
+        let others = || dialects::shared(target.dialect, &target.place, &DiskFiles::new(disk, None));
+        let contact = unit.contact_beside(&documents, &others, recorder.now)?;
         warnings.extend(contact.observed.iter().map(described));
         let mut session = Session {
             workspace,
@@ -268,6 +190,7 @@ impl<'w> Session<'w> {
         if let Event::TakenOver { agent } = event {
             self.carried.insert(HOLDER.to_owned(), agent.as_str().into());
             self.carried.insert(HOLDER_SESSION.to_owned(), serde_json::Value::Null);
+            self.carried.insert(AWAITED.to_owned(), true.into());
         }
         let mut data = data::of(event);
         if let (Event::GateJudged(_), Some(ticket)) = (event, recorder.attempt) {
@@ -291,6 +214,16 @@ impl<'w> Session<'w> {
         }
     }
 
+    /// What a person pastes into the new session of a crew's agent, who goes on with the work of another one, or begins.
+    /// The event is recorded already, so nothing is refused for the want of it.
+    pub(crate) fn handoff(&self, from: Option<&str>, recorder: &Recorder) -> Option<String> {
+        if self.target.dialect != Dialect::Crew {
+            return None;
+        }
+        let files = DiskFiles::new(&*self.workspace.disk, None);
+        piton_dialect::crew::handoff(&self.target.place, &files, from, &first_moment(recorder)).ok()
+    }
+
     /// Where the unit is.
     pub(crate) fn workspace(&self) -> &'w Workspace {
         self.workspace
@@ -299,12 +232,6 @@ impl<'w> Session<'w> {
     /// The unit's files, its documents as they were read under the lock.
     pub(crate) fn files(&self) -> DiskFiles<'_> {
         DiskFiles::new(&*self.workspace.disk, Some(&self.contact.documents))
-    }
-
-    /// Says that what is recorded now is not done by the unit's worker, so that it does not count as a sign of life.
-    pub(crate) fn is_no_sign_of_life(&mut self) {
-        let before = self.unit.last().and_then(|entry| entry.carried.get(ALIVE_AT)).cloned().unwrap_or_default();
-        self.carried.insert(ALIVE_AT.to_owned(), before);
     }
 
     /// Makes a change that a pure function decides.
@@ -316,11 +243,14 @@ impl<'w> Session<'w> {
         attempt: u64,
         decide: &dyn Fn(Dialect, &Place, &DiskFiles<'_>) -> Result<Change, Refusal>,
     ) -> Result<Recorded, RecordError> {
+        let mut locks = LockFiles::default();
         for _ in 0..MOST_RACES {
-            let change =
-                decide(self.target.dialect, &self.target.place, &self.files()).map_err(RecordError::Refused)?;
+            let files = self.files().without(&locks.left_alone);
+            let change = decide(self.target.dialect, &self.target.place, &files).map_err(RecordError::Refused)?;
             // A shared file is decided about under its lock, so a first decision only tells which ones there are.
-            if self.lock_shared(&change, recorder.wait)? {
+            if self.lock_shared(&change, recorder.wait)?
+                || locks.take(self.workspace, &self.target, &change, name, recorder)?
+            {
                 continue;
             }
             let mut entry = self.entry(recorder, name, change.summary.clone(), attempt);
@@ -330,8 +260,9 @@ impl<'w> Session<'w> {
                 Ok(seq) => {
                     let mut warnings = std::mem::take(&mut self.warnings);
                     warnings.extend(change.warnings);
+                    warnings.append(&mut locks.warnings);
                     let unit = self.target.name.clone();
-                    return Ok(Recorded { unit, seq, attempt, summary: change.summary, warnings });
+                    return Ok(Recorded { unit, seq, attempt, summary: change.summary, warnings, handoff: None });
                 }
                 Err(Committing::Raced) => self.look_again(recorder)?,
                 Err(Committing::Failed(error)) => return Err(error),
@@ -363,6 +294,10 @@ impl<'w> Session<'w> {
 
     /// An event that has no number yet.
     pub(crate) fn entry(&self, recorder: &Recorder, event: &str, summary: String, attempt: u64) -> NewEntry {
+        let mut carried = serde_json::Map::from_iter([(ALIVE_AT.to_owned(), recorder.now.to_string().into())]);
+        if self.is_awaited() {
+            carried.insert(AWAITED.to_owned(), false.into());
+        }
         NewEntry {
             at: recorder.now,
             attempt,
@@ -370,68 +305,14 @@ impl<'w> Session<'w> {
             event: event.to_owned(),
             summary,
             data: serde_json::Map::new(),
-            carried: serde_json::Map::from_iter([(ALIVE_AT.to_owned(), recorder.now.to_string().into())]),
+            carried,
         }
-    }
-
-    /// Locks the shared files of a change; whether there was one that was not locked yet.
-    fn lock_shared(&mut self, change: &Change, wait: Duration) -> Result<bool, RecordError> {
-        let mut paths: Vec<&str> = change
-            .effects
-            .iter()
-            .filter(|effect| matches!(effect, Effect::Share { .. }))
-            .map(Effect::path)
-            .filter(|path| self.shared.iter().all(|(held, _)| held != path))
-            .collect();
-        if paths.is_empty() {
-            return Ok(false);
-        }
-        // Always in the order of names, so that two writers cannot wait for each other. Whoever needs more than it
-        // has begins again from nothing.
-        paths.extend(self.shared.iter().map(|(held, _)| held.as_str()));
-        let mut paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
-        paths.sort();
-        self.shared.clear();
-        let disk = &*self.workspace.disk;
-        for path in paths {
-            match lock_shared(disk, &path, wait) {
-                Ok(lock) => self.shared.push((path, lock)),
-                Err(LockError::Busy { .. }) => return Err(RecordError::Busy { unit: path, holder: None }),
-                Err(LockError::Disk(error)) => return Err(error.into()),
-            }
-        }
-        Ok(true)
     }
 }
 
 /// The documents of a unit that is to be written, the main one first.
 pub(crate) fn documents_of(workspace: &Workspace, target: &Target) -> Vec<String> {
     dialects::documents(target.dialect, &target.place, &DiskFiles::new(&*workspace.disk, None))
-}
-
-/// Under which key a journal carries when somebody last recorded something.
-pub(crate) const ALIVE_AT: &str = "alive_at";
-
-/// Under which key a journal keeps which worker judged a gate.
-pub(crate) const TICKET: &str = "ticket";
-
-/// Under which keys a journal carries who has the unit.
-pub(crate) const HOLDER: &str = "holder";
-pub(crate) const HOLDER_SESSION: &str = "holder_session";
-
-/// How a commit ended that did not happen.
-enum Committing {
-    Raced,
-    Failed(RecordError),
-}
-
-impl From<Committing> for RecordError {
-    fn from(error: Committing) -> RecordError {
-        match error {
-            Committing::Raced => RecordError::Failed { message: "somebody else writes the same file".to_owned() },
-            Committing::Failed(error) => error,
-        }
-    }
 }
 
 fn described(observation: &Observation) -> String {

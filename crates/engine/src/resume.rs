@@ -4,6 +4,7 @@ use piton_dialect::brief::{BriefFacts, brief};
 use piton_dialect::git_names;
 use piton_dialect::plan::{Sketch, sketch};
 use piton_model::{Event, Lifecycle, Liveness, Moment, ResumeAction, ResumeMode, ResumePlan, Row, Time, Unit, UnitRef};
+use piton_store::{Glance, seal};
 use serde_json::{Map, Value};
 
 use crate::Workspace;
@@ -117,11 +118,12 @@ pub(crate) fn standing(
     budget: usize,
     now: Time,
 ) -> Result<Option<Standing>, RecordError> {
+    let (moment, ahead) = as_it_stands(workspace, target, now)?;
+    let workspace = ahead.as_ref().unwrap_or(workspace);
     let unit = match crate::find::read_one(workspace, target, now) {
         Some(unit) => unit,
         None => crate::find(workspace, &crate::life::exact(target)?, now).map_err(RecordError::NotFound)?.unit,
     };
-    let moment = as_it_stands(workspace, target, now)?;
     let files = DiskFiles::new(&*workspace.disk, None);
     let plan = resume_plan(target.dialect, &target.place, &files, None, &moment).map_err(RecordError::Refused)?;
     Ok(told(workspace, target, &unit, &plan, &moment, budget))
@@ -135,18 +137,29 @@ pub(crate) fn sketched(
     budget: usize,
     now: Time,
 ) -> Result<Option<Option<Standing>>, RecordError> {
-    let moment = as_it_stands(workspace, target, now)?;
+    let (moment, ahead) = as_it_stands(workspace, target, now)?;
+    let workspace = ahead.as_ref().unwrap_or(workspace);
     let files = DiskFiles::new(&*workspace.disk, None);
     let Ok(Some(Sketch { unit, plan })) = sketch(&target.place, &files, &moment) else { return Ok(None) };
     Ok(Some(told(workspace, target, &unit, &plan, &moment, budget)))
 }
 
-/// The unit's own attempt, now.
-fn as_it_stands(workspace: &Workspace, target: &Target, now: Time) -> Result<Moment, RecordError> {
-    let history = piton_store::History::open(&*workspace.disk, &target.key)?;
-    let last = history.map(|history| history.last()).transpose()?.flatten();
-    let attempt = last.map_or(1, |entry| entry.attempt.max(1));
-    Ok(Moment { now, by: "main".to_owned(), attempt, session: None, fresh_id: fresh_id() })
+/// The unit's own attempt, now; and the workspace as its journal says that it is, where a document is behind.
+fn as_it_stands(workspace: &Workspace, target: &Target, now: Time) -> Result<(Moment, Option<Workspace>), RecordError> {
+    let (attempt, ahead) = glance(workspace, target)?;
+    let moment = Moment { now, by: "main".to_owned(), attempt: attempt.max(1), session: None, fresh_id: fresh_id() };
+    Ok((moment, ahead))
+}
+
+/// What a unit's journal says, without its lock: the attempt, and the workspace as it is to be.
+pub(crate) fn glance(workspace: &Workspace, target: &Target) -> Result<(u64, Option<Workspace>), RecordError> {
+    let disk = &*workspace.disk;
+    let Some(glance) = Glance::take(disk, &target.key.directory(), &disk.boot())? else {
+        return Ok((0, None));
+    };
+    // A journal that came with the repository may say anything.
+    let is_ahead = !glance.behind.is_empty() && seal::inspect(disk)? == seal::Home::Ours;
+    Ok((glance.last.attempt, is_ahead.then(|| workspace.with(glance.behind))))
 }
 
 fn told(

@@ -154,7 +154,9 @@ impl Scope<'_> {
 
 /// Reads every document in the scope and hands over what it finds.
 pub(crate) fn survey(workspace: &Workspace, scope: &Scope<'_>, now: Time, see: &mut dyn FnMut(Seen)) {
-    let journals = Journals::list(workspace);
+    let mut journals = Journals::look(workspace, scope.dialect);
+    let ahead = journals.ahead_of(workspace);
+    let workspace = ahead.as_ref().unwrap_or(workspace);
     let see = &mut |mut seen: Seen| {
         if let Seen::Unit(surveyed) = &mut seen {
             let Surveyed { unit, full_name, .. } = &mut **surveyed;

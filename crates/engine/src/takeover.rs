@@ -14,7 +14,7 @@ use serde_json::Map;
 use crate::Workspace;
 use crate::crew::agent_target;
 use crate::life::Claim;
-use crate::record::{RecordError, Recorded, Recorder, Session};
+use crate::record::{AWAITED, RecordError, Recorded, Recorder, Session};
 use crate::target::Target;
 
 /// Whether a live agent keeps its unit.
@@ -46,7 +46,9 @@ pub fn take_over(
         let mut session = Session::open(workspace, target, recorder)?;
         session.fence_writer(recorder, event.name())?;
         session.spare_the_living(&claim, recorder)?;
-        return session.record(&event, recorder);
+        let mut recorded = session.record(&event, recorder)?;
+        recorded.handoff = session.handoff(Some(&session.target.key.id), recorder);
+        return Ok(recorded);
     }
     let heir = Id::parse(agent)
         .map_err(|why| RecordError::Refused(Refusal::usage(format!("the agent {agent:?} is not an id: {why}"))))?;
@@ -60,6 +62,7 @@ pub fn take_over(
         // The work is in its new place, and its journal begins with the next record.
         Err(error) => recorded.warnings.push(format!("the journal of {agent} could not be begun yet: {error}")),
     }
+    recorded.handoff = new.handoff(Some(&old.target.key.id), recorder);
     Ok(recorded)
 }
 
@@ -115,6 +118,7 @@ impl Session<'_> {
         let from = from.target.name.clone();
         let data = Map::from_iter([("from".to_owned(), from.as_str().into()), ("seq".to_owned(), seq.into())]);
         let attempt = self.unit.attempt() + 1;
+        self.carried.insert(AWAITED.to_owned(), true.into());
         let recorded = self.change(recorder, "taken_over", data, attempt, &|_, _, files| {
             use piton_dialect::Files as _;
             let bytes = files.read(&path)?.ok_or_else(|| Refusal::document(format!("it is gone already: {path}")))?;

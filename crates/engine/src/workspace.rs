@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use piton_dialect::{Source, codes};
 use piton_model::{Code, Finding, Place};
 use piton_store::disk::Disk;
-use piton_store::{Content, ReadError, Reader, Tree};
+use piton_store::{Behind, Content, Overlaid, ReadError, Reader, Tree};
 
 /// A repository and the documents in it.
 #[derive(Debug)]
 pub struct Workspace {
-    pub(crate) disk: Box<dyn Disk>,
-    files_read: AtomicUsize,
+    pub(crate) disk: Arc<dyn Disk>,
+    files_read: Arc<AtomicUsize>,
 }
 
 /// A directory that cannot be a workspace.
@@ -42,7 +42,13 @@ impl Workspace {
 
     /// A workspace on any disk.
     pub fn on(disk: Box<dyn Disk>) -> Workspace {
-        Workspace { disk, files_read: AtomicUsize::new(0) }
+        Workspace { disk: Arc::from(disk), files_read: Arc::default() }
+    }
+
+    /// The same workspace, to be read as it will be when these files are no longer behind.
+    pub(crate) fn with(&self, behind: Vec<Behind>) -> Workspace {
+        let disk = Arc::new(Overlaid::new(Arc::clone(&self.disk), behind));
+        Workspace { disk, files_read: Arc::clone(&self.files_read) }
     }
 
     /// Where it is.

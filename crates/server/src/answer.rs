@@ -29,6 +29,10 @@ impl Answer {
         for warning in &recorded.warnings {
             text.push_str(&format!("\nwarning: {}", printable(&for_tools(warning))));
         }
+        if let Some(handoff) = &recorded.handoff {
+            text.push_str("\n\nfor the new session:");
+            handoff.lines().for_each(|line| text.push_str(&format!("\n{}", printable(line))));
+        }
         Answer { document: json::recorded(recorded), text }
     }
 }

@@ -7,13 +7,13 @@ use std::time::Duration;
 use piton_model::Time;
 use serde_json::{Map, json};
 
-use crate::ReadError;
 use crate::commit::{Lines, SeenContent, SeenDocument, splice_of, sync_rest};
-use crate::disk::{DiskError, Open, Stamp, directory_of};
+use crate::disk::{Disk, DiskError, Open, Stamp, directory_of};
 use crate::finish::Rest;
 use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, Text, common_end, common_start};
 use crate::stray::Stray;
 use crate::unit::{Durable, LARGE, LockedUnit, keep_aside, sync_names_to};
+use crate::{Content, ReadError};
 
 /// How many splices a document has at most when somebody else's edit adds one: what it was before is rebuilt from them.
 const MOST_SPLICES: u64 = 30;
@@ -49,6 +49,17 @@ impl LockedUnit<'_> {
     ///
     /// `documents` are the unit's documents as its dialect knows them; those that the journal knows come with them.
     pub fn contact(&mut self, documents: &[String], now: Time) -> Result<Contact, ContactError> {
+        self.contact_beside(documents, &Vec::new, now)
+    }
+
+    /// The same, where the unit may have been about to write files elsewhere than beside its documents. `others` names them;
+    /// it is asked when the machine was started since, and leftovers are looked for.
+    pub fn contact_beside(
+        &mut self,
+        documents: &[String],
+        others: &dyn Fn() -> Vec<String>,
+        now: Time,
+    ) -> Result<Contact, ContactError> {
         let rest = self.bring_up()?;
         let mut late = self.late_writes(rest)?;
         let known = self.last().map(|entry| entry.documents.clone()).unwrap_or_default();
@@ -60,7 +71,7 @@ impl LockedUnit<'_> {
             }
         }
         if matches!(rest, Rest::AfterRestart | Rest::Unknown) {
-            self.sweep(&paths)?;
+            self.sweep(&[paths.as_slice(), &others()].concat())?;
         }
         let mut contact = Contact::default();
         let mut changes = Vec::new();
@@ -153,15 +164,8 @@ impl LockedUnit<'_> {
     }
 
     pub(crate) fn read_document(&self, path: &str) -> Result<SeenDocument, ContactError> {
-        match self.disk.read(path) {
-            Ok(content) => {
-                let hash = Hash::of(&content.bytes);
-                let content = SeenContent { bytes: content.bytes, hash, stamp: content.stamp };
-                Ok(SeenDocument { content: Some(content) })
-            }
-            Err(ReadError::Missing) => Ok(SeenDocument { content: None }),
-            Err(error) => Err(ContactError::Unreadable { path: path.to_owned(), error }),
-        }
+        let unreadable = |error| ContactError::Unreadable { path: path.to_owned(), error };
+        SeenDocument::read(self.disk, path).map_err(unreadable)
     }
 
     /// Documents that were replaced and then written by somebody who still had them open.
@@ -322,6 +326,19 @@ impl LockedUnit<'_> {
     /// Keeps a document's bytes beside the journal, for a person to look at.
     pub fn put_aside(&self, why: &str, bytes: &[u8]) -> Result<String, DiskError> {
         keep_aside(self.disk, &self.key.directory(), why, bytes)
+    }
+}
+
+impl SeenDocument {
+    pub(crate) fn read(disk: &dyn Disk, path: &str) -> Result<SeenDocument, ReadError> {
+        match disk.read(path) {
+            Ok(Content { bytes, stamp, .. }) => {
+                let hash = Hash::of(&bytes);
+                Ok(SeenDocument { content: Some(SeenContent { bytes, hash, stamp }) })
+            }
+            Err(ReadError::Missing) => Ok(SeenDocument { content: None }),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! What the last event began and did not finish: the process died, or the power failed.
 
+use std::borrow::Cow;
+
 use crate::commit::{SeenContent, hold_log};
 use crate::contact::ContactError;
-use crate::disk::{Access, DiskError, Open, Rename, directory_of, make_directories};
+use crate::disk::{Access, DiskError, Handle, Open, Rename, Stamp, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash, Splice, last_event, rebuild};
 use crate::stray::Stray;
 use crate::unit::{LockedUnit, keep_aside, sync_names_to};
@@ -21,19 +23,25 @@ pub(crate) enum Rest {
 }
 
 /// A file that was to change places with its new content.
-struct Exchange<'e> {
-    path: &'e str,
+#[derive(Clone, Copy)]
+pub(crate) struct Exchange<'e> {
+    pub path: &'e str,
     aside: &'e str,
     before: Option<&'e Hash>,
     /// Which file it was.
     inode: Option<u64>,
-    after: &'e Hash,
+    /// Which file it was before the event before, if that may be undone too.
+    older: Option<OlderFile<'e>>,
+    pub after: &'e Hash,
     /// How the new content is made, where the journal has no version of the file.
-    splice: Option<&'e Splice>,
+    pub splice: Option<&'e Splice>,
+    /// Whether everything but the name was durable before somebody died.
+    is_settled: bool,
 }
 
 /// A file that a document was before an event.
-struct OlderFile<'e> {
+#[derive(Clone, Copy)]
+pub(crate) struct OlderFile<'e> {
     before: Option<&'e Hash>,
     inode: Option<u64>,
 }
@@ -45,20 +53,103 @@ impl OlderFile<'_> {
 }
 
 /// Which file a document was before an event that replaced it.
-fn older_file<'e>(changes: &'e [FileChange], path: &str) -> Option<OlderFile<'e>> {
+pub(crate) fn older_file<'e>(changes: &'e [FileChange], path: &str) -> Option<OlderFile<'e>> {
     changes.iter().filter(|change| change.path() == path).find_map(|change| {
-        let exchange = Exchange::of_document(change)?;
+        let exchange = Exchange::of_document(change, true)?;
         Some(OlderFile { before: exchange.before, inode: exchange.inode })
     })
 }
 
+/// What was to change places and may not have: what a restart of the machine took back of the event before, `lost`, and
+/// what the last event did.
+pub(crate) fn exchanges<'e>(entry: &'e Entry, lost: &'e [FileChange], is_settled: bool) -> Vec<Exchange<'e>> {
+    let is_written_again = |change: &FileChange| entry.files.iter().any(|last| last.path() == change.path());
+    let mut found: Vec<_> = lost
+        .iter()
+        .filter(|change| !is_written_again(change))
+        .filter_map(|change| Exchange::of_document(change, true).filter(|exchange| exchange.before.is_some()))
+        .collect();
+    found.extend(entry.files.iter().filter_map(|change| match change {
+        FileChange::Write { path, .. } => {
+            let exchange = Exchange::of_document(change, is_settled)?;
+            Some(Exchange { older: older_file(lost, path), ..exchange })
+        }
+        FileChange::Share { path, aside, before, after, splice } => {
+            let (before, splice) = (before.as_ref(), Some(splice));
+            Some(Exchange { path, aside, before, inode: None, older: None, after, splice, is_settled })
+        }
+        FileChange::Append { .. } | FileChange::Keep { .. } | FileChange::Remove { .. } => None,
+    }));
+    found
+}
+
+/// Where the text belongs that an event added to a log of `size` bytes. The log has `now` of them, and holds `found` in
+/// its place. Nothing when it is there.
+pub(crate) fn place_in_log(now: u64, size: u64, found: &[u8], text: &str) -> Option<u64> {
+    if found == text.as_bytes() {
+        return None;
+    }
+    // Our own line, torn, is completed; what did not arrive of it is zero. Behind somebody else's line ours comes last.
+    let is_torn = now >= size
+        && now - size <= text.len() as u64
+        && found.iter().zip(text.as_bytes()).all(|(found, own)| found == own || *found == 0);
+    Some(if is_torn { size } else { now })
+}
+
+/// The text that is added behind the end of a log, of which at least the last byte is given: on a line of its own.
+pub(crate) fn own_line<'t>(before: &[u8], text: &'t str) -> Cow<'t, str> {
+    let is_open = before.last().is_some_and(|byte| *byte != b'\n') && !text.starts_with('\n');
+    if is_open { Cow::Owned(format!("\n{text}")) } else { Cow::Borrowed(text) }
+}
+
+/// Whether a file that an event removes is the one that was to go. A document that somebody has written since is not.
+pub(crate) fn is_to_go(entry: &Entry, path: &str, older: Option<OlderFile<'_>>, found: &SeenContent) -> bool {
+    match entry.document(path) {
+        Some(state) => state.was.as_ref() == Some(&found.hash) || older.is_some_and(|older| older.is(found)),
+        None => true,
+    }
+}
+
 impl<'e> Exchange<'e> {
-    /// What was to be exchanged when an event of ours wrote a document.
-    fn of_document(change: &'e FileChange) -> Option<Exchange<'e>> {
+    /// What was to be exchanged when an event of ours wrote a document; nothing when somebody else did.
+    fn of_document(change: &'e FileChange, is_settled: bool) -> Option<Exchange<'e>> {
         let FileChange::Write { path, aside: Some(aside), before, inode, after: Some(after), .. } = change else {
             return None;
         };
-        Some(Exchange { path, aside, before: before.as_ref(), inode: *inode, after, splice: None })
+        let (before, inode) = (before.as_ref(), *inode);
+        Some(Exchange { path, aside, before, inode, older: None, after, splice: None, is_settled })
+    }
+
+    /// The same, from what is found in the place: where that is the file from before the event before, both are undone.
+    fn from(self, found: Option<&SeenContent>) -> Exchange<'e> {
+        match (self.older, found) {
+            (Some(older), Some(found)) if older.is(found) => {
+                Exchange { before: older.before, inode: older.inode, ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// Whether that is worth a look, from which file is in the place.
+    pub(crate) fn may_be_undone(&self, found: Option<Stamp>) -> bool {
+        let is = |inode: Option<u64>| found.is_some_and(|found| inode.is_none_or(|inode| inode == found.inode));
+        match found {
+            Some(_) => is(self.inode) || self.older.is_some_and(|older| is(older.inode)),
+            None => self.before.is_none(),
+        }
+    }
+
+    /// Whether the new content still has to come into its place, in which this was found. Anything else than what stood
+    /// there before came from somebody else after the crash, and stays.
+    pub(crate) fn is_undone(&self, found: Option<&SeenContent>) -> bool {
+        let exchange = self.from(found);
+        // A document that was made is durable under its name before its event is settled, and so is a shared file.
+        let is_due = !exchange.is_settled || (exchange.splice.is_none() && exchange.before.is_some());
+        let is_old = match found {
+            Some(found) => found.hash != *exchange.after && exchange.is_old(found),
+            None => exchange.before.is_none(),
+        };
+        is_due && is_old
     }
 
     /// Whether this is what stood there before. Somebody who brought the old text back has made another file of it, or
@@ -66,6 +157,13 @@ impl<'e> Exchange<'e> {
     fn is_old(&self, found: &SeenContent) -> bool {
         self.before == Some(&found.hash) && self.inode.is_none_or(|inode| inode == found.stamp.inode)
     }
+}
+
+/// The event before the last one, when its line is there. `end` is where the last line ends.
+pub(crate) fn event_before_last(journal: &dyn Handle, end: u64) -> Result<Option<Entry>, DiskError> {
+    let Some(last) = last_event(journal, end, true)? else { return Ok(None) };
+    let before = last_event(journal, last.start, true)?.map(|found| found.entry);
+    Ok(before.filter(|before| before.seq + 1 == last.entry.seq))
 }
 
 impl LockedUnit<'_> {
@@ -94,7 +192,9 @@ impl LockedUnit<'_> {
             if !is_settled {
                 self.finish_removes(&entry, lost)?;
             }
-            self.finish_exchanges(&entry, lost, is_settled)?;
+            for exchange in exchanges(&entry, lost, is_settled) {
+                self.finish_exchange(exchange)?;
+            }
             if !is_settled {
                 self.finish_others(&entry, &earlier)?;
             }
@@ -129,50 +229,10 @@ impl LockedUnit<'_> {
     }
 
     fn event_before_last(&self) -> Result<Option<Entry>, DiskError> {
-        let Some(journal) = &self.journal else { return Ok(None) };
-        let Some(last) = last_event(&**journal, self.end, true)? else { return Ok(None) };
-        let before = last_event(&**journal, last.start, true)?.map(|found| found.entry);
-        Ok(before.filter(|before| before.seq + 1 == last.entry.seq))
-    }
-
-    fn finish_exchanges(
-        &mut self,
-        entry: &Entry,
-        earlier: &[FileChange],
-        is_settled: bool,
-    ) -> Result<(), ContactError> {
-        for change in earlier.iter().filter(|change| entry.files.iter().all(|last| last.path() != change.path())) {
-            if let Some(exchange) = Exchange::of_document(change)
-                && exchange.before.is_some()
-            {
-                self.finish_exchange(&exchange, true)?;
-            }
+        match &self.journal {
+            Some(journal) => event_before_last(&**journal, self.end),
+            None => Ok(None),
         }
-        for change in &entry.files {
-            match change {
-                FileChange::Write { path, aside: Some(_), after: Some(_), .. } => {
-                    let mut exchange = Exchange::of_document(change).expect("it has both");
-                    if let Some(older) = older_file(earlier, path)
-                        && self.read_document(path)?.content.is_some_and(|found| older.is(&found))
-                    {
-                        (exchange.before, exchange.inode) = (older.before, older.inode);
-                    }
-                    let is_due = !is_settled || exchange.before.is_some();
-                    self.finish_exchange(&exchange, is_due)?;
-                }
-                FileChange::Share { path, aside, before, after, splice } => {
-                    let before = before.as_ref();
-                    let exchange = Exchange { path, aside, before, inode: None, after, splice: Some(splice) };
-                    self.finish_exchange(&exchange, !is_settled)?;
-                }
-                // Somebody else did this one.
-                FileChange::Write { .. }
-                | FileChange::Append { .. }
-                | FileChange::Keep { .. }
-                | FileChange::Remove { .. } => {}
-            }
-        }
-        Ok(())
     }
 
     fn finish_removes(&mut self, entry: &Entry, earlier: &[FileChange]) -> Result<(), ContactError> {
@@ -203,9 +263,10 @@ impl LockedUnit<'_> {
         Ok(())
     }
 
-    fn finish_exchange(&mut self, exchange: &Exchange<'_>, is_due: bool) -> Result<(), ContactError> {
-        let Exchange { path, aside, before, after, .. } = *exchange;
-        let found = self.read_document(path)?.content;
+    fn finish_exchange(&mut self, exchange: Exchange<'_>) -> Result<(), ContactError> {
+        let found = self.read_document(exchange.path)?.content;
+        let exchange = exchange.from(found.as_ref());
+        let Exchange { path, aside, before, after, .. } = exchange;
         let left = self.hash_of(aside)?;
         let hash = found.as_ref().map(|found| &found.hash);
         if hash == Some(after) {
@@ -216,11 +277,10 @@ impl LockedUnit<'_> {
             if is_foreign && before != Some(after) {
                 self.disk.rename(aside, path, Rename::Exchange)?;
             }
-        } else if is_due && found.as_ref().map_or(before.is_none(), |found| exchange.is_old(found)) {
-            self.exchange_again(exchange, left.as_ref())?;
+        } else if exchange.is_undone(found.as_ref()) {
+            self.exchange_again(&exchange, left.as_ref())?;
         }
-        // Anything else in its place came from somebody else after the crash, and is observed.
-        self.tidy(exchange)
+        self.tidy(&exchange)
     }
 
     fn exchange_again(&self, exchange: &Exchange<'_>, left: Option<&Hash>) -> Result<(), ContactError> {
@@ -297,18 +357,10 @@ impl LockedUnit<'_> {
         make_directories(self.disk, directory_of(path), Access::Shared)?;
         let log = self.disk.open(path, Open::Create(Access::Shared))?;
         let _held = hold_log(self.disk, path)?;
-        let now = log.size()?;
         let found = log.read_at(size, text.len())?;
-        if found != text.as_bytes() {
-            // Our own line, torn, is completed; what did not arrive of it is zero. Behind somebody else's line ours
-            // comes last.
-            let is_torn = now >= size
-                && now - size <= text.len() as u64
-                && found.iter().zip(text.as_bytes()).all(|(found, own)| found == own || *found == 0);
-            let at = if is_torn { size } else { now };
-            let is_open = at > 0 && log.read_at(at - 1, 1)? != b"\n" && !text.starts_with('\n');
-            let text = if is_open { format!("\n{text}") } else { text.to_owned() };
-            log.write_at(at, text.as_bytes())?;
+        if let Some(at) = place_in_log(log.size()?, size, &found, text) {
+            let before = if at > 0 { log.read_at(at - 1, 1)? } else { Vec::new() };
+            log.write_at(at, own_line(&before, text).as_bytes())?;
         }
         Ok(log.sync()?)
     }
@@ -316,11 +368,7 @@ impl LockedUnit<'_> {
     fn finish_remove(&mut self, entry: &Entry, path: &str, older: Option<OlderFile<'_>>) -> Result<(), ContactError> {
         let aside = self.aside_of(path, entry.seq);
         let is_document = entry.document(path).is_some();
-        let was = entry.document(path).and_then(|state| state.was.clone());
-        // A document that somebody has written since is not the one that was to go.
-        let is_due = |found: &SeenContent| {
-            !is_document || Some(&found.hash) == was.as_ref() || older.as_ref().is_some_and(|older| older.is(found))
-        };
+        let is_due = |found: &SeenContent| is_to_go(entry, path, older, found);
         if self.disk.stamp(&aside)?.is_none() && self.read_document(path)?.content.is_some_and(|found| is_due(&found)) {
             self.disk.rename(path, &aside, Rename::New)?;
         }

@@ -6,7 +6,7 @@ use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Rename, dire
 use crate::journal::Hash;
 
 /// Where the locks of shared files are.
-const SHARED: &str = ".piton/shared";
+pub(crate) const SHARED: &str = ".piton/shared";
 
 /// Replaces a file, or makes it. When this returns the new content is durable; before, the old one is there, whole.
 ///

@@ -190,26 +190,20 @@ impl<'d> LockedUnit<'d> {
 
     /// A document as the journal has it after the last event.
     pub fn current(&self, path: &str) -> Result<Option<Vec<u8>>, DiskError> {
-        let Some(state) = self.last().and_then(|entry| entry.document(path)) else { return Ok(None) };
-        match (&self.journal, &state.hash) {
-            (Some(journal), Some(_)) => rebuild_known(&**journal, state, self.seq()),
+        match (&self.journal, self.last()) {
+            (Some(journal), Some(last)) => document_after(&**journal, last, path),
             _ => Ok(None),
         }
     }
 
-    /// Where the new content of a file is written first: beside it, so that the two can change places. The unit is a
-    /// part of the name, because several may write a file that they share.
+    /// Where the new content of a file is written first.
     pub(crate) fn aside_of(&self, path: &str, seq: u64) -> String {
-        let name = format!(".{}{}{seq}", name_of(path), self.aside_mark());
-        match directory_of(path) {
-            "" => name,
-            directory => format!("{directory}/{name}"),
-        }
+        aside_of(&self.key.directory(), path, seq)
     }
 
     /// What stands before the number in such a name.
     pub(crate) fn aside_mark(&self) -> String {
-        format!(".piton-{}-", &Hash::of(self.key.directory().as_bytes()).as_str()[..8])
+        aside_mark(&self.key.directory())
     }
 
     pub(crate) fn settle(&mut self) -> Result<(), DiskError> {
@@ -336,13 +330,39 @@ impl Drop for LockedUnit<'_> {
     }
 }
 
+/// Where the new content of a file is written first: beside it, so that the two can change places. The unit, whose
+/// directory is named, is a part of the name, because several may write a file that they share.
+pub(crate) fn aside_of(directory: &str, path: &str, seq: u64) -> String {
+    let name = format!(".{}{}{seq}", name_of(path), aside_mark(directory));
+    match directory_of(path) {
+        "" => name,
+        above => format!("{above}/{name}"),
+    }
+}
+
+fn aside_mark(directory: &str) -> String {
+    format!(".piton-{}-", &Hash::of(directory.as_bytes()).as_str()[..8])
+}
+
+/// A document as a journal has it after an event, which is the last one.
+pub(crate) fn document_after(journal: &dyn Handle, entry: &Entry, path: &str) -> Result<Option<Vec<u8>>, DiskError> {
+    match entry.document(path) {
+        Some(state) if state.hash.is_some() => rebuild_known(journal, state, entry.seq),
+        _ => Ok(None),
+    }
+}
+
 impl Note {
     fn read(lock: &dyn Handle) -> Result<Note, DiskError> {
-        let bytes = lock.read_at(0, 64 * 1024)?;
+        Ok(Note::parse(&lock.read_at(0, 64 * 1024)?))
+    }
+
+    /// A note that cannot be read says nothing.
+    pub(crate) fn parse(bytes: &[u8]) -> Note {
         // A shorter note leaves the end of a longer one behind it for an instant.
         let bytes = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let parsed = serde_json::from_slice::<Value>(bytes).ok();
-        Ok(parsed.as_ref().and_then(Note::from_json).unwrap_or_default())
+        parsed.as_ref().and_then(Note::from_json).unwrap_or_default()
     }
 
     fn from_json(value: &Value) -> Option<Note> {

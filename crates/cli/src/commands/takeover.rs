@@ -3,11 +3,11 @@ use piton_engine::{Force, take_over};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::recording::{Writing, acknowledge, unit};
+use crate::recording::{Writing, hand_off, unit};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example:\n  piton takeover crew:Secondary-A --as Secondary-C\n\nIn a crew the new agent gets a checkpoint and a journal of its own; the old checkpoint is archived."
+    after_help = "Example:\n  piton takeover crew:Secondary-A --as Secondary-C\n\nIn a crew the new agent gets a checkpoint and a journal of its own; the old checkpoint is archived. What to\npaste into the new agent's session is printed between lines of `═`."
 )]
 pub struct TakeoverArgs {
     #[command(flatten)]
@@ -20,6 +20,10 @@ pub struct TakeoverArgs {
     /// Even if the old agent seems to be alive
     #[arg(long)]
     force: bool,
+
+    /// One JSON document
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(matches: &ArgMatches, args: TakeoverArgs) -> Result<u8, Failure> {
@@ -29,5 +33,5 @@ pub fn run(matches: &ArgMatches, args: TakeoverArgs) -> Result<u8, Failure> {
     let force = if args.force { Force::Yes } else { Force::No };
     let recorded = take_over(&context.workspace, &wanted, &args.agent, force, &recorder)
         .map_err(|error| Failure::record(&wanted, &error))?;
-    acknowledge(&recorded)
+    hand_off(&recorded, args.json)
 }

@@ -7,6 +7,7 @@ mod check;
 mod clock;
 mod compact;
 mod doctor;
+mod epic_locks;
 mod hook;
 mod hook_hostile;
 mod hostile;

@@ -52,6 +52,31 @@ fn what_was_taken_over_waits_for_its_new_agent_and_for_one_alone() {
     workspace.run(&["resume", "crew:Secondary-C"]).exits(4);
 }
 
+/// What happens to a unit while it waits does not make its new agent insist: an edit by hand, a document that cannot be
+/// read, a visit of the agent that crashed.
+#[test]
+fn what_others_do_does_not_end_the_waiting() {
+    let workspace = crew(STALE);
+    workspace.run(&["takeover", "crew:Secondary-A", "--as", "Secondary-C"]).exits(0);
+    let document = workspace.path("epics/e7/agent_checkpoints/secondary_c.json");
+    let text = std::fs::read_to_string(&document).expect("a checkpoint");
+    let edited = text.replacen("tide_gauges", "tide_gauges_2", 1);
+    assert_ne!(text, edited);
+    std::fs::write(&document, edited).expect("it can be edited");
+    workspace.run(&["beat", "crew:Secondary-C", "--attempt", "0"]).exits(4);
+    std::fs::write(&document, "{ torn").expect("it can be torn");
+    workspace.run(&["beat", "crew:Secondary-C", "--attempt", "0"]).exits(4);
+    let log = workspace.run(&["log", "crew:Secondary-C", "--json"]).exits(0).json();
+    let events: Vec<_> = log["events"].as_array().expect("events").iter().map(|event| event["event"].clone()).collect();
+    assert_eq!(events, ["taken_over", "observed", "refused", "observed", "restored", "refused"]);
+    workspace.run(&["takeover", "crew:Secondary-C", "--as", "Secondary-D"]).exits(4);
+    workspace.run(&["resume", "crew:Secondary-C"]).exits(0);
+    // Now it has been begun.
+    workspace.run(&["resume", "crew:Secondary-C"]).exits(4);
+    assert!(workspace.run(&["beat", "crew:Secondary-C"]).exits(0).stderr.is_empty());
+    workspace.run(&["resume", "crew:Secondary-C"]).exits(4);
+}
+
 #[test]
 fn a_live_agent_keeps_its_unit_unless_somebody_insists() {
     let workspace = crew(ALIVE);

@@ -178,6 +178,85 @@ fn compact_survives_a_kill_at_every_effect() {
     panic!("it never ends");
 }
 
+/// Whoever dies with the lock of the epic's README leaves it. The next command knows it for one of ours, and does not wait.
+#[test]
+fn a_lock_of_somebody_who_was_killed_is_in_nobodys_way() {
+    const LOCK: &str = ".epic_locks/epic_readme.lock";
+    let mut left = 0;
+    for effect in 1..=MOST_EFFECTS {
+        let workspace = Workspace::new();
+        acknowledged(&workspace, START_CREW);
+        let readme = "<!-- BEGIN SECONDARY-A PROGRESS -->\n<!-- END SECONDARY-A PROGRESS -->\nby hand\n";
+        workspace.write("EPIC_README.md", readme).directory(".epic_locks");
+        let mut call = command(&workspace, &["beat", "crew:Secondary-A"]);
+        let ended = Ended::of(call.env("PITON_STOP_AT", effect.to_string()).spawn().expect("the binary starts"));
+        left += usize::from(workspace.path(LOCK).exists());
+        let what = format!("killed before effect {effect}");
+        let after = run(&workspace, &["step", "crew:Secondary-A", "done", "research", "--wait", "0"]);
+        assert_eq!((after.code, after.stderr.contains("locked")), (Some(0), false), "{what}: {}", after.stderr);
+        let names = fs::read_dir(workspace.path(".epic_locks")).expect("it is there").count();
+        assert_eq!(names, 0, "{what}");
+        let readme = fs::read_to_string(workspace.path("EPIC_README.md")).expect("it is there");
+        assert_eq!(readme.matches("Secondary-A: ").count(), 1, "{what}: {readme}");
+        assert!(readme.ends_with("by hand\n"), "{what}: {readme}");
+        if ended.code == Some(0) {
+            assert!(left > 3, "{left}");
+            return;
+        }
+    }
+    panic!("it never ends");
+}
+
+fn text(workspace: &Workspace) -> String {
+    fs::read_to_string(workspace.path(BUILD[0])).expect("the document is there")
+}
+
+/// Where the unit stands, for somebody who only reads: how many steps are done, and its attempt.
+fn standing(workspace: &Workspace) -> (u64, u64) {
+    let told = run(workspace, &["status", "build:PRD-009", "--json"]);
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    let told: Value = serde_json::from_str(&told.stdout).expect("one JSON document");
+    let count = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("a number in {told}"));
+    (count(&told["units"][0]["done"]), count(&told["units"][0]["attempt"]))
+}
+
+/// Wherever a writer died, whoever reads is told what the next writer makes of it; what somebody did since then stands.
+#[test]
+fn readers_are_told_what_the_journal_says() {
+    let verb = ["step", "build:PRD-009", "done", "WS1"];
+    let mut were_behind = 0;
+    for effect in 1..=MOST_EFFECTS {
+        let workspace = Workspace::new();
+        acknowledged(&workspace, START_BUILD);
+        acknowledged(&workspace, &["step", "build:PRD-009", "begin", "WS1"]);
+        let old = text(&workspace);
+        let mut call = command(&workspace, &verb);
+        let ended = Ended::of(call.env("PITON_STOP_AT", effect.to_string()).spawn().expect("the binary starts"));
+        if ended.code == Some(0) {
+            assert!(were_behind > 1, "{were_behind}");
+            return;
+        }
+        let what = format!("killed before effect {effect}");
+        let left = text(&workspace);
+        let (done, attempt) = standing(&workspace);
+        assert_eq!(text(&workspace), left, "{what}: who reads writes nothing");
+        let is_behind = done == 1 && left == old;
+        if is_behind {
+            were_behind += 1;
+            let theirs = old.replacen(": \"T\"", ": \"Theirs\"", 1);
+            assert_ne!(theirs, old, "{what}");
+            workspace.write(BUILD[0], theirs);
+            assert_eq!(standing(&workspace).0, 0, "{what}: an edit since then stands");
+            acknowledged(&workspace, &["beat", "build:PRD-009"]);
+            assert!(text(&workspace).contains("Theirs"), "{what}");
+        } else {
+            acknowledged(&workspace, &["beat", "build:PRD-009"]);
+            assert_eq!(standing(&workspace), (done, attempt), "{what}");
+        }
+    }
+    panic!("it never ends");
+}
+
 fn numbers(workspace: &Workspace, unit: &str) -> Vec<u64> {
     let log: Value = serde_json::from_str(&run(workspace, &["log", unit, "--json"]).stdout).expect("one JSON document");
     let events = log["events"].as_array().expect("a list").iter();

@@ -24,7 +24,10 @@ fn a_build_goes_through_its_phases_with_gates_that_are_really_run() {
     // Who says nothing and makes its files has done its work as well.
     for bad in ["", "silent"] {
         let yard = build().env("BAD", bad);
-        yard.run(&["run", "docs/EXECUTION-SPEC-PRD-031.md", "--yes"]);
+        let ended = yard.run(&["run", "docs/EXECUTION-SPEC-PRD-031.md", "--yes"]);
+        let said =
+            |text: &str| ended.stdout.lines().filter(|line| line.contains("WS1") && line.ends_with(text)).count();
+        assert_eq!((said(" its work is complete"), said(" done")), (1, 1), "each is said once: {}", ended.stdout);
         let checkpoint = yard.read_json(CHECKPOINT);
         assert_eq!(checkpoint["status"], "complete", "{checkpoint}");
         assert_eq!(checkpoint["completed_workstreams"].as_array().map(Vec::len), Some(3), "{checkpoint}");

@@ -27,6 +27,11 @@ pub fn documents(place: &Place, _files: &dyn Files) -> Vec<String> {
     Spot::at_start(place).map(|spot| spot.path).into_iter().collect()
 }
 
+/// Where the features of an agent's epic may have their STATUS files.
+pub fn status_files(place: &Place, files: &dyn Files) -> Vec<String> {
+    files.list(&place.base).iter().map(|feature| place.path(&format!("{feature}/STATUS"))).collect()
+}
+
 /// Decides what an event changes. Pure: the same input gives the same output.
 ///
 /// A checkpoint that cannot be read is restored from its newest whole backup first, with a warning, and kept aside.

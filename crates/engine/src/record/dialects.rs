@@ -47,3 +47,11 @@ pub(crate) fn resume_plan(
         Dialect::Crew => crew::resume(place, files, mode, moment),
     }
 }
+
+/// Files that units of a dialect may share elsewhere than beside and above their documents.
+pub(crate) fn shared(dialect: Dialect, place: &Place, files: &dyn Files) -> Vec<String> {
+    match dialect {
+        Dialect::Crew => crew::status_files(place, files),
+        Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Task => Vec::new(),
+    }
+}

@@ -1,7 +1,7 @@
 use piton_dialect::json::Editor;
 use piton_model::{Dialect, Effect};
 
-use super::{RecordError, Recorder, Session};
+use super::{AWAITED, RecordError, Recorder, Session};
 
 /// How many versions are looked at; beyond that a person has to choose.
 const MOST_VERSIONS: usize = 50;
@@ -25,7 +25,9 @@ impl Session<'_> {
         let Some((seq, good)) = self.newest_readable(&path)? else { return Ok(()) };
         let kept = self.unit.put_aside("unreadable", &content.bytes)?;
         let summary = format!("{path} could not be read and is restored from @{seq}; what was there is kept in {kept}");
-        let entry = self.entry(recorder, "restored", summary.clone(), self.unit.attempt());
+        let mut entry = self.entry(recorder, "restored", summary.clone(), self.unit.attempt());
+        // Whoever looks first mends it, and may still be refused.
+        entry.carried.remove(AWAITED);
         self.commit(entry, &[Effect::Write { path, bytes: good }])?;
         self.warnings.push(summary);
         self.look_again(recorder)

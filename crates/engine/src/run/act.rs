@@ -323,7 +323,8 @@ fn result_text(result: &StageResult) -> String {
         StageResult::Passed { word, score: Some(score) } => format!("{word}, quality {score}"),
         StageResult::Passed { word, score: None } => word.clone(),
         StageResult::Failed { issues } => format!("FAIL: {issues}"),
-        StageResult::Done => "done".to_owned(),
+        // Whether it is done is said when it is merged and recorded.
+        StageResult::Done => "its work is complete".to_owned(),
         StageResult::Moved { to } => format!("moved on to stage {to}"),
     }
 }

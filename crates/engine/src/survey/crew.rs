@@ -22,7 +22,7 @@ pub(super) fn survey(
     base: &str,
     files: &[(Arc<str>, File)],
     detail: Detail,
-    journals: &Journals<'_>,
+    journals: &Journals,
     now: Time,
     see: &mut dyn FnMut(Seen),
 ) {

@@ -1,7 +1,7 @@
 //! What has to hold on whatever a crash has left.
 
-use piton_engine::{RecordError, log};
-use piton_model::UnitRef;
+use piton_engine::{RecordError, find, log};
+use piton_model::{Unit, UnitRef};
 use piton_testkit::{CrashDisk, PowerLoss};
 
 use crate::scene::{Acknowledged, Looked, Scene, World, acknowledged, is_away, look, shown, world};
@@ -20,8 +20,17 @@ pub fn check(left: &CrashDisk, scene: &Scene, is_acknowledged: bool, number: u64
     {
         return Err(format!("@{} is shown otherwise", last.seq));
     }
+    // Every other state: readers take as long as everything else together, and each effect has several states.
+    let is_read = number % 2 == 1 && !scene.is_torn();
+    let told = if is_read { told(left, scene)? } else { None };
     let looked = look(left, scene.unit, scene.now).map_err(|error| format!("the next command: {error}"))?;
     check_at_rest(left, scene, is_acknowledged)?;
+    if is_read {
+        let told_then = self::told(left, scene)?;
+        if told != told_then {
+            return Err(format!("without the lock a reader is told\n{told:?}\nand then\n{told_then:?}"));
+        }
+    }
     if looked == Looked::Nothing && !scene.makes_or_ends {
         return Err("the unit is gone".to_owned());
     }
@@ -45,6 +54,17 @@ fn check_as_it_lies(left: &CrashDisk, scene: &Scene) -> Result<(), String> {
 /// Whether a log holds what it held, and of what was added what has arrived; zeros stand where nothing has.
 fn has_begun(bytes: &[u8], known: &[u8]) -> bool {
     bytes.len() <= known.len() && bytes.iter().zip(known).all(|(byte, known)| byte == known || *byte == 0)
+}
+
+/// What is told about the unit to somebody who only reads, but for which files say so and when they were written.
+fn told(left: &CrashDisk, scene: &Scene) -> Result<Option<Unit>, String> {
+    let wanted = UnitRef::parse(scene.unit).expect("a unit's name");
+    let effects = left.trace().len();
+    let found = find(&workspace(left), &wanted, scene.now).ok();
+    if left.trace().len() != effects {
+        return Err("somebody who only read has changed something".to_owned());
+    }
+    Ok(found.map(|found| Unit { signs: Vec::new(), documents: Vec::new(), ..found.unit }))
 }
 
 /// All files together are those of one moment, and the journal says of which.

@@ -11,6 +11,9 @@ use piton_testkit::CrashDisk;
 use crate::table::Dialect;
 use crate::verb::{act, at, event, outside, recorder, workspace};
 
+/// The lock of what a crew's agents share.
+pub const LOCK: &str = ".epic_locks/epic_readme.lock";
+
 /// What every file holds that is not ours alone.
 pub type World = BTreeMap<String, Vec<u8>>;
 
@@ -76,6 +79,7 @@ impl Scene {
         let done = base.after_kill();
         let seq = act(&done, unit, verb, now).unwrap_or_else(|error| panic!("{unit}: {prepare}: {verb}: {error}"));
         assert_eq!(seq, last(&done), "{unit}: {prepare}: {verb}");
+        assert!(!done.files().iter().any(|path| path == LOCK), "{unit}: {prepare}: {verb}: the lock is kept");
         remember(&world(&looked));
         remember(&world(&done));
         let is_over = matches!(look(&done.after_kill(), unit, now), Ok(Looked::Nothing));
@@ -90,6 +94,11 @@ impl Scene {
 
     pub fn act(&self, disk: &CrashDisk) -> Result<u64, RecordError> {
         act(disk, self.unit, &self.verb, self.now)
+    }
+
+    /// Whether somebody made a document unreadable, which whoever has the lock restores.
+    pub fn is_torn(&self) -> bool {
+        self.prepared.contains("tear ")
     }
 
     pub fn name(&self) -> String {
@@ -139,9 +148,11 @@ pub fn look(disk: &CrashDisk, unit: &str, now: Time) -> Result<Looked, String> {
     }
 }
 
-/// Every file but our own, with ids that are chance made alike.
+/// Every file but our own, with ids that are chance made alike. The lock of whoever died stays until the next one who
+/// needs it.
 pub fn world(disk: &CrashDisk) -> World {
-    let files = disk.files().into_iter().filter(|path| !path.starts_with(".piton/"));
+    let is_own = |path: &str| path.starts_with(".piton/") || path == LOCK;
+    let files = disk.files().into_iter().filter(|path| !is_own(path));
     files.map(|path| (path.clone(), masked(disk.bytes(&path).unwrap_or_default()))).collect()
 }
 

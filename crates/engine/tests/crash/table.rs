@@ -174,9 +174,14 @@ pub const TASK: Dialect = Dialect {
     ],
 };
 
+const EPIC: &str = "# Epic\n\n<!-- BEGIN SECONDARY-A PROGRESS -->\nSecondary-A: nothing yet\n\
+    <!-- END SECONDARY-A PROGRESS -->\n\nby hand\n";
+const STATUS: &str = "STAGE: S2.P1\nAGENT: nobody\nSTATUS: NOT_STARTED\nUPDATED: never\nBLOCKERS: none\nMOOD: good\n";
+
 pub const CREW: Dialect = Dialect {
     unit: "crew:Secondary-A",
-    files: &[],
+    // Agents of this crew lock what they share.
+    files: &[("EPIC_README.md", EPIC), ("feature_01_x/STATUS", STATUS), (".epic_locks/.gitkeep", "")],
     verbs: &[
         ("", "start"),
         ("start", "checkpoint session_end"),
