@@ -9,6 +9,7 @@
 //! That documents have changed places is not synced before the answer, because the line is enough to do it again. It
 //! is synced with the next event, so that never more than one event has to be done again.
 
+mod content;
 mod effects;
 mod entry;
 
@@ -22,8 +23,10 @@ use serde_json::{Map, Value};
 use crate::ContactError;
 use crate::disk::{Access, DiskError, Handle, Rename, Stamp, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash};
+use crate::seen::{SeenContent, SeenDocument};
 use crate::stray::Stray;
 use crate::unit::{LockedUnit, sync_names_to};
+pub(crate) use content::NewContent;
 use effects::{Undo, append, exchange, keep, take_away, write_aside};
 pub(crate) use effects::{hold_log, sync_if_there, sync_rest};
 pub(crate) use entry::{Lines, splice_of};
@@ -45,24 +48,6 @@ pub struct NewEntry {
     pub data: Map<String, Value>,
     /// What later events are to know; it is added to what is known already.
     pub carried: Map<String, Value>,
-}
-
-/// A document as it was read under the lock.
-#[derive(Debug, Clone)]
-pub struct SeenDocument {
-    /// What it holds; nothing when it is not there.
-    pub content: Option<SeenContent>,
-}
-
-/// What a document held, and which file it was.
-#[derive(Debug, Clone)]
-pub struct SeenContent {
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-    /// Their digest.
-    pub hash: Hash,
-    /// Which file, and when it was written.
-    pub stamp: Stamp,
 }
 
 /// Why a commit did not happen. Nothing has changed then, but for `Unfinished`.
@@ -125,7 +110,7 @@ impl From<DiskError> for CommitError {
 pub(crate) struct Replacement<'a> {
     pub path: String,
     aside: String,
-    pub bytes: &'a [u8],
+    pub content: NewContent<'a>,
     /// The digest of what it is to hold.
     pub hash: Hash,
     /// What it replaces; nothing when there was no file.
@@ -246,7 +231,8 @@ impl LockedUnit<'_> {
             .filter_map(|(path, old)| {
                 let SeenContent { bytes, hash, .. } = seen.get(path)?.content.as_ref()?;
                 let (aside, old) = (self.aside_of(path, seq), Some(Cow::Borrowed(old)));
-                Some(Replacement { path: path.clone(), aside, bytes, hash: hash.clone(), old, is_document: true })
+                let content = NewContent::whole(bytes);
+                Some(Replacement { path: path.clone(), aside, content, hash: hash.clone(), old, is_document: true })
             })
             .collect();
         let mut undo = Undo::new(self.disk, self.key.directory());

@@ -8,10 +8,11 @@ use piton_model::Time;
 use serde_json::{Map, json};
 
 use crate::ReadError;
-use crate::commit::{Lines, SeenContent, SeenDocument, splice_of};
+use crate::commit::{Lines, splice_of};
 use crate::disk::{DiskError, Open, Stamp, directory_of};
 use crate::finish::Rest;
 use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, text_to_json};
+use crate::seen::{SeenContent, SeenDocument};
 use crate::stray::Stray;
 use crate::unit::{LARGE, LockedUnit, keep_aside, sync_names_to};
 
@@ -155,8 +156,7 @@ impl LockedUnit<'_> {
     pub(crate) fn read_document(&self, path: &str) -> Result<SeenDocument, ContactError> {
         match self.disk.read(path) {
             Ok(content) => {
-                let hash = Hash::of(&content.bytes);
-                let content = SeenContent { bytes: content.bytes, hash, stamp: content.stamp };
+                let content = SeenContent::new(content.bytes, content.stamp);
                 Ok(SeenDocument { content: Some(content) })
             }
             Err(ReadError::Missing) => Ok(SeenDocument { content: None }),

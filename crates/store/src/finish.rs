@@ -1,9 +1,10 @@
 //! What the last event began and did not finish: the process died, or the power failed.
 
-use crate::commit::{SeenContent, hold_log};
+use crate::commit::hold_log;
 use crate::contact::ContactError;
 use crate::disk::{Access, DiskError, Open, Rename, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash, Splice, last_event, rebuild};
+use crate::seen::SeenContent;
 use crate::stray::Stray;
 use crate::unit::{LockedUnit, keep_aside, sync_names_to};
 

@@ -13,7 +13,7 @@ mod versions;
 
 pub use entry::{DocumentState, Entry, FileChange, Head};
 pub use line::{Hash, Line};
-pub use splice::{Piece, Splice};
+pub use splice::Splice;
 
 pub(crate) use line::{Parsed, parse_line, seal_line};
 pub(crate) use splice::text_to_json;

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::commit::{SeenContent, sync_if_there};
+use crate::commit::sync_if_there;
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Stamp, directory_of, make_directories, name_of};
 use crate::journal::{Entry, Hash, Head, Line, last_event, rebuild, seal_line};
+use crate::seen::SeenContent;
 use crate::stray::Stray;
 
 /// How long a note is at least.

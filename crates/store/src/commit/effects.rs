@@ -30,7 +30,7 @@ pub(super) fn write_aside(
         opened => opened?,
     };
     undo.asides.push(each.aside.clone());
-    handle.write_at(0, each.bytes)?;
+    each.content.write_to(&*handle)?;
     Ok(handle)
 }
 

@@ -1,3 +1,4 @@
+use piton_model::Edit;
 use serde_json::{Value, json};
 
 /// How one text became another: at some places bytes went, and others came.
@@ -7,18 +8,7 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
     /// The places, in order.
-    pub pieces: Vec<Piece>,
-}
-
-/// One place of a [`Splice`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
-    /// Where, in the text before.
-    pub at: usize,
-    /// How many bytes went.
-    pub removed: usize,
-    /// What came.
-    pub inserted: Vec<u8>,
+    pub pieces: Vec<Edit>,
 }
 
 /// More places than these are one.
@@ -45,24 +35,21 @@ impl Splice {
                 Some(place) if !is_last => place,
                 _ => (before.len() - from, after.len() - to),
             };
-            pieces.push(Piece { at: from, removed, inserted: after[to..to + length].to_vec() });
+            pieces.push(Edit { at: from, removed, inserted: after[to..to + length].to_vec() });
             let same = common_start(&before[from + removed..], &after[to + length..]);
             (from, to) = (from + removed + same, to + length + same);
         }
         Splice { pieces }
     }
 
+    /// Edits as they are, where they are few.
+    pub(crate) fn of(edits: &[Edit]) -> Option<Splice> {
+        (edits.len() <= MOST_PIECES).then(|| Splice { pieces: edits.to_vec() })
+    }
+
     /// The text after it; nothing when it does not fit.
     pub fn apply(&self, before: &[u8]) -> Option<Vec<u8>> {
-        let mut after = Vec::with_capacity(before.len() + self.weight() as usize);
-        let mut done = 0;
-        for Piece { at, removed, inserted } in &self.pieces {
-            after.extend_from_slice(before.get(done..*at)?);
-            after.extend_from_slice(inserted);
-            done = at.checked_add(*removed).filter(|end| *end <= before.len())?;
-        }
-        after.extend_from_slice(&before[done..]);
-        Some(after)
+        Edit::parts(before, &self.pieces).map(|parts| parts.concat())
     }
 
     /// About how many bytes it takes to write it down.
@@ -71,7 +58,7 @@ impl Splice {
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        let piece = |piece: &Piece| json!([piece.at, piece.removed, text_to_json(&piece.inserted)]);
+        let piece = |piece: &Edit| json!([piece.at, piece.removed, text_to_json(&piece.inserted)]);
         self.pieces.iter().map(piece).collect()
     }
 
@@ -79,7 +66,7 @@ impl Splice {
         let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
         let piece = |value: &Value| {
             let [at, removed, inserted] = value.as_array()?.as_slice() else { return None };
-            Some(Piece { at: number(at)?, removed: number(removed)?, inserted: text_from_json(inserted)? })
+            Some(Edit { at: number(at)?, removed: number(removed)?, inserted: text_from_json(inserted)? })
         };
         Some(Splice { pieces: value.as_array()?.iter().map(piece).collect::<Option<_>>()? })
     }
@@ -200,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_splice_that_does_not_fit_changes_nothing() {
-        let piece = |at, removed| Piece { at, removed, inserted: Vec::new() };
+        let piece = |at, removed| Edit { at, removed, inserted: Vec::new() };
         for pieces in [
             vec![piece(3, 2)],
             vec![piece(usize::MAX, 2)],

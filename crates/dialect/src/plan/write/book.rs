@@ -1,29 +1,89 @@
 //! A plan as its files say, and the boxes in them that are ticked and unticked.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
-use piton_model::{Refusal, text::counted};
+use piton_model::{Digest, Edit, Effect, Refusal, text::counted};
 
 use super::super::layout::{Paths, is_phase_file};
-use super::super::{Mark, Parsed, checksum, parse};
-use super::sum::Sum;
+use super::super::read::checksum_text;
+use super::super::{Mark, Parsed, parse};
+use super::beside::{LARGE, beside};
+use crate::digest::digest_of;
 use crate::{Files, Findings};
 
-/// One file of a plan.
-pub(in crate::plan) struct Sheet {
+/// One file of a plan. A hundred thousand boxes are megabytes, so its text is lent and ticks are kept beside it.
+pub(in crate::plan) struct Sheet<'f> {
     pub path: String,
-    /// All of its text, with the byte order mark when it has one.
-    text: String,
+    /// All of its text, with the byte order mark when it has one, but for the ticks.
+    text: Cow<'f, str>,
     /// How long that mark is.
     start: usize,
     pub parsed: Parsed,
-    is_changed: bool,
+    /// The boxes that are not as the text has them: where each one's byte is, and whether it is ticked now.
+    ticks: BTreeMap<usize, bool>,
+    /// Whether the text is another one than that of the file.
+    is_rewritten: bool,
+    /// What the file is to hold, and whether it can be edited; known when it was asked for.
+    now: OnceLock<(Digest, bool)>,
 }
 
-impl Sheet {
-    /// The text that the offsets of marks refer to.
+impl<'f> Sheet<'f> {
+    fn new(path: String, text: Cow<'f, str>, parsed: Parsed) -> Sheet<'f> {
+        let start = mark_length(&text);
+        Sheet { path, text, start, parsed, ticks: BTreeMap::new(), is_rewritten: false, now: OnceLock::new() }
+    }
+
+    /// The text that the offsets of marks refer to, but for the ticks.
     pub fn body(&self) -> &str {
         &self.text[self.start..]
+    }
+
+    fn tick(&mut self, at: usize, ticked: bool) {
+        let was_ticked = matches!(self.body().as_bytes()[at], b'x' | b'X');
+        match was_ticked == ticked {
+            true => drop(self.ticks.remove(&(self.start + at))),
+            false => drop(self.ticks.insert(self.start + at, ticked)),
+        }
+        self.now = OnceLock::new();
+    }
+
+    fn edits(&self) -> Vec<Edit> {
+        let edit = |(at, ticked): (&usize, &bool)| Edit {
+            at: *at,
+            removed: 1,
+            inserted: if *ticked { b"x" } else { b" " }.to_vec(),
+        };
+        self.ticks.iter().map(edit).collect()
+    }
+
+    /// What the file is to hold, and whether it can be edited.
+    fn now(&self, files: Option<&dyn Files>) -> (Digest, bool) {
+        *self.now.get_or_init(|| {
+            let edits = self.edits();
+            let known = files.filter(|_| !self.is_rewritten).and_then(|files| files.digest(&self.path, &edits));
+            known.map_or_else(|| (digest_of(self.parts(&edits)), false), |digest| (digest, true))
+        })
+    }
+
+    fn parts<'s>(&'s self, edits: &'s [Edit]) -> Vec<&'s [u8]> {
+        Edit::parts(self.text.as_bytes(), edits).expect("boxes are in the text, one behind the other")
+    }
+
+    /// What happens to the file; nothing when it stays.
+    fn effect(self, files: Option<&dyn Files>) -> Option<Effect> {
+        if self.ticks.is_empty() && !self.is_rewritten {
+            return None;
+        }
+        let edits = self.edits();
+        Some(match self.now(files) {
+            (digest, true) => Effect::Edit { path: self.path, edits, digest },
+            (_, false) => {
+                let bytes = self.parts(&edits).concat();
+                Effect::Write { path: self.path, bytes }
+            }
+        })
     }
 }
 
@@ -42,16 +102,13 @@ pub(in crate::plan) struct Item {
 
 /// All files of a plan, as one.
 #[derive(Default)]
-pub(in crate::plan) struct Book {
-    pub sheets: Vec<Sheet>,
+pub(in crate::plan) struct Book<'f> {
+    files: Option<&'f dyn Files>,
+    pub sheets: Vec<Sheet<'f>>,
     /// The ids of the phases, in order.
     pub phases: Vec<String>,
     pub tasks: Vec<Item>,
     pub criteria: Vec<Item>,
-    /// The checksum of `plan.md` as it was read.
-    sum: Option<Sum>,
-    /// The first byte of `plan.md` that has changed since.
-    first_change: Option<usize>,
 }
 
 /// Which boxes.
@@ -75,19 +132,18 @@ impl Count {
     }
 }
 
-impl Book {
+impl<'f> Book<'f> {
     /// Reads and parses a plan; nothing when `plan.md` is missing or is no text. A phase file that is no text is
     /// passed over, as the reader does.
-    pub fn open(paths: &Paths, files: &dyn Files) -> Result<Option<Book>, Refusal> {
-        let mut book = Book::default();
-        let Some(Ok(plan)) = files.read(&paths.plan)?.map(String::from_utf8) else { return Ok(None) };
-        let (sum, first) = summed_sheet(paths.plan.clone(), plan);
-        book.sum = Some(sum);
-        book.sheets.push(first);
+    pub fn open(paths: &Paths, files: &'f dyn Files) -> Result<Option<Book<'f>>, Refusal> {
+        let mut book = Book { files: Some(files), ..Book::default() };
+        let Some(plan) = files.look(&paths.plan)?.and_then(text_of) else { return Ok(None) };
+        book.sheets.push(summed_sheet(paths.plan.clone(), plan, files));
         for name in files.list(&paths.directory).iter().filter(|name| is_phase_file(name)) {
             let path = format!("{}/{name}", paths.directory);
-            if let Some(Ok(text)) = files.read(&path)?.map(String::from_utf8) {
-                book.sheets.push(sheet(path, text));
+            if let Some(text) = files.look(&path)?.and_then(text_of) {
+                let parsed = parsed(&text);
+                book.sheets.push(Sheet::new(path, text, parsed));
             }
         }
         book.collect();
@@ -144,39 +200,30 @@ impl Book {
                 other.is_ticked = ticked;
             }
         }
-        let sheet = &mut self.sheets[number as usize];
-        let at = sheet.start + at;
-        sheet.text.replace_range(at..at + 1, if ticked { "x" } else { " " });
-        sheet.is_changed = true;
-        if number == 0 {
-            self.first_change = Some(self.first_change.map_or(at, |first| first.min(at)));
-        }
+        self.sheets[number as usize].tick(at, ticked);
     }
 
     /// The checksum of `plan.md` as it is now.
     pub fn checksum(&self) -> String {
-        let bytes = self.sheets.first().map_or(&[][..], |sheet| sheet.text.as_bytes());
-        match (&self.sum, self.first_change) {
-            (Some(sum), None) => sum.text().to_owned(),
-            (Some(sum), Some(first)) => sum.again(bytes, first),
-            (None, _) => checksum(bytes),
-        }
+        checksum_text(self.sheets.first().map_or_else(|| digest_of([]), |sheet| sheet.now(self.files).0))
     }
 
-    /// The files that have changed, with all of their bytes.
-    pub fn into_changed(self) -> impl Iterator<Item = (String, Vec<u8>)> {
-        let changed = self.sheets.into_iter().filter(|sheet| sheet.is_changed);
-        changed.map(|sheet| (sheet.path, sheet.text.into_bytes()))
+    /// Whether work on it is worth a second core.
+    pub fn is_large(&self) -> bool {
+        self.sheets.iter().any(|sheet| sheet.text.len() >= LARGE)
+    }
+
+    /// What happens to the files that have changed.
+    pub fn into_effects(self) -> impl Iterator<Item = Effect> {
+        self.sheets.into_iter().filter_map(move |sheet| sheet.effect(self.files))
     }
 
     /// Gives a file another text, and reads the plan anew.
     pub fn rewrite(&mut self, number: usize, body: &str) {
         let old = &self.sheets[number];
         let text = format!("{}{body}", &old.text[..old.start]);
-        if number == 0 {
-            self.first_change = Some(0);
-        }
-        self.sheets[number] = Sheet { is_changed: true, ..sheet(old.path.clone(), text) };
+        let parsed = parsed(&text);
+        self.sheets[number] = Sheet { is_rewritten: true, ..Sheet::new(old.path.clone(), text.into(), parsed) };
         self.collect();
     }
 
@@ -314,27 +361,29 @@ impl Book {
     }
 }
 
-/// From this length on, a text is summed beside being parsed: each takes as long as starting a hundred threads.
-const LARGE: usize = 1024 * 1024;
-
-/// A file and its checksum.
-fn summed_sheet(path: String, text: String) -> (Sum, Sheet) {
-    if text.len() < LARGE {
-        return (Sum::of(text.as_bytes()), sheet(path, text));
-    }
-    let (sum, parsed) = std::thread::scope(|scope| {
-        let sum = scope.spawn(|| Sum::of(text.as_bytes()));
+/// `plan.md` with its digest, where nobody has it yet: each takes as long as starting a hundred threads.
+fn summed_sheet<'f>(path: String, text: Cow<'f, str>, files: &dyn Files) -> Sheet<'f> {
+    if let Some(digest) = files.digest(&path, &[]) {
         let parsed = parsed(&text);
-        (sum.join().expect("summing does not panic"), parsed)
-    });
-    (sum, Sheet { path, start: mark_length(&text), text, parsed, is_changed: false })
+        let sheet = Sheet::new(path, text, parsed);
+        let _ = sheet.now.set((digest, true));
+        return sheet;
+    }
+    let (digest, parsed) = beside(text.len() >= LARGE, || digest_of([text.as_bytes()]), || parsed(&text));
+    let sheet = Sheet::new(path, text, parsed);
+    let _ = sheet.now.set((digest, false));
+    sheet
 }
 
-fn sheet(path: String, text: String) -> Sheet {
-    let parsed = parsed(&text);
-    Sheet { path, start: mark_length(&text), text, parsed, is_changed: false }
+/// Bytes as text, lent as they were.
+fn text_of(bytes: Cow<'_, [u8]>) -> Option<Cow<'_, str>> {
+    match bytes {
+        Cow::Borrowed(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
+        Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
+    }
 }
 
+/// What a text says, without its byte order mark.
 fn parsed(text: &str) -> Parsed {
     let body = &text[mark_length(text)..];
     parse(body, &mut Findings::new("".into(), body))
