@@ -38,7 +38,12 @@ fn main() {
         contender("piton beat, 1,000 tasks", &piton, &["-C".as_ref(), &quay, "beat".as_ref(), "plan:quay".as_ref()]);
     compare(vec![start, idle, brief, beat], 100);
 
-    let start = contender("an empty program", &empty, &[]);
+    let (program, root) = (piton.clone(), plan(&piton, &scratch.join("steps"), 1_000));
+    let step = Contender::program("piton step done, 1,000 tasks", move |round| {
+        let mut command = Command::new(&program);
+        command.arg("-C").arg(&root).args(["step", "plan:quay", "done", &format!("task-{}", 3 * round + 1)]);
+        command
+    });
     let document = quay.join("plans/quay/plan.md");
     let edit = hook(&scratch, &piton, &quay, "a plan was edited, 1,000 tasks", "PostToolUse", "plans/quay/plan.md");
     let edit = edit.after(move |round| {
@@ -46,7 +51,7 @@ fn main() {
         let (from, to) = if round.is_multiple_of(2) { ("- [ ]", "- [x]") } else { ("- [x]", "- [ ]") };
         fs::write(&document, text.replacen(from, to, 1)).expect("the plan can be written");
     });
-    compare(vec![start, edit], 100);
+    compare(vec![step, edit], 100);
 
     let checkpoints = many.join("agent_checkpoints");
     let read = contender("reading all bytes", &read_all, &[&checkpoints]);

@@ -1,6 +1,6 @@
 //! What a single file is, by its name and by what it holds, wherever it lies.
 
-use piton_model::{Finding, Time};
+use piton_model::{Finding, Time, seek};
 
 use crate::json::Value;
 use crate::{Findings, Source, build, crew, open_json, open_text, pipeline, plan, shape, task};
@@ -89,7 +89,7 @@ fn kind(root: Value<'_, '_>) -> Option<Kind> {
 fn check_markdown(source: &Source<'_>, now: Time) -> Vec<Finding> {
     let (text, findings) = open_text(source);
     let Some(text) = text else { return findings.finish() };
-    let has = |what: &str| memchr::memmem::find(text.as_bytes(), what.as_bytes()).is_some();
+    let has = |what: &str| seek::word(what.as_bytes(), text.as_bytes()).is_some();
     if text.starts_with("---") && has("\nworkstreams:") {
         return build::read_spec(source).findings;
     }

@@ -2,7 +2,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use piton_model::text::counted;
-use piton_model::{Code, Finding, Place};
+use piton_model::{Code, Finding, Place, seek};
 
 use crate::codes;
 
@@ -43,7 +43,7 @@ impl<'a> Findings<'a> {
     /// The line, counted from 1, that holds the byte at `offset`.
     pub fn line(&self, offset: usize) -> u32 {
         let starts = self.line_starts.get_or_init(|| {
-            let after_breaks = memchr::memchr_iter(b'\n', self.text.as_bytes()).map(|at| at as u32 + 1);
+            let after_breaks = seek::bytes(b'\n', self.text.as_bytes()).map(|at| at as u32 + 1);
             std::iter::once(0).chain(after_breaks).collect()
         });
         starts.partition_point(|start| *start as usize <= offset) as u32

@@ -17,7 +17,7 @@ mod state;
 pub mod wire;
 mod write;
 
-pub use alignment::{Alignment, alignment};
+pub use alignment::{Alignment, alignment, may_be_marked};
 pub use history::{HistoryReading, read_history};
 pub use parse::{MAIN_PHASE, Mark, Parsed, Phase, Remark, Unmarked, parse};
 pub use read::{PlanFiles, checksum, is_recovery, is_state, read};

@@ -17,6 +17,7 @@ pub mod proof;
 mod report;
 mod resume;
 pub mod secret;
+pub mod seek;
 pub mod text;
 mod ticket;
 mod time;

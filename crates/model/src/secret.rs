@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use memchr::memmem::{self, Finder};
+use crate::seek;
 
 /// How a credential begins, and how many characters of it must follow to be one.
 const SHAPES: [(&str, usize); 11] = [
@@ -26,7 +25,7 @@ const SHORTEST: usize = 20;
 
 const PRIVATE_KEY: &str = "PRIVATE KEY-----";
 
-static BEGIN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("-----BEGIN "));
+const BEGIN: &str = "-----BEGIN ";
 
 /// Finds what looks like credentials, in order.
 ///
@@ -55,8 +54,8 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
         }
         at = end + SHORTEST;
     }
-    if let Some(begin) = BEGIN.find(bytes) {
-        let keys = memmem::find_iter(&bytes[begin..], PRIVATE_KEY);
+    if let Some(begin) = seek::word(BEGIN.as_bytes(), bytes) {
+        let keys = seek::words(PRIVATE_KEY.as_bytes(), &bytes[begin..]);
         found.extend(keys.map(|at| begin + at..begin + at + PRIVATE_KEY.len()));
         found.sort_by_key(|range| range.start);
     }

@@ -170,6 +170,7 @@ impl LockedUnit<'_> {
         }
         handles.iter().for_each(|handle| handle.begin_sync());
         self.journal()?.sync()?;
+        self.durable = None;
         let mut names = self.unsynced_directories();
         for change in &entry.files {
             match change {

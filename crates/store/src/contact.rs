@@ -8,13 +8,13 @@ use piton_model::Time;
 use serde_json::{Map, json};
 
 use crate::ReadError;
-use crate::commit::{Lines, splice_of};
+use crate::commit::{Lines, splice_of, sync_rest};
 use crate::disk::{DiskError, Open, Stamp, directory_of};
 use crate::finish::Rest;
-use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, text_to_json};
+use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, common_end, common_start, text_to_json};
 use crate::seen::{SeenContent, SeenDocument};
 use crate::stray::Stray;
-use crate::unit::{LARGE, LockedUnit, keep_aside, sync_names_to};
+use crate::unit::{Durable, LARGE, LockedUnit, keep_aside, sync_names_to};
 
 /// How many splices a document has at most when somebody else's edit adds one: what it was before is rebuilt from them.
 const MOST_SPLICES: u64 = 30;
@@ -211,16 +211,23 @@ impl LockedUnit<'_> {
 
     /// Makes durable what others left, before an event says that it was seen: the next event builds on it.
     fn sync_outside(&self, paths: &[(String, Option<DocumentState>)]) -> Result<(), DiskError> {
-        let unsynced = self.unsynced_directories();
-        let mut directories: Vec<&str> = unsynced.iter().map(String::as_str).collect();
-        for (path, _) in paths {
+        let mut directories = self.unsynced_directories();
+        let mut made = Vec::new();
+        for (path, recorded) in paths {
             // One that may not be written cannot be synced this way; its owner has to.
             if let Ok(file) = self.disk.open(path, Open::Existing) {
                 file.sync()?;
             }
-            directories.push(directory_of(path));
+            match recorded {
+                Some(DocumentState { hash: Some(_), .. }) => directories.push(directory_of(path).to_owned()),
+                // Nobody has made the names durable yet that lead to it.
+                Some(DocumentState { hash: None, .. }) | None => made.push(directory_of(path)),
+            }
         }
-        sync_names_to(self.disk, &directories)
+        sync_names_to(self.disk, &made)?;
+        directories.sort();
+        directories.dedup();
+        sync_rest(self.disk, &[], &directories)
     }
 
     /// Writes down what others did.
@@ -233,6 +240,7 @@ impl LockedUnit<'_> {
     ) -> Result<(), ContactError> {
         let seq = self.seq() + 1;
         let is_first = self.tail.is_none();
+        let has_late = !late.is_empty();
         let mut lines = self.new_lines();
         let mut documents = self.last().map(|entry| entry.documents.clone()).unwrap_or_default();
         let mut files = Vec::new();
@@ -282,17 +290,25 @@ impl LockedUnit<'_> {
             contact.observed.clear();
         }
         self.sync_outside(changes)?;
-        self.record(entry, lines)
+        self.record(entry, lines)?;
+        if has_late {
+            // Nothing else will have it.
+            self.make_durable()?;
+        }
+        Ok(())
     }
 
-    /// Writes an event down that is done already.
+    /// Writes an event down that is done already. It is made durable with the one that follows, or when the unit is let
+    /// go: should it be lost before, what it saw is there to be seen again.
     fn record(&mut self, entry: Entry, lines: Lines) -> Result<(), ContactError> {
         let end = self.end;
         let journal = self.journal()?;
-        if let Err(error) = journal.write_at(end, &lines.bytes).and_then(|()| journal.sync()) {
+        if let Err(error) = journal.write_at(end, &lines.bytes) {
             self.is_stale = self.cut_journal().is_err();
             return Err(error.into());
         }
+        let durable = Durable { tail: self.tail.take(), end, last_sum: self.last_sum.take() };
+        self.durable.get_or_insert(durable);
         self.end += lines.bytes.len() as u64;
         self.last_sum = lines.last;
         self.tail = Some(entry);
@@ -348,6 +364,7 @@ fn describe(is_known: bool, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
 
 /// How many lines of one text the other does not have, each as often as it stands there.
 fn lines_only_in(a: &[u8], b: &[u8]) -> usize {
+    let (a, b) = without_same_ends(a, b);
     let mut counts: HashMap<&[u8], i64> = HashMap::new();
     for line in b.split(|byte| *byte == b'\n') {
         *counts.entry(line).or_default() += 1;
@@ -359,6 +376,16 @@ fn lines_only_in(a: &[u8], b: &[u8]) -> usize {
         only += usize::from(*count < 0);
     }
     only
+}
+
+/// Two texts without the whole lines in which both begin, and those in which both end.
+fn without_same_ends<'t>(a: &'t [u8], b: &'t [u8]) -> (&'t [u8], &'t [u8]) {
+    let start = common_start(a, b);
+    let start = a[..start].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let (a, b) = (&a[start..], &b[start..]);
+    let tail = common_end(a, b);
+    let tail = a[a.len() - tail..].iter().position(|byte| *byte == b'\n').map_or(0, |end| tail - end);
+    (&a[..a.len() - tail], &b[..b.len() - tail])
 }
 
 /// Whether a document that others wrote can be taken as it is: it was left alone for a while, it did not change while

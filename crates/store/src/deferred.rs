@@ -52,6 +52,7 @@ impl LockedUnit<'_> {
             let error = CommitError::Disk(error);
             return Err(if is_undone { error } else { CommitError::Unfinished { seq, error: Box::new(error) } });
         }
+        self.durable = None;
         self.end += lines.bytes.len() as u64;
         self.last_sum = lines.last;
         self.tail = Some(entry);

@@ -15,7 +15,7 @@ pub use entry::{DocumentState, Entry, FileChange, Head};
 pub use line::{Hash, Line};
 pub use splice::Splice;
 
-pub(crate) use line::{Parsed, parse_line, seal_line};
-pub(crate) use splice::text_to_json;
+pub(crate) use line::{Parsed, parse_line, parse_unsummed, seal_line};
+pub(crate) use splice::{common_end, common_start, text_to_json};
 pub(crate) use tail::last_event;
-pub(crate) use versions::{Reader, rebuild};
+pub(crate) use versions::{Reader, rebuild, rebuild_known};

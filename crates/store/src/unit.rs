@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::commit::sync_if_there;
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Stamp, directory_of, make_directories, name_of};
-use crate::journal::{Entry, Hash, Head, Line, last_event, rebuild, seal_line};
+use crate::journal::{Entry, Hash, Head, Line, last_event, rebuild_known, seal_line};
 use crate::seen::SeenContent;
 use crate::stray::Stray;
 
@@ -76,6 +76,8 @@ pub struct LockedUnit<'d> {
     pub(crate) end: u64,
     /// The checksum of the last line, whatever it is.
     pub(crate) last_sum: Option<Hash>,
+    /// Where the journal ended before events that are written and not synced; nothing when all are.
+    pub(crate) durable: Option<Durable>,
     pub(crate) note: Note,
     pub(crate) boot: String,
     /// Whether the journal may end elsewhere than is thought: something failed and could not be taken back.
@@ -88,6 +90,14 @@ pub struct LockedUnit<'d> {
     pub(crate) cut: Option<String>,
     /// A document whose writer said that it is saved, until the next contact.
     pub(crate) saved: Option<String>,
+}
+
+/// Where a journal ends as far as it is durable.
+#[derive(Debug)]
+pub(crate) struct Durable {
+    pub tail: Option<Entry>,
+    pub end: u64,
+    pub last_sum: Option<Hash>,
 }
 
 /// What the holder of the lock leaves in it. It is not synced: after a power cut it counts for nothing.
@@ -132,6 +142,7 @@ impl<'d> LockedUnit<'d> {
             tail: None,
             end: 0,
             last_sum: None,
+            durable: None,
             note,
             boot,
             is_stale: false,
@@ -176,11 +187,7 @@ impl<'d> LockedUnit<'d> {
     pub fn current(&self, path: &str) -> Result<Option<Vec<u8>>, DiskError> {
         let Some(state) = self.last().and_then(|entry| entry.document(path)) else { return Ok(None) };
         match (&self.journal, &state.hash) {
-            (Some(journal), Some(hash)) => {
-                let rebuilt = rebuild(&**journal, state.base, path, self.seq())?;
-                // A journal that was damaged in the middle gives another text, and that one is worse than none.
-                Ok(rebuilt.filter(|bytes| Hash::of(bytes) == *hash))
-            }
+            (Some(journal), Some(_)) => rebuild_known(&**journal, state, self.seq()),
             _ => Ok(None),
         }
     }
@@ -222,9 +229,27 @@ impl<'d> LockedUnit<'d> {
         Ok(&**self.journal.as_ref().expect("it was opened"))
     }
 
-    /// Cuts what was written behind the last event, durably. The handle is a new one: after a sync that failed the old
-    /// one is not to be asked again.
+    /// Makes events durable that are written and not synced.
+    pub(crate) fn make_durable(&mut self) -> Result<(), DiskError> {
+        if self.durable.is_none() {
+            return Ok(());
+        }
+        if let Err(error) = self.journal()?.sync() {
+            self.is_stale = self.cut_journal().is_err();
+            return Err(error);
+        }
+        self.durable = None;
+        Ok(())
+    }
+
+    /// Cuts what was written behind the last durable event, durably. The handle is a new one: after a sync that failed
+    /// the old one is not to be asked again.
     pub(crate) fn cut_journal(&mut self) -> Result<(), DiskError> {
+        if let Some(Durable { tail, end, last_sum }) = self.durable.take() {
+            (self.tail, self.end, self.last_sum) = (tail, end, last_sum);
+            // All that it did was done before others were looked at.
+            self.settle()?;
+        }
         match self.disk.open(&self.key.journal(), Open::Existing) {
             Ok(journal) => {
                 if journal.size()? > self.end {
@@ -279,6 +304,13 @@ impl<'d> LockedUnit<'d> {
         self.last_sum = found.as_ref().map(|found| found.sum.clone());
         self.tail = found.map(|found| found.entry);
         Ok(())
+    }
+}
+
+impl Drop for LockedUnit<'_> {
+    /// Whoever saw what others did and then did nothing has promised nothing. Should this fail, they will be seen again.
+    fn drop(&mut self) {
+        let _ = self.make_durable();
     }
 }
 

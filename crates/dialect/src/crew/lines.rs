@@ -1,5 +1,7 @@
 //! Lines of Markdown, with the fenced ones marked: what stands in a code block is an example, not a fact.
 
+use piton_model::seek;
+
 /// A line without its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line<'a> {
@@ -41,7 +43,7 @@ impl<'a> Iterator for Lines<'a> {
     fn next(&mut self) -> Option<Line<'a>> {
         let at = self.next;
         let rest = self.text.get(at..).filter(|rest| !rest.is_empty())?;
-        let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        let length = seek::byte(b'\n', rest.as_bytes()).unwrap_or(rest.len());
         self.next = at + length + 1;
         let text = rest[..length].trim_end_matches('\r');
         let found = fence(at, text).filter(|_| at < self.ignore_from);

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use piton_model::seek;
+
 use super::{Json, Kind, Value, decode};
 
 /// Finds keys that an object repeats: where the second and each further place is.
@@ -41,7 +43,7 @@ fn may_not_repeat(object: Value<'_, '_>) -> bool {
 
 /// Finds the first string that holds half of a surrogate pair, which no text can hold.
 pub fn first_lone_surrogate<'a, 'j>(json: &'j Json<'a>) -> Option<Value<'a, 'j>> {
-    memchr::memchr(b'\\', json.text.as_bytes())?;
+    seek::byte(b'\\', json.text.as_bytes())?;
     let strings = (0..json.nodes.len()).map(|index| Value { json, index }).filter(|value| value.kind() == Kind::String);
     strings.into_iter().find(|string| string.node().is_escaped && decode(string.raw(), &mut String::new()))
 }

@@ -1,6 +1,6 @@
 //! Whether a plan's state is what its text says, without changing anything.
 
-use piton_model::Refusal;
+use piton_model::{Refusal, seek};
 
 use super::is_state;
 use super::layout;
@@ -39,13 +39,23 @@ pub fn alignment(place: &Place, files: &dyn Files) -> Result<Alignment, Refusal>
             None => Alignment::New,
         });
     };
+    let checksum = book.checksum();
+    if seek::word(checksum.as_bytes(), &bytes).is_none() {
+        // Whatever else it says, it is not of this text.
+        return Ok(Alignment::Behind);
+    }
     let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)).ok();
     let Some(json) = text.and_then(|text| parse(text).ok()).filter(|json| is_state(json.root())) else {
         return Ok(Alignment::Behind);
     };
     let root = json.root();
-    let is_same_text = root.get("checksum").and_then(Value::as_str).as_deref() == Some(book.checksum().as_str());
+    let is_same_text = root.get("checksum").and_then(Value::as_str).as_deref() == Some(checksum.as_str());
     Ok(if is_same_text && same_boxes(&book, root) { Alignment::InLine } else { Alignment::Behind })
+}
+
+/// Whether a text may hold a task with an id. One that does not holds none.
+pub fn may_be_marked(text: &[u8]) -> bool {
+    seek::word(b"TASK:", text).is_some()
 }
 
 /// Whether the state has every box as the text has it. Phase files are not in the checksum.

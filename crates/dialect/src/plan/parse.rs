@@ -1,6 +1,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use piton_model::seek;
+
 use super::codes;
 use super::markdown::{self, Block, BlockKind, Checkbox, Heading, PlainTask, Visit};
 use super::repeated::Ids;
@@ -193,7 +195,7 @@ impl Visit for Parser<'_, '_, '_> {
 
 impl Parser<'_, '_, '_> {
     fn comment(&mut self, span: Range<usize>, inner: &str) {
-        let Some(colon) = memchr::memchr(b':', inner.as_bytes()) else { return };
+        let Some(colon) = seek::byte(b':', inner.as_bytes()) else { return };
         let (word, value) = (inner[..colon].trim_ascii(), inner[colon + 1..].trim_ascii());
         match word {
             "CHECKPOINT" => self.begin_phase(span.clone(), value),

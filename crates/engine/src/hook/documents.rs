@@ -1,6 +1,6 @@
 //! Documents that somebody wrote without asking: brought into line, looked at, and compared with what they were.
 
-use piton_dialect::plan::{Alignment, alignment};
+use piton_dialect::plan::{Alignment, alignment, may_be_marked};
 use piton_dialect::{Detail, Source, build, crew, pipeline, plan, task};
 use piton_model::text::{fit, printable};
 use piton_model::{Dialect, Event, Id, Severity, Time, Unit};
@@ -83,6 +83,12 @@ fn unit_in(dialect: Dialect, source: &Source<'_>, now: Time) -> Option<Unit> {
     }
 }
 
+/// Whether the journal of a plan has only now heard of an edit, and the text that it left has marked boxes.
+fn is_marked_news(locked: &Locked<'_>) -> bool {
+    let plan = locked.contact.documents.get(&locked.target.key.document).and_then(|seen| seen.content.as_ref());
+    !locked.contact.observed.is_empty() && plan.is_some_and(|plan| may_be_marked(&plan.bytes))
+}
+
 impl Hook<'_> {
     /// A document of a unit was written: the unit's state and history follow, and what is wrong with it is said.
     pub(super) fn document_written(&mut self, target: &Target, path: &str, deed: Deed) {
@@ -95,31 +101,27 @@ impl Hook<'_> {
 
     /// Brings a plan's state into line with its text, when it is not.
     pub(super) fn align(&mut self, target: &Target, deed: Deed) -> Result<(), RecordError> {
-        let files = DiskFiles::new(&*self.workspace.disk, None);
-        match alignment(&target.place, &files).map_err(RecordError::Refused)? {
-            Alignment::NoPlan | Alignment::InLine => return Ok(()),
-            // Nobody asked for a checkpoint of a plan that somebody else wrote.
-            Alignment::New if deed == Deed::Anybodys => return Ok(()),
-            Alignment::Unmarked { boxes: 0 } => return Ok(()),
-            Alignment::Unmarked { boxes } => {
-                if deed == Deed::Own {
-                    self.alarm(format!(
-                        "none of the {boxes} checkboxes of {} has an id, so nothing of it is counted; give them ids: piton plan mark {}",
-                        target.name, target.name
-                    ));
-                }
+        // What the session itself has just written into a plan that is recorded is news nearly always: it is looked at
+        // once, under the lock.
+        let is_likely = deed == Deed::Own && self.workspace.disk.stamp(&target.key.journal())?.is_some();
+        if !is_likely {
+            let files = DiskFiles::new(&*self.workspace.disk, None);
+            let found = alignment(&target.place, &files).map_err(RecordError::Refused)?;
+            if !self.is_to_align(target, &found, deed) {
                 return Ok(());
             }
-            Alignment::New | Alignment::Behind => {}
         }
         let mut recorder = self.recorder();
         if deed == Deed::Anybodys {
             "plan.md".clone_into(&mut recorder.by);
         }
         let mut locked = Locked::open(self.workspace, target.clone(), &recorder)?;
-        // Another hook may have done it since.
-        if alignment(&target.place, &locked.files()).map_err(RecordError::Refused)? == Alignment::InLine {
-            return Ok(());
+        if !is_marked_news(&locked) {
+            // Another hook may have done it since.
+            let found = alignment(&target.place, &locked.files()).map_err(RecordError::Refused)?;
+            if !self.is_to_align(target, &found, deed) {
+                return Ok(());
+            }
         }
         match deed {
             Deed::Own => self.hold(&mut locked, &recorder),
@@ -131,6 +133,25 @@ impl Hook<'_> {
         self.has_recorded(deed);
         recorded.warnings.into_iter().for_each(|warning| self.alarm(format!("{}: {warning}", target.name)));
         Ok(())
+    }
+
+    /// Whether a plan's state is to be brought into line. Boxes without ids are told to whoever wrote them.
+    fn is_to_align(&mut self, target: &Target, found: &Alignment, deed: Deed) -> bool {
+        match found {
+            Alignment::NoPlan | Alignment::InLine => false,
+            // Nobody asked for a checkpoint of a plan that somebody else wrote.
+            Alignment::New => deed == Deed::Own,
+            Alignment::Unmarked { boxes } => {
+                if *boxes > 0 && deed == Deed::Own {
+                    self.alarm(format!(
+                        "none of the {boxes} checkboxes of {} has an id, so nothing of it is counted; give them ids: piton plan mark {}",
+                        target.name, target.name
+                    ));
+                }
+                false
+            }
+            Alignment::Behind => true,
+        }
     }
 
     /// Writes down what was done to a document in JSON, restores one that cannot be read, and says what is wrong.

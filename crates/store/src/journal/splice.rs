@@ -47,6 +47,21 @@ impl Splice {
         (edits.len() <= MOST_PIECES).then(|| Splice { pieces: edits.to_vec() })
     }
 
+    /// Turns a text into the one after it, and says whether it fits: where it does not, the text is spoilt.
+    pub(crate) fn apply_to(&self, text: &mut Vec<u8>) -> bool {
+        // From the end: what lies before is where it was.
+        let mut next = text.len();
+        for Edit { at, removed, inserted } in self.pieces.iter().rev() {
+            match at.checked_add(*removed) {
+                Some(end) if end <= next && removed == &inserted.len() => text[*at..end].copy_from_slice(inserted),
+                Some(end) if end <= next => drop(text.splice(*at..end, inserted.iter().copied())),
+                Some(_) | None => return false,
+            }
+            next = *at;
+        }
+        true
+    }
+
     /// The text after it; nothing when it does not fit.
     pub fn apply(&self, before: &[u8]) -> Option<Vec<u8>> {
         Edit::parts(before, &self.pieces).map(|parts| parts.concat())
@@ -112,19 +127,31 @@ pub(crate) fn text_from_json(value: &Value) -> Option<Vec<u8>> {
     if let Some(text) = value.as_str() {
         return Some(text.as_bytes().to_vec());
     }
+    bytes_from_digits(value)
+}
+
+/// The same, of a text that nobody else needs.
+pub(crate) fn text_out_of_json(value: Value) -> Option<Vec<u8>> {
+    match value {
+        Value::String(text) => Some(text.into_bytes()),
+        value => bytes_from_digits(&value),
+    }
+}
+
+fn bytes_from_digits(value: &Value) -> Option<Vec<u8>> {
     let digits = value.as_array()?.first()?.as_str()?.as_bytes();
     let pairs = digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
     pairs.collect()
 }
 
 /// How many bytes agree from the start. Blocks are compared first: large documents mostly differ in one byte.
-fn common_start(a: &[u8], b: &[u8]) -> usize {
+pub(crate) fn common_start(a: &[u8], b: &[u8]) -> usize {
     let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK)).take_while(|(a, b)| a == b).count() * BLOCK;
     blocks + a[blocks..].iter().zip(&b[blocks..]).take_while(|(a, b)| a == b).count()
 }
 
 /// How many bytes agree at the end.
-fn common_end(a: &[u8], b: &[u8]) -> usize {
+pub(crate) fn common_end(a: &[u8], b: &[u8]) -> usize {
     let blocks = a.rchunks_exact(BLOCK).zip(b.rchunks_exact(BLOCK)).take_while(|(a, b)| a == b).count() * BLOCK;
     let (a, b) = (&a[..a.len() - blocks], &b[..b.len() - blocks]);
     blocks + a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
@@ -162,6 +189,9 @@ mod tests {
             for (before, after) in [(before, after), (after, before)] {
                 let splice = Splice::between(before.as_bytes(), after.as_bytes());
                 assert_eq!(splice.apply(before.as_bytes()).as_deref(), Some(after.as_bytes()), "{before} to {after}");
+                let mut text = before.as_bytes().to_vec();
+                assert!(splice.apply_to(&mut text));
+                assert_eq!(text, after.as_bytes(), "{before} to {after}");
                 assert!(splice.pieces.len() <= MOST_PIECES);
                 assert_eq!(Splice::from_json(&splice.to_json()), Some(splice));
             }
@@ -195,7 +225,9 @@ mod tests {
             vec![piece(2, 2), piece(1, 0)],
             vec![piece(5, 0)],
         ] {
-            assert_eq!(Splice { pieces: pieces.clone() }.apply(b"abcd"), None, "{pieces:?}");
+            let splice = Splice { pieces };
+            assert_eq!(splice.apply(b"abcd"), None, "{splice:?}");
+            assert!(!splice.apply_to(&mut b"abcd".to_vec()), "{splice:?}");
         }
     }
 }

@@ -1,4 +1,6 @@
-use super::{Entry, FileChange, Line, Parsed, parse_line};
+use piton_model::seek;
+
+use super::{DocumentState, Entry, FileChange, Hash, Line, Parsed, parse_line, parse_unsummed};
 use crate::disk::{DiskError, Handle};
 
 /// How much is read at once.
@@ -14,11 +16,12 @@ pub(crate) struct Reader<'h> {
     start: usize,
     /// Where the first line begins that is not whole.
     damaged: Option<u64>,
+    parse: fn(&[u8]) -> Option<Parsed>,
 }
 
 impl<'h> Reader<'h> {
     pub fn new(handle: &'h dyn Handle, at: u64) -> Reader<'h> {
-        Reader { handle, at, buffer: Vec::new(), start: 0, damaged: None }
+        Reader { handle, at, buffer: Vec::new(), start: 0, damaged: None, parse: parse_line }
     }
 
     /// Where the first line began that was not whole, when there was one.
@@ -46,9 +49,9 @@ impl<'h> Reader<'h> {
     pub fn next(&mut self) -> Result<Option<Option<Parsed>>, DiskError> {
         let mut searched = self.start;
         loop {
-            if let Some(end) = self.buffer[searched..].iter().position(|byte| *byte == b'\n') {
+            if let Some(end) = seek::byte(b'\n', &self.buffer[searched..]) {
                 let end = searched + end;
-                let parsed = parse_line(&self.buffer[self.start..end]);
+                let parsed = (self.parse)(&self.buffer[self.start..end]);
                 self.at += (end + 1 - self.start) as u64;
                 self.start = end + 1;
                 return Ok(Some(parsed));
@@ -60,7 +63,10 @@ impl<'h> Reader<'h> {
             if more.is_empty() {
                 return Ok(None);
             }
-            self.buffer.extend_from_slice(&more);
+            match self.buffer.is_empty() {
+                true => self.buffer = more,
+                false => self.buffer.extend_from_slice(&more),
+            }
         }
     }
 }
@@ -69,7 +75,22 @@ impl<'h> Reader<'h> {
 ///
 /// Nothing when it was not there then, or when the journal does not hold it any more.
 pub(crate) fn rebuild(handle: &dyn Handle, from: u64, path: &str, seq: u64) -> Result<Option<Vec<u8>>, DiskError> {
-    let mut reader = Reader::new(handle, from);
+    rebuild_with(Reader::new(handle, from), path, seq)
+}
+
+/// Builds a document whose digest is known. That makes the sums of the lines that lead to it superfluous.
+pub(crate) fn rebuild_known(
+    handle: &dyn Handle,
+    state: &DocumentState,
+    seq: u64,
+) -> Result<Option<Vec<u8>>, DiskError> {
+    let reader = Reader { parse: parse_unsummed, ..Reader::new(handle, state.base) };
+    let rebuilt = rebuild_with(reader, &state.path, seq)?;
+    // A journal that was damaged in the middle gives another text, and that one is worse than none.
+    Ok(rebuilt.filter(|bytes| state.hash.as_ref() == Some(&Hash::of(bytes))))
+}
+
+fn rebuild_with(mut reader: Reader<'_>, path: &str, seq: u64) -> Result<Option<Vec<u8>>, DiskError> {
     let mut versions = Versions::default();
     let mut reached = 0;
     while let Some(parsed) = reader.next()? {
@@ -79,7 +100,7 @@ pub(crate) fn rebuild(handle: &dyn Handle, from: u64, path: &str, seq: u64) -> R
                 if let Line::Event(entry) = &line {
                     reached = entry.seq;
                 }
-                versions.see(&line, path);
+                versions.see(line, path);
             }
             // Damage behind the event does not concern it.
             None if reached == seq => break,
@@ -99,12 +120,12 @@ struct Versions {
 }
 
 impl Versions {
-    fn see(&mut self, line: &Line, only: &str) {
+    fn see(&mut self, line: Line, only: &str) {
         match line {
             Line::Head(_) => {}
-            Line::Snapshot { path, bytes } if path == only => self.snapshot = Some(bytes.clone()),
+            Line::Snapshot { path, bytes } if path == only => self.snapshot = Some(bytes),
             Line::Snapshot { .. } => {}
-            Line::Event(entry) => self.see_event(entry, only),
+            Line::Event(entry) => self.see_event(&entry, only),
         }
     }
 
@@ -115,7 +136,8 @@ impl Versions {
                     self.document = None;
                 }
                 FileChange::Write { path, splice: Some(splice), .. } if path == only => {
-                    self.document = self.document.take().and_then(|before| splice.apply(&before));
+                    let fits = self.document.as_mut().is_some_and(|document| splice.apply_to(document));
+                    self.document = self.document.take().filter(|_| fits);
                 }
                 FileChange::Write { .. }
                 | FileChange::Remove { .. }

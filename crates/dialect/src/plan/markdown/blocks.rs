@@ -1,5 +1,7 @@
 use std::ops::Range;
 
+use piton_model::seek;
+
 use super::html::{self, End};
 use super::line::Line;
 use super::starts::{
@@ -25,7 +27,7 @@ pub fn scan(text: &str, visit: &mut impl Visit) {
     };
     let mut start = 0;
     while start < text.len() {
-        let length = memchr::memchr2(b'\n', b'\r', &text.as_bytes()[start..]).unwrap_or(text.len() - start);
+        let length = seek::either([b'\n', b'\r'], &text.as_bytes()[start..]).unwrap_or(text.len() - start);
         scanner.line(start, start + length);
         let is_crlf = text.as_bytes()[start + length..].starts_with(b"\r\n");
         start += length + if is_crlf { 2 } else { 1 };

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use memchr::memmem;
+use piton_model::seek;
 
 /// How an HTML block ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +53,8 @@ pub(super) fn block_start(rest: &[u8], in_paragraph: bool) -> Option<End> {
 /// Whether a line is the last of its HTML block.
 pub(super) fn ends(end: End, line: &[u8]) -> bool {
     match end {
-        End::Text(text) => memmem::find(line, text).is_some(),
-        End::RawElement => memmem::find_iter(line, b"</").any(|at| {
+        End::Text(text) => seek::word(text, line).is_some(),
+        End::RawElement => seek::words(b"</", line).any(|at| {
             RAW.iter().any(|name| {
                 let rest = &line[at + 2..];
                 rest.len() > name.len()
@@ -87,12 +87,12 @@ pub(super) fn comment_end(text: &[u8], start: usize) -> Option<usize> {
         return Some(start + 6);
     }
     let closes = |at: &usize| inner[..*at].ends_with(b"--");
-    memchr::memchr_iter(b'>', inner).find(closes).map(|at| start + 4 + at + 1)
+    seek::bytes(b'>', inner).find(closes).map(|at| start + 4 + at + 1)
 }
 
 /// Where the next `<!--` is. Comments are short and near: a byte search beats building a substring search.
 pub(super) fn find_comment(text: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b'<', text).find(|at| text[*at..].starts_with(b"<!--"))
+    seek::bytes(b'<', text).find(|at| text[*at..].starts_with(b"<!--"))
 }
 
 /// The length of the open or closing tag that the text begins with.
@@ -139,7 +139,7 @@ impl Tag<'_> {
         self.space();
         match self.peek()? {
             quote @ (b'"' | b'\'') => {
-                let end = memchr::memchr(quote, &self.text[self.at + 1..])?;
+                let end = seek::byte(quote, &self.text[self.at + 1..])?;
                 self.at += end + 2;
             }
             b'<' | b'>' | b'=' | b'`' => return None,

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use memchr::{memchr3, memmem};
+use piton_model::seek;
 
 use super::html;
 
@@ -11,7 +11,7 @@ pub(super) fn comments(body: &str, visit: &mut dyn FnMut(Range<usize>)) {
     let mut ticks: Option<HashMap<usize, usize>> = None;
     let mut ends = Ends::default();
     let mut at = 0;
-    while let Some(next) = memchr3(b'`', b'\\', b'<', &text[at..]) {
+    while let Some(next) = seek::any([b'`', b'\\', b'<'], &text[at..]) {
         at += next;
         match text[at] {
             b'\\' => at += if text.get(at + 1).is_some_and(u8::is_ascii_punctuation) { 2 } else { 1 },
@@ -60,7 +60,7 @@ fn after_code_span(text: &[u8], at: usize, last: &HashMap<usize, usize>) -> usiz
     }
     let mut close = at + length;
     loop {
-        close += memchr::memchr(b'`', &text[close..]).expect("a later run of this length exists");
+        close += seek::byte(b'`', &text[close..]).expect("a later run of this length exists");
         let found = run(&text[close..]);
         close += found;
         if found == length {
@@ -73,7 +73,7 @@ fn after_code_span(text: &[u8], at: usize, last: &HashMap<usize, usize>) -> usiz
 fn last_runs(text: &[u8], offset: usize) -> HashMap<usize, usize> {
     let mut last = HashMap::new();
     let mut at = 0;
-    while let Some(next) = memchr::memchr(b'`', &text[at..]) {
+    while let Some(next) = seek::byte(b'`', &text[at..]) {
         at += next;
         let length = run(&text[at..]);
         last.insert(length, offset + at);
@@ -88,7 +88,7 @@ fn run(text: &[u8]) -> usize {
 
 /// The length of the tag, autolink or other markup that begins with this `<`, or 1.
 fn skip_markup(text: &[u8], ends: &mut Ends) -> usize {
-    let mut until = |end: &'static [u8]| ends.search(end, || memmem::find(text, end).map(|at| at + end.len()));
+    let mut until = |end: &'static [u8]| ends.search(end, || seek::word(end, text).map(|at| at + end.len()));
     let length = match text.get(1) {
         Some(b'?') => until(b"?>"),
         Some(b'!') if text.starts_with(b"<![CDATA[") => until(b"]]>"),

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use piton_model::seek;
+
 use super::Checkbox;
 use super::html::End;
 use super::line::Line;
@@ -11,12 +13,12 @@ use super::line::Line;
 pub(super) fn plain_marker(line: &[u8]) -> Option<(usize, Range<usize>)> {
     const OPENING: &[u8] = b"<!-- TASK: ";
     let body = line.strip_suffix(b" -->")?;
-    let marker = memchr::memrchr(b'<', body)?;
+    let marker = seek::last_byte(b'<', body)?;
     let id = body[marker..].strip_prefix(OPENING)?;
     let text = line.get(6..marker)?;
     let good_id = !id.is_empty() && id.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
     let good_text = text.first().is_some_and(|byte| byte.is_ascii_graphic());
-    let plain = good_id && good_text && memchr::memchr3(b'`', b'\\', b'<', text).is_none();
+    let plain = good_id && good_text && seek::any([b'`', b'\\', b'<'], text).is_none();
     plain.then_some((marker, marker + OPENING.len()..body.len()))
 }
 
@@ -99,7 +101,7 @@ pub(super) fn is_underline(rest: &[u8], mark: u8) -> bool {
 
 pub(super) fn opens_fence(rest: &[u8], mark: u8) -> Option<usize> {
     let length = rest.iter().take_while(|byte| **byte == mark).count();
-    let clean = mark == b'~' || memchr::memchr(b'`', &rest[length..]).is_none();
+    let clean = mark == b'~' || seek::byte(b'`', &rest[length..]).is_none();
     (length >= 3 && clean).then_some(length)
 }
 

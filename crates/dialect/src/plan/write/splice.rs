@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use piton_model::Edit;
+use piton_model::{Edit, seek};
 use serde_json::{Map, Value as NewValue};
 
 use crate::json::{Json, Kind, Value};
@@ -168,7 +168,7 @@ impl<'a> Splice<'a> {
 
     /// The white space that begins the line of a byte.
     fn indent_at(&self, at: usize) -> String {
-        let line = &self.text[memchr::memrchr(b'\n', &self.text.as_bytes()[..at]).map_or(0, |start| start + 1)..at];
+        let line = &self.text[seek::last_byte(b'\n', &self.text.as_bytes()[..at]).map_or(0, |start| start + 1)..at];
         line.chars().take_while(|c| matches!(c, ' ' | '\t')).collect()
     }
 
