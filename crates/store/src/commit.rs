@@ -16,16 +16,17 @@ mod entry;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::OnceLock;
 
 use piton_model::{Effect, Time};
 use serde_json::{Map, Value};
 
 use crate::ContactError;
-use crate::disk::{Access, DiskError, Handle, Rename, Stamp, directory_of, make_directories};
+use crate::disk::{Access, DiskError, Rename, Stamp, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash};
 use crate::seen::{SeenContent, SeenDocument};
 use crate::stray::Stray;
-use crate::unit::{LockedUnit, sync_names_to};
+use crate::unit::{Left, LockedUnit, sync_names_to};
 pub(crate) use content::NewContent;
 use effects::{Undo, append, exchange, keep, take_away, write_aside};
 pub(crate) use effects::{hold_log, sync_if_there, sync_rest};
@@ -111,6 +112,8 @@ pub(crate) struct Replacement<'a> {
     pub path: String,
     aside: String,
     pub content: NewContent<'a>,
+    /// A large document's file, as it was when all of it was written aside.
+    written: OnceLock<Stamp>,
     /// The digest of what it is to hold.
     pub hash: Hash,
     /// What it replaces; nothing when there was no file.
@@ -163,11 +166,10 @@ impl LockedUnit<'_> {
         let disk = self.disk;
         let end = self.end;
         self.journal()?.write_at(end, lines)?;
-        let mut handles: Vec<Box<dyn Handle>> = Vec::new();
         for each in replacements {
             make_directories(disk, directory_of(&each.path), Access::Shared)?;
-            handles.push(write_aside(disk, each, undo)?);
         }
+        let handles = write_aside(disk, replacements, undo)?;
         handles.iter().for_each(|handle| handle.begin_sync());
         self.journal()?.sync()?;
         self.durable = None;
@@ -232,8 +234,9 @@ impl LockedUnit<'_> {
             .filter_map(|(path, old)| {
                 let SeenContent { bytes, hash, .. } = seen.get(path)?.content.as_ref()?;
                 let (aside, old) = (self.aside_of(path, seq), Some(Cow::Borrowed(old)));
-                let content = NewContent::whole(bytes);
-                Some(Replacement { path: path.clone(), aside, content, hash: hash.clone(), old, is_document: true })
+                let (content, written) = (NewContent::whole(bytes), OnceLock::new());
+                let (path, hash) = (path.clone(), hash.clone());
+                Some(Replacement { path, aside, content, written, hash, old, is_document: true })
             })
             .collect();
         let mut undo = Undo::new(self.disk, self.key.directory());
@@ -247,14 +250,14 @@ impl LockedUnit<'_> {
     }
 
     fn place(&self, replacements: &[Replacement<'_>], undo: &mut Undo<'_>) -> Result<(), CommitError> {
-        let handles =
-            replacements.iter().map(|each| write_aside(self.disk, each, undo)).collect::<Result<Vec<_>, _>>()?;
+        let handles = write_aside(self.disk, replacements, undo)?;
         sync_rest(self.disk, &handles, &[])?;
         replacements.iter().try_for_each(|each| exchange(self.disk, each, undo))
     }
 
     /// Keeps the replaced documents where a late writer's bytes can be found; removes what else is left over.
     fn retire(&mut self, replacements: &[Replacement<'_>], taken: &[(String, String)]) -> Result<(), DiskError> {
+        self.note_left(replacements);
         for each in replacements {
             match &each.old {
                 Some(old) if each.is_document => self.retire_document(&each.path, &each.aside, Some(old.stamp))?,
@@ -269,6 +272,20 @@ impl LockedUnit<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Notes how large documents are left, where whatever others do to them from now on shows. Whoever has written one
+    /// since it is in its place has changed its stamp.
+    fn note_left(&mut self, replacements: &[Replacement<'_>]) {
+        for each in replacements.iter().filter(|each| each.is_document) {
+            self.note.left.remove(&each.path);
+            let Some(written) = each.written.get() else { continue };
+            if let Ok(Some(imprint)) = self.disk.imprint(&each.path)
+                && imprint.is_telling(*written)
+            {
+                self.note.left.insert(each.path.clone(), Left { imprint, hash: each.hash.clone() });
+            }
+        }
     }
 
     /// Keeps the file that came out of a document's place. `stamp` is what it was when it was compared last: who writes

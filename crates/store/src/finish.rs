@@ -88,6 +88,7 @@ impl LockedUnit<'_> {
         if !is_same_boot {
             // Whoever had a replaced document open is gone with the machine.
             self.note.replaced.clear();
+            self.note.left.clear();
         }
         if let Some(entry) = self.tail.clone() {
             let earlier = self.event_before_last()?.map(|earlier| earlier.files).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -122,6 +122,70 @@ fn a_large_document_is_written_from_what_stays_and_what_comes() {
         let history = History::open(&tree, &key()).expect("it opens").expect("it is there");
         assert_eq!(history.version("plan.md", seq).expect("it can be read").as_deref(), Some(&after[..]));
         assert_eq!(unit.contact(&["plan.md".to_owned()], now).expect("it can be read").observed, []);
+    }
+}
+
+/// A large document that was left by us is not hashed again, where the file system shows every change. None may hide there.
+#[test]
+fn whatever_others_do_to_a_large_document_is_seen() {
+    let place = Place::new();
+    let path = place.0.join("plan.md");
+    let text = "- [ ] a line\n".repeat(100_000);
+    let edited = text.replacen("[ ]", "[x]", 1);
+    let times = || {
+        let found = fs::metadata(&path).expect("it is there");
+        let times = fs::FileTimes::new();
+        times.set_modified(found.modified().expect("it has one")).set_accessed(found.accessed().expect("it has one"))
+    };
+    let open = || fs::File::options().write(true).open(&path).expect("it opens");
+    let other = place.0.join("other");
+    let in_place = || open().write_at(b"x", 3).map(drop).expect("it is written");
+    let edits: [&dyn Fn(); 6] = [
+        &in_place,
+        &|| {
+            let before = times();
+            in_place();
+            open().set_times(before).expect("it is ours");
+        },
+        &|| {
+            let before = times();
+            fs::write(&other, &edited).expect("it is written");
+            fs::rename(&other, &path).expect("it is replaced");
+            open().set_times(before).expect("it is ours");
+        },
+        &|| {
+            let before = times();
+            fs::write(&path, &edited).expect("it is written");
+            open().set_times(before).expect("it is ours");
+        },
+        &|| {
+            // Another name leads to the same file.
+            fs::hard_link(&path, &other).expect("the name is free");
+            fs::File::options()
+                .write(true)
+                .open(&other)
+                .and_then(|file| file.write_at(b"x", 3))
+                .expect("it is written");
+            fs::remove_file(&other).expect("it goes");
+        },
+        &|| open().set_len(text.len() as u64 - 1).expect("it is cut"),
+    ];
+    let look = || {
+        let tree = Tree::open(&place.0).expect("it opens");
+        let mut unit = lock(&tree, LONG).expect("nobody else wants it");
+        let now = Time::from_unix_seconds(1_771_588_140);
+        let contact = unit.contact(&["plan.md".to_owned()], now).expect("it can be read");
+        let content = contact.documents["plan.md"].content.as_ref().expect("it is there");
+        assert_eq!(content.bytes, fs::read(&path).expect("it can be read"));
+        contact.observed.len()
+    };
+    for (number, edit) in edits.iter().enumerate() {
+        place.commit("plan.md", &format!("{text}{number}\n")).expect("it is written");
+        place.commit("plan.md", &text).expect("it is written");
+        assert_eq!(look(), 0, "{number}: nobody has done anything");
+        edit();
+        assert_eq!(look(), 1, "{number}: somebody has");
+        assert_eq!(look(), 0, "{number}: and that is known");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use piton_model::Effect;
 
@@ -46,7 +47,8 @@ impl LockedUnit<'_> {
             let aside = self.aside_of(&path, seq);
             let hash = hashes.next().expect("one for each");
             debug_assert_eq!(Hash::of(&content.bytes()), hash, "{path} is to hold what its digest says");
-            replacements.push(Replacement { path, aside, content, hash, old, is_document });
+            let written = OnceLock::new();
+            replacements.push(Replacement { path, aside, content, written, hash, old, is_document });
         }
         Ok(replacements)
     }

@@ -71,6 +71,8 @@ impl<'a, 'j> Matches<'a, 'j> {
                 next = item as usize + 1;
                 last[item as usize] = entry;
                 match *place == Some(items[item as usize].phase) {
+                    // Nearly always nothing has moved, and nothing is to be looked for.
+                    true if matches.moved.is_empty() => {}
                     true => drop(matches.moved.remove(&(item as usize))),
                     false => drop(matches.moved.insert(item as usize, value)),
                 }
