@@ -12,6 +12,7 @@ mod mark;
 mod matches;
 mod phases;
 mod remarks;
+mod sheet;
 mod splice;
 mod work;
 

@@ -1,91 +1,15 @@
 //! A plan as its files say, and the boxes in them that are ticked and unticked.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::OnceLock;
+use std::collections::HashMap;
 
-use piton_model::{Digest, Edit, Effect, Refusal, text::counted};
+use piton_model::{Effect, Refusal, text::counted};
 
+use super::super::Mark;
 use super::super::layout::{Paths, is_phase_file};
 use super::super::read::checksum_text;
-use super::super::{Mark, Parsed, parse};
-use super::beside::{LARGE, beside};
+use super::sheet::Sheet;
+use crate::Files;
 use crate::digest::digest_of;
-use crate::{Files, Findings};
-
-/// One file of a plan. A hundred thousand boxes are megabytes, so its text is lent and ticks are kept beside it.
-pub(in crate::plan) struct Sheet<'f> {
-    pub path: String,
-    /// All of its text, with the byte order mark when it has one, but for the ticks.
-    text: Cow<'f, str>,
-    /// How long that mark is.
-    start: usize,
-    pub parsed: Parsed,
-    /// The boxes that are not as the text has them: where each one's byte is, and whether it is ticked now.
-    ticks: BTreeMap<usize, bool>,
-    /// Whether the text is another one than that of the file.
-    is_rewritten: bool,
-    /// What the file is to hold, and whether it can be edited; known when it was asked for.
-    now: OnceLock<(Digest, bool)>,
-}
-
-impl<'f> Sheet<'f> {
-    fn new(path: String, text: Cow<'f, str>, parsed: Parsed) -> Sheet<'f> {
-        let start = mark_length(&text);
-        Sheet { path, text, start, parsed, ticks: BTreeMap::new(), is_rewritten: false, now: OnceLock::new() }
-    }
-
-    /// The text that the offsets of marks refer to, but for the ticks.
-    pub fn body(&self) -> &str {
-        &self.text[self.start..]
-    }
-
-    fn tick(&mut self, at: usize, ticked: bool) {
-        let was_ticked = matches!(self.body().as_bytes()[at], b'x' | b'X');
-        match was_ticked == ticked {
-            true => drop(self.ticks.remove(&(self.start + at))),
-            false => drop(self.ticks.insert(self.start + at, ticked)),
-        }
-        self.now = OnceLock::new();
-    }
-
-    fn edits(&self) -> Vec<Edit> {
-        let edit = |(at, ticked): (&usize, &bool)| Edit {
-            at: *at,
-            removed: 1,
-            inserted: if *ticked { b"x" } else { b" " }.to_vec(),
-        };
-        self.ticks.iter().map(edit).collect()
-    }
-
-    /// What the file is to hold, and whether it can be edited.
-    fn now(&self, files: Option<&dyn Files>) -> (Digest, bool) {
-        *self.now.get_or_init(|| {
-            let edits = self.edits();
-            let known = files.filter(|_| !self.is_rewritten).and_then(|files| files.digest(&self.path, &edits));
-            known.map_or_else(|| (digest_of(self.parts(&edits)), false), |digest| (digest, true))
-        })
-    }
-
-    fn parts<'s>(&'s self, edits: &'s [Edit]) -> Vec<&'s [u8]> {
-        Edit::parts(self.text.as_bytes(), edits).expect("boxes are in the text, one behind the other")
-    }
-
-    /// What happens to the file; nothing when it stays.
-    fn effect(self, files: Option<&dyn Files>) -> Option<Effect> {
-        if self.ticks.is_empty() && !self.is_rewritten {
-            return None;
-        }
-        let edits = self.edits();
-        Some(match self.now(files) {
-            (digest, true) => Effect::Edit { path: self.path, edits, digest },
-            (_, false) => {
-                let bytes = self.parts(&edits).concat();
-                Effect::Write { path: self.path, bytes }
-            }
-        })
-    }
-}
 
 /// A task or criterion. There may be a hundred thousand of them, so it holds no text.
 #[derive(Debug, Clone, Copy)]
@@ -137,14 +61,10 @@ impl<'f> Book<'f> {
     /// passed over, as the reader does.
     pub fn open(paths: &Paths, files: &'f dyn Files) -> Result<Option<Book<'f>>, Refusal> {
         let mut book = Book { files: Some(files), ..Book::default() };
-        let Some(plan) = files.look(&paths.plan)?.and_then(text_of) else { return Ok(None) };
-        book.sheets.push(summed_sheet(paths.plan.clone(), plan, files));
+        let Some(plan) = Sheet::open_summed(&paths.plan, files)? else { return Ok(None) };
+        book.sheets.push(plan);
         for name in files.list(&paths.directory).iter().filter(|name| is_phase_file(name)) {
-            let path = format!("{}/{name}", paths.directory);
-            if let Some(text) = files.look(&path)?.and_then(text_of) {
-                let parsed = parsed(&text);
-                book.sheets.push(Sheet::new(path, text, parsed));
-            }
+            book.sheets.extend(Sheet::open(&format!("{}/{name}", paths.directory), files)?);
         }
         book.collect();
         Ok(Some(book))
@@ -210,7 +130,7 @@ impl<'f> Book<'f> {
 
     /// Whether work on it is worth a second core.
     pub fn is_large(&self) -> bool {
-        self.sheets.iter().any(|sheet| sheet.text.len() >= LARGE)
+        self.sheets.iter().any(Sheet::is_large)
     }
 
     /// What happens to the files that have changed.
@@ -220,10 +140,7 @@ impl<'f> Book<'f> {
 
     /// Gives a file another text, and reads the plan anew.
     pub fn rewrite(&mut self, number: usize, body: &str) {
-        let old = &self.sheets[number];
-        let text = format!("{}{body}", &old.text[..old.start]);
-        let parsed = parsed(&text);
-        self.sheets[number] = Sheet { is_rewritten: true, ..Sheet::new(old.path.clone(), text.into(), parsed) };
+        self.sheets[number] = self.sheets[number].rewritten(body);
         self.collect();
     }
 
@@ -359,39 +276,6 @@ impl<'f> Book<'f> {
         }
         kept
     }
-}
-
-/// `plan.md` with its digest, where nobody has it yet: each takes as long as starting a hundred threads.
-fn summed_sheet<'f>(path: String, text: Cow<'f, str>, files: &dyn Files) -> Sheet<'f> {
-    if let Some(digest) = files.digest(&path, &[]) {
-        let parsed = parsed(&text);
-        let sheet = Sheet::new(path, text, parsed);
-        let _ = sheet.now.set((digest, true));
-        return sheet;
-    }
-    let (digest, parsed) = beside(text.len() >= LARGE, || digest_of([text.as_bytes()]), || parsed(&text));
-    let sheet = Sheet::new(path, text, parsed);
-    let _ = sheet.now.set((digest, false));
-    sheet
-}
-
-/// Bytes as text, lent as they were.
-fn text_of(bytes: Cow<'_, [u8]>) -> Option<Cow<'_, str>> {
-    match bytes {
-        Cow::Borrowed(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
-        Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
-    }
-}
-
-/// What a text says, without its byte order mark.
-fn parsed(text: &str) -> Parsed {
-    let body = &text[mark_length(text)..];
-    parse(body, &mut Findings::new("".into(), body))
-}
-
-/// How long the byte order mark of a text is.
-fn mark_length(text: &str) -> usize {
-    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }
 
 /// How far two ids are apart, when they are like each other at all.
