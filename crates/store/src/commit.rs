@@ -171,8 +171,7 @@ impl LockedUnit<'_> {
         }
         let handles = write_aside(disk, replacements, undo)?;
         handles.iter().for_each(|handle| handle.begin_sync());
-        self.journal()?.sync()?;
-        self.durable = None;
+        self.sync_journal()?;
         let mut names = self.unsynced_directories();
         for change in &entry.files {
             match change {

@@ -11,7 +11,7 @@ use crate::ReadError;
 use crate::commit::{Lines, splice_of, sync_rest};
 use crate::disk::{DiskError, Open, Stamp, directory_of};
 use crate::finish::Rest;
-use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, common_end, common_start, text_to_json};
+use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, Text, common_end, common_start};
 use crate::seen::{SeenContent, SeenDocument};
 use crate::stray::Stray;
 use crate::unit::{Durable, LARGE, Left, LockedUnit, keep_aside, sync_names_to};
@@ -274,7 +274,7 @@ impl LockedUnit<'_> {
                 (state.base, state.weight, state.splices) = (self.end + lines.bytes.len() as u64, 0, 0);
             }
             if let (Some(content), None) = (content, &splice) {
-                lines.add(&Line::Snapshot { path: path.clone(), bytes: content.bytes.clone() });
+                lines.add_snapshot(path, &content.bytes);
             }
             (state.hash, state.was) = (after.clone(), before.clone());
             documents.push(state);
@@ -282,7 +282,7 @@ impl LockedUnit<'_> {
         }
         let mut kept = Vec::new();
         for (path, text) in late {
-            kept.push(json!({"path": path, "text": text_to_json(&text)}));
+            kept.push(json!({"path": path, "text": Text(&text)}));
             let what = "was written by somebody while it was being replaced; what they wrote is kept in the journal";
             contact.observed.push(Observation { path, seq, what: what.to_owned() });
         }
@@ -299,7 +299,7 @@ impl LockedUnit<'_> {
             files,
             documents,
         };
-        lines.add(&Line::Event(Box::new(entry.clone())));
+        lines.add_event(&entry);
         if is_first {
             // A document that was there before us is no news.
             contact.observed.clear();

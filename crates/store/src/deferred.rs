@@ -43,8 +43,7 @@ impl LockedUnit<'_> {
         // The names that the event before left unsynced: a line may only count on what is durable.
         let earlier = if is_first { self.unsynced_directories() } else { Vec::new() };
         let (disk, end) = (self.disk, self.end);
-        let journal = self.journal()?;
-        let line = journal.write_at(end, &lines.bytes).and_then(|()| journal.sync());
+        let line = self.journal()?.write_at(end, &lines.bytes).and_then(|()| self.sync_journal());
         let written = line.and_then(|()| sync_rest(disk, &[], &earlier));
         if let Err(error) = written {
             let is_undone = self.cut_journal().is_ok();
@@ -52,7 +51,6 @@ impl LockedUnit<'_> {
             let error = CommitError::Disk(error);
             return Err(if is_undone { error } else { CommitError::Unfinished { seq, error: Box::new(error) } });
         }
-        self.durable = None;
         self.end += lines.bytes.len() as u64;
         self.last_sum = lines.last;
         self.tail = Some(entry);

@@ -10,12 +10,13 @@ mod line;
 mod splice;
 mod tail;
 mod versions;
+mod writing;
 
 pub use entry::{DocumentState, Entry, FileChange, Head};
 pub use line::{Hash, Line};
 pub use splice::Splice;
 
-pub(crate) use line::{Parsed, parse_line, parse_unsummed, seal_line};
-pub(crate) use splice::{common_end, common_start, text_to_json};
+pub(crate) use line::{Parsed, parse_line, parse_unsummed, seal_event, seal_line, seal_snapshot};
+pub(crate) use splice::{Text, common_end, common_start};
 pub(crate) use tail::last_event;
 pub(crate) use versions::{Reader, rebuild, rebuild_known};

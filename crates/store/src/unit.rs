@@ -240,32 +240,35 @@ impl<'d> LockedUnit<'d> {
         Ok(&**self.journal.as_ref().expect("it was opened"))
     }
 
-    /// Makes events durable that are written and not synced.
+    /// Makes events durable that are written and not synced. When the journal may end elsewhere than is thought, whoever
+    /// comes next looks.
     pub(crate) fn make_durable(&mut self) -> Result<(), DiskError> {
-        if self.durable.is_none() {
+        if self.durable.is_none() || self.is_stale {
             return Ok(());
         }
-        if let Err(error) = self.journal()?.sync() {
-            self.is_stale = self.cut_journal().is_err();
-            return Err(error);
-        }
-        self.durable = None;
-        Ok(())
+        self.sync_journal().inspect_err(|_| self.is_stale = self.cut_journal().is_err())
     }
 
-    /// Cuts what was written behind the last durable event, durably. The handle is a new one: after a sync that failed
-    /// the old one is not to be asked again.
-    pub(crate) fn cut_journal(&mut self) -> Result<(), DiskError> {
-        if let Some(Durable { tail, end, last_sum }) = self.durable.take() {
+    /// Syncs the journal. Should it fail, what was not durable before counts as not written, and is to be cut.
+    pub(crate) fn sync_journal(&mut self) -> Result<(), DiskError> {
+        let synced = self.journal()?.sync();
+        if let (Err(_), Some(Durable { tail, end, last_sum })) = (&synced, self.durable.take()) {
             (self.tail, self.end, self.last_sum) = (tail, end, last_sum);
             // All that it did was done before others were looked at.
-            self.settle()?;
+            self.note.settled = self.seq();
         }
+        synced
+    }
+
+    /// Cuts what was written behind the last event, durably. The handle is a new one: after a sync that failed the old
+    /// one is not to be asked again.
+    pub(crate) fn cut_journal(&mut self) -> Result<(), DiskError> {
         match self.disk.open(&self.key.journal(), Open::Existing) {
             Ok(journal) => {
                 if journal.size()? > self.end {
                     journal.truncate(self.end)?;
                     journal.sync()?;
+                    self.durable = None;
                 }
                 self.journal = Some(journal);
             }
@@ -285,7 +288,7 @@ impl<'d> LockedUnit<'d> {
             Err(error) if error.is_missing() => None,
             Err(error) => return Err(error),
         };
-        (self.tail, self.end, self.last_sum) = (None, 0, None);
+        (self.tail, self.end, self.last_sum, self.durable) = (None, 0, None, None);
         self.find_tail()?;
         self.is_stale = false;
         Ok(())

@@ -8,7 +8,7 @@ use piton_model::Effect;
 
 use super::{CommitError, NewContent, NewEntry, Replacement, SeenContent, SeenDocument};
 use crate::disk::{DiskError, Open};
-use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Splice, seal_line};
+use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Splice, seal_event, seal_line, seal_snapshot};
 use crate::unit::{LARGE, LockedUnit};
 
 /// How many splices may follow a snapshot.
@@ -125,7 +125,7 @@ impl LockedUnit<'_> {
     pub(crate) fn new_lines(&self) -> Lines {
         let mut lines = Lines { bytes: Vec::new(), last: self.last_sum.clone() };
         if self.end == 0 {
-            lines.add(&self.head());
+            lines.add_head(&self.head());
         }
         lines
     }
@@ -138,10 +138,10 @@ impl LockedUnit<'_> {
             let state = entry.documents.iter_mut().find(|state| state.path == each.path).expect("it was added");
             if state.splices == 0 {
                 state.base = place;
-                lines.add(&Line::Snapshot { path: each.path.clone(), bytes: each.content.bytes().into_owned() });
+                lines.add_snapshot(&each.path, &each.content.bytes());
             }
         }
-        lines.add(&Line::Event(Box::new(entry.clone())));
+        lines.add_event(entry);
         lines
     }
 }
@@ -183,9 +183,23 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    pub fn add(&mut self, line: &Line) {
-        let (bytes, sum) = seal_line(line, self.last.as_ref());
-        self.bytes.extend_from_slice(&bytes);
+    pub fn add_head(&mut self, head: &Line) {
+        self.add(seal_line(head, self.last.as_ref()));
+    }
+
+    pub fn add_snapshot(&mut self, path: &str, bytes: &[u8]) {
+        self.add(seal_snapshot(path, bytes, self.last.as_ref()));
+    }
+
+    pub fn add_event(&mut self, entry: &Entry) {
+        self.add(seal_event(entry, self.last.as_ref()));
+    }
+
+    fn add(&mut self, (line, sum): (Vec<u8>, Hash)) {
+        match self.bytes.is_empty() {
+            true => self.bytes = line,
+            false => self.bytes.extend_from_slice(&line),
+        }
         self.last = Some(sum);
     }
 }

@@ -1,5 +1,7 @@
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::splice::write_piece;
+use super::writing::Writing;
 use super::{Hash, Splice};
 
 /// Whose journal it is, and in which form it is written.
@@ -115,9 +117,10 @@ pub struct DocumentState {
 }
 
 impl Head {
-    pub(crate) fn to_json(&self) -> Map<String, Value> {
-        let value = json!({"piton": 1, "unit": self.unit, "base": self.base, "id": self.id, "document": self.document, "after": self.after});
-        into_map(value)
+    pub(crate) fn write_to(&self, out: &mut Writing) {
+        out.begin_object();
+        out.number("piton", 1).text("unit", &self.unit).text("base", &self.base).text("id", &self.id);
+        out.text("document", &self.document).number("after", self.after);
     }
 
     pub(crate) fn from_json(object: &Map<String, Value>) -> Option<Head> {
@@ -133,24 +136,19 @@ impl Head {
 }
 
 impl Entry {
-    pub(crate) fn to_json(&self) -> Map<String, Value> {
-        let mut object = into_map(json!({
-            "seq": self.seq,
-            "at": self.at,
-            "attempt": self.attempt,
-            "by": self.by,
-            "event": self.event,
-            "summary": self.summary,
-        }));
+    /// Writes it as the beginning of an object, which whoever asked for it closes.
+    pub(crate) fn write_to(&self, out: &mut Writing) {
+        out.begin_object();
+        out.number("seq", self.seq).text("at", &self.at).number("attempt", self.attempt);
+        out.text("by", &self.by).text("event", &self.event).text("summary", &self.summary);
         if !self.carried.is_empty() {
-            object.insert("carried".to_owned(), Value::Object(self.carried.clone()));
+            out.value("carried", &self.carried);
         }
         if !self.data.is_empty() {
-            object.insert("data".to_owned(), Value::Object(self.data.clone()));
+            out.value("data", &self.data);
         }
-        object.insert("files".to_owned(), self.files.iter().map(FileChange::to_json).collect());
-        object.insert("documents".to_owned(), self.documents.iter().map(DocumentState::to_json).collect());
-        object
+        out.list("files", &self.files, FileChange::write_to);
+        out.list("documents", &self.documents, DocumentState::write_to);
     }
 
     pub(crate) fn from_json(object: &Map<String, Value>) -> Option<Entry> {
@@ -187,28 +185,36 @@ impl FileChange {
         }
     }
 
-    fn to_json(&self) -> Value {
-        let hash = |hash: &Option<Hash>| hash.as_ref().map_or(Value::Null, |hash| Value::from(hash.as_str()));
+    fn write_to(&self, out: &mut Writing) {
+        out.begin_object();
         match self {
-            FileChange::Write { path, aside, before, inode, after, splice } => json!({
-                "write": path,
-                "aside": aside,
-                "before": hash(before),
-                "inode": inode,
-                "after": hash(after),
-                "splice": splice.as_ref().map(Splice::to_json),
-            }),
-            FileChange::Share { path, aside, before, after, splice } => json!({
-                "share": path,
-                "aside": aside,
-                "before": hash(before),
-                "after": after.as_str(),
-                "splice": splice.to_json(),
-            }),
-            FileChange::Append { path, size, text } => json!({"append": path, "size": size, "text": text}),
-            FileChange::Keep { from, to } => json!({"keep": from, "as": to}),
-            FileChange::Remove { path } => json!({"remove": path}),
+            FileChange::Write { path, aside, before, inode, after, splice } => {
+                out.text("write", path).maybe("aside", aside.as_deref()).hash("before", before.as_ref());
+                match inode {
+                    Some(inode) => out.number("inode", *inode),
+                    None => out.maybe("inode", None),
+                };
+                out.hash("after", after.as_ref());
+                match splice {
+                    Some(splice) => out.list("splice", &splice.pieces, write_piece),
+                    None => out.maybe("splice", None),
+                };
+            }
+            FileChange::Share { path, aside, before, after, splice } => {
+                out.text("share", path).text("aside", aside).hash("before", before.as_ref());
+                out.hash("after", Some(after)).list("splice", &splice.pieces, write_piece);
+            }
+            FileChange::Append { path, size, text } => {
+                out.text("append", path).number("size", *size).text("text", text);
+            }
+            FileChange::Keep { from, to } => {
+                out.text("keep", from).text("as", to);
+            }
+            FileChange::Remove { path } => {
+                out.text("remove", path);
+            }
         }
+        out.end_object();
     }
 
     fn from_json(value: &Value) -> Option<FileChange> {
@@ -250,9 +256,11 @@ impl DocumentState {
         DocumentState { path: path.to_owned(), hash: None, was: None, base: 0, weight: 0, splices: 0 }
     }
 
-    fn to_json(&self) -> Value {
-        let hash = |hash: &Option<Hash>| hash.as_ref().map_or(Value::Null, |hash| Value::from(hash.as_str()));
-        json!([self.path, hash(&self.hash), hash(&self.was), self.base, self.weight, self.splices])
+    fn write_to(&self, out: &mut Writing) {
+        out.begin_list();
+        out.item_text(&self.path).item_hash(self.hash.as_ref()).item_hash(self.was.as_ref());
+        out.item_number(self.base).item_number(self.weight).item_number(self.splices);
+        out.end_list();
     }
 
     fn from_json(value: &Value) -> Option<DocumentState> {
@@ -274,11 +282,4 @@ impl DocumentState {
 
 fn text(object: &Map<String, Value>, key: &str) -> Option<String> {
     object.get(key)?.as_str().map(str::to_owned)
-}
-
-fn into_map(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(object) => object,
-        _ => unreachable!("an object was written"),
-    }
 }

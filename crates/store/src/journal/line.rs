@@ -1,9 +1,11 @@
 use std::fmt;
 
 use piton_model::Digest;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use super::splice::Text;
+use super::writing::Writing;
 use super::{Entry, Head};
 
 /// What is written before the checksum, which ends every line.
@@ -48,8 +50,14 @@ impl Hash {
 
 impl From<Digest> for Hash {
     fn from(digest: Digest) -> Hash {
-        Hash(digest.0.iter().map(|byte| format!("{byte:02x}")).collect())
+        Hash(hexadecimal(&digest.0))
     }
+}
+
+/// Bytes as hexadecimal digits.
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
+    let digit = |digit: u8| char::from(b"0123456789abcdef"[usize::from(digit)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 impl fmt::Display for Hash {
@@ -85,17 +93,31 @@ pub(crate) struct Parsed {
 
 /// Writes a line, with its end, behind the line that has the checksum `previous`; returns its own as well.
 pub(crate) fn seal_line(line: &Line, previous: Option<&Hash>) -> (Vec<u8>, Hash) {
-    let mut object = match line {
-        Line::Head(head) => head.to_json(),
-        Line::Snapshot { path, bytes } => Map::from_iter([
-            ("snapshot".to_owned(), Value::from(path.as_str())),
-            ("text".to_owned(), super::splice::text_to_json(bytes)),
-        ]),
-        Line::Event(entry) => entry.to_json(),
-    };
-    object.insert("previous".to_owned(), previous.map_or(Value::Null, |sum| Value::from(sum.as_str())));
-    let mut text = Value::Object(object).to_string().into_bytes();
-    text.pop();
+    match line {
+        Line::Head(head) => seal(previous, |out| head.write_to(out)),
+        Line::Snapshot { path, bytes } => seal_snapshot(path, bytes, previous),
+        Line::Event(entry) => seal_event(entry, previous),
+    }
+}
+
+/// The line of an event.
+pub(crate) fn seal_event(entry: &Entry, previous: Option<&Hash>) -> (Vec<u8>, Hash) {
+    seal(previous, |out| entry.write_to(out))
+}
+
+/// The line that holds all of a document.
+pub(crate) fn seal_snapshot(path: &str, bytes: &[u8], previous: Option<&Hash>) -> (Vec<u8>, Hash) {
+    seal(previous, |out| {
+        out.begin_object();
+        out.text("snapshot", path).value("text", &Text(bytes));
+    })
+}
+
+fn seal(previous: Option<&Hash>, write: impl FnOnce(&mut Writing)) -> (Vec<u8>, Hash) {
+    let mut out = Writing::default();
+    write(&mut out);
+    out.hash("previous", previous);
+    let mut text = out.into_bytes();
     let sum = Hash::of(&text);
     text.extend_from_slice(SUM.as_bytes());
     text.extend_from_slice(sum.as_str().as_bytes());

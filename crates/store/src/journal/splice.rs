@@ -1,5 +1,9 @@
 use piton_model::Edit;
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::line::hexadecimal;
+use super::writing::Writing;
 
 /// How one text became another: at some places bytes went, and others came.
 ///
@@ -72,11 +76,6 @@ impl Splice {
         self.pieces.iter().map(|piece| piece.inserted.len() as u64 + 64).sum::<u64>().max(64)
     }
 
-    pub(crate) fn to_json(&self) -> Value {
-        let piece = |piece: &Edit| json!([piece.at, piece.removed, text_to_json(&piece.inserted)]);
-        self.pieces.iter().map(piece).collect()
-    }
-
     pub(crate) fn from_json(value: &Value) -> Option<Splice> {
         let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
         let piece = |value: &Value| {
@@ -85,6 +84,13 @@ impl Splice {
         };
         Some(Splice { pieces: value.as_array()?.iter().map(piece).collect::<Option<_>>()? })
     }
+}
+
+/// Writes one place of a splice down.
+pub(crate) fn write_piece(piece: &Edit, out: &mut Writing) {
+    out.begin_list();
+    out.item(&piece.at).item(&piece.removed).item(&Text(&piece.inserted));
+    out.end_list();
 }
 
 /// How far it is, in both texts, to the nearest beginning of a line from which on they agree for a while.
@@ -115,11 +121,15 @@ fn line_starts(text: &[u8]) -> Vec<usize> {
     ends.map(|(end, _)| end + 1).take(WINDOW).collect()
 }
 
-/// Bytes as JSON: a text where they are one, else their hexadecimal digits in a list.
-pub(crate) fn text_to_json(bytes: &[u8]) -> Value {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Value::from(text),
-        Err(_) => json!([bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()]),
+/// Bytes in JSON: a text where they are one, else their hexadecimal digits in a list.
+pub(crate) struct Text<'b>(pub &'b [u8]);
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(self.0) {
+            Ok(text) => serializer.serialize_str(text),
+            Err(_) => [hexadecimal(self.0)].serialize(serializer),
+        }
     }
 }
 
@@ -193,7 +203,12 @@ mod tests {
                 assert!(splice.apply_to(&mut text));
                 assert_eq!(text, after.as_bytes(), "{before} to {after}");
                 assert!(splice.pieces.len() <= MOST_PIECES);
-                assert_eq!(Splice::from_json(&splice.to_json()), Some(splice));
+                let mut out = Writing::default();
+                out.begin_list();
+                splice.pieces.iter().for_each(|piece| write_piece(piece, &mut out));
+                out.end_list();
+                let read = serde_json::from_slice(&out.into_bytes()).expect("it is JSON");
+                assert_eq!(Splice::from_json(&read), Some(splice));
             }
         }
         assert_eq!(Splice::between(long.as_bytes(), ticked.as_bytes()).pieces[0].inserted, b"y");

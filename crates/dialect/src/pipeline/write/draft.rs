@@ -6,11 +6,14 @@ use serde_json::{Value as NewValue, json};
 use super::super::layout::{self, File};
 use super::super::state::is_our_state;
 use super::super::{Checkpoint, Seen, codes, is_our_checkpoint, read, read_checkpoint};
-use crate::json::Editor;
+use crate::json::{Editor, Kind, Value};
 use crate::{Files, Place, Source};
 
 /// The keys that belong to one stage, with that stage; `verdict` belongs to two and goes with either.
 const STAGE_KEYS: [&str; 6] = ["planScore", "readiness", "verdict", "reason", "qualityScore", "issues"];
+
+/// The lists of texts in a checkpoint.
+const LISTS: [&str; 5] = ["tasksCompleted", "tasksRemaining", "plannedTasks", "tasksSkipped", "awaits"];
 
 /// A story that is being changed: its checkpoint, and its place in the lead's state.
 pub(in super::super) struct Draft<'f> {
@@ -81,10 +84,11 @@ impl<'f> Draft<'f> {
             files,
             broken: broken(&findings),
         };
-        for key in ["tasksCompleted", "tasksRemaining", "plannedTasks", "tasksSkipped", "awaits"] {
-            draft.list(&[key])?;
+        let odd = draft.editor.look(|root| LISTS.into_iter().find(|key| !root.get(key).is_none_or(is_list)));
+        match odd {
+            Some(key) => Err(in_another_form(&draft.path, key)),
+            None => Ok(draft),
         }
-        Ok(draft)
     }
 
     /// The change that writes what became of it. A rule that would be broken by it, and is not yet, refuses it.
@@ -244,11 +248,11 @@ impl<'f> Draft<'f> {
 
     /// A list of texts at a path; anything else there is left to a person.
     pub(super) fn list(&self, path: &[&str]) -> Result<Vec<String>, Refusal> {
-        let texts = self.editor.strings(path);
-        match self.editor.get(path) {
-            None | Some(NewValue::Null) => Ok(texts),
-            Some(NewValue::Array(items)) if items.len() == texts.len() => Ok(texts),
-            Some(_) => Err(in_another_form(&self.path, &path.join("."))),
+        let is_good =
+            self.editor.look(|root| path.iter().try_fold(root, |value, key| value.get(key)).is_none_or(is_list));
+        match is_good {
+            true => Ok(self.editor.strings(path)),
+            false => Err(in_another_form(&self.path, &path.join("."))),
         }
     }
 
@@ -274,6 +278,15 @@ impl<'f> Draft<'f> {
 impl StateFile {
     fn is_changed(&self) -> bool {
         self.editor.clone().into_bytes() != self.before
+    }
+}
+
+/// Whether something is a list of texts, or nothing.
+fn is_list(value: Value<'_, '_>) -> bool {
+    match value.kind() {
+        Kind::Null => true,
+        Kind::Array => value.items().all(|item| item.kind() == Kind::String),
+        Kind::True | Kind::False | Kind::Number | Kind::String | Kind::Object => false,
     }
 }
 
