@@ -1,11 +1,23 @@
-use piton_model::{Id, Refusal};
+use std::borrow::Cow;
+
+use piton_model::{Digest, Edit, Id, Refusal};
 
 /// The files of a workspace as a writer sees them: what they hold now, under the lock of the unit.
 ///
 /// A writer asks for what it needs and decides; it cannot change anything through this.
-pub trait Files {
-    /// What a file holds; nothing when there is none. Something that is there and cannot be read is a refusal.
-    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Refusal>;
+pub trait Files: Sync {
+    /// What a file holds; nothing when there is none. Something that is there and cannot be read is a refusal. A document
+    /// of the unit is lent as it was read.
+    fn look(&self, path: &str) -> Result<Option<Cow<'_, [u8]>>, Refusal>;
+
+    /// What a file holds, to be changed.
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Refusal> {
+        Ok(self.look(path)?.map(Cow::into_owned))
+    }
+
+    /// The digest of a document of the unit when edits are made in what was lent; nothing for any other file, and where
+    /// they do not fit. Only what has one can be edited: all else is written whole.
+    fn digest(&self, path: &str, edits: &[Edit]) -> Option<Digest>;
 
     /// The names in a directory, in order; none when it is not there.
     fn list(&self, directory: &str) -> Vec<String>;
@@ -34,11 +46,13 @@ impl Place {
 /// A workspace in memory, for tests of writers.
 #[cfg(test)]
 pub(crate) mod memory {
+    use std::borrow::Cow;
     use std::collections::{BTreeMap, BTreeSet};
 
-    use piton_model::{Change, Effect, Refusal};
+    use piton_model::{Change, Digest, Edit, Effect, Refusal};
 
     use super::Files;
+    use crate::digest::digest_of;
 
     /// Files in memory, to which changes are applied as the store would.
     #[derive(Debug, Clone, Default, PartialEq)]
@@ -54,6 +68,11 @@ pub(crate) mod memory {
                 match effect {
                     Effect::Write { path, bytes } => {
                         self.files.insert(path.clone(), bytes.clone());
+                    }
+                    Effect::Edit { path, edits, digest } => {
+                        let bytes = edited(self.files.get(path).expect("what is edited is there"), edits);
+                        assert_eq!(digest_of([&bytes[..]]), *digest, "{path} is what its digest says");
+                        self.files.insert(path.clone(), bytes);
                     }
                     Effect::Share { path, bytes, before: seen } => {
                         assert_eq!(self.files.get(path), seen.as_ref(), "{path} is what it was seen as");
@@ -84,9 +103,17 @@ pub(crate) mod memory {
         }
     }
 
+    fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
+        Edit::parts(bytes, edits).expect("edits fit").concat()
+    }
+
     impl Files for MemoryFiles {
-        fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Refusal> {
-            Ok(self.files.get(path).cloned())
+        fn look(&self, path: &str) -> Result<Option<Cow<'_, [u8]>>, Refusal> {
+            Ok(self.files.get(path).map(|bytes| Cow::Borrowed(bytes.as_slice())))
+        }
+
+        fn digest(&self, path: &str, edits: &[Edit]) -> Option<Digest> {
+            Some(digest_of([&edited(self.files.get(path)?, edits)[..]]))
         }
 
         fn list(&self, directory: &str) -> Vec<String> {

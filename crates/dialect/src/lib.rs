@@ -24,6 +24,7 @@ pub mod task;
 
 mod base;
 mod detect;
+mod digest;
 mod documents;
 mod files;
 mod findings;

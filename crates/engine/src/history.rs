@@ -71,7 +71,7 @@ pub fn rollback(
         let mut effects = Vec::new();
         for (path, bytes) in &version.documents {
             // One that is like that already stays as it is.
-            if files.read(path)?.as_ref() != Some(bytes) {
+            if files.look(path)?.as_deref() != Some(bytes.as_slice()) {
                 effects.push(Effect::Write { path: path.clone(), bytes: bytes.clone() });
             }
         }

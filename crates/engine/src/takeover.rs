@@ -7,7 +7,6 @@
 
 use piton_dialect::crew::layout::agent_key;
 use piton_model::{Change, Dialect, Effect, Event, Id, Refusal, UnitRef};
-use piton_store::journal::Hash;
 use piton_store::{SeenContent, SeenDocument};
 use serde_json::Map;
 
@@ -112,8 +111,7 @@ impl Session<'_> {
         let path = self.target.key.document.clone();
         let content = self.workspace().disk.read(&path);
         let content = content.map_err(|error| RecordError::Failed { message: format!("`{path}`: {error}") })?;
-        let hash = Hash::of(&content.bytes);
-        let seen = SeenContent { bytes: content.bytes, hash, stamp: content.stamp };
+        let seen = SeenContent::new(content.bytes, content.stamp);
         self.contact.documents.insert(path.clone(), SeenDocument { content: Some(seen) });
         let from = from.target.name.clone();
         let data = Map::from_iter([("from".to_owned(), from.as_str().into()), ("seq".to_owned(), seq.into())]);

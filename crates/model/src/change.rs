@@ -21,6 +21,16 @@ pub enum Effect {
         /// All of its new bytes.
         bytes: Vec<u8>,
     },
+    /// A document of the unit changes at some places, as it was read for this decision. What stays of it is not copied:
+    /// it may be megabytes, of which one byte changes.
+    Edit {
+        /// The document.
+        path: String,
+        /// The places, in order.
+        edits: Vec<Edit>,
+        /// The digest of all that it holds then.
+        digest: Digest,
+    },
     /// A file that units share gets new content: a table of all tasks, a mailbox.
     Share {
         /// The file.
@@ -56,11 +66,43 @@ impl Effect {
     pub fn path(&self) -> &str {
         match self {
             Effect::Write { path, .. }
+            | Effect::Edit { path, .. }
             | Effect::Share { path, .. }
             | Effect::Append { path, .. }
             | Effect::Remove { path } => path,
             Effect::Keep { to, .. } => to,
         }
+    }
+}
+
+/// What tells the content of a file from any other: the first half of its SHA-256.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Digest(pub [u8; 16]);
+
+/// A place of a text that changes: some bytes go, and others come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// Where, in the text before.
+    pub at: usize,
+    /// How many bytes go.
+    pub removed: usize,
+    /// What comes.
+    pub inserted: Vec<u8>,
+}
+
+impl Edit {
+    /// A text with edits, as the pieces that it then consists of; nothing when they do not fit: each is to begin behind
+    /// the end of the one before, and to end inside of the text.
+    pub fn parts<'t>(before: &'t [u8], edits: &'t [Edit]) -> Option<Vec<&'t [u8]>> {
+        let mut parts = Vec::with_capacity(2 * edits.len() + 1);
+        let mut done = 0;
+        for Edit { at, removed, inserted } in edits {
+            parts.push(before.get(done..*at)?);
+            parts.push(inserted.as_slice());
+            done = at.checked_add(*removed).filter(|end| *end <= before.len())?;
+        }
+        parts.push(&before[done..]);
+        Some(parts)
     }
 }
 

@@ -23,7 +23,7 @@ mod ticket;
 mod time;
 mod unit;
 
-pub use change::{Change, Effect, Refusal, RefusalKind};
+pub use change::{Change, Digest, Edit, Effect, Refusal, RefusalKind};
 pub use dialect::Dialect;
 pub use event::{Event, Evidence, GateJudgement, Moment, NotePurpose, ResumeMode, Start, StepMove, StepTo, Verdict};
 pub use finding::{Code, Finding, Place, Severity, Tally};

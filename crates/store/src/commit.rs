@@ -9,21 +9,25 @@
 //! That documents have changed places is not synced before the answer, because the line is enough to do it again. It
 //! is synced with the next event, so that never more than one event has to be done again.
 
+mod content;
 mod effects;
 mod entry;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::OnceLock;
 
 use piton_model::{Effect, Time};
 use serde_json::{Map, Value};
 
 use crate::ContactError;
-use crate::disk::{Access, DiskError, Handle, Rename, Stamp, directory_of, make_directories};
+use crate::disk::{Access, DiskError, Rename, Stamp, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash};
+use crate::seen::{SeenContent, SeenDocument};
 use crate::stray::Stray;
-use crate::unit::{LockedUnit, sync_names_to};
+use crate::unit::{Left, LockedUnit, sync_names_to};
+pub(crate) use content::NewContent;
 use effects::{Undo, append, exchange, keep, take_away, write_aside};
 pub(crate) use effects::{hold_log, sync_if_there, sync_rest};
 pub(crate) use entry::{Lines, splice_of};
@@ -45,24 +49,6 @@ pub struct NewEntry {
     pub data: Map<String, Value>,
     /// What later events are to know; it is added to what is known already.
     pub carried: Map<String, Value>,
-}
-
-/// A document as it was read under the lock.
-#[derive(Debug, Clone)]
-pub struct SeenDocument {
-    /// What it holds; nothing when it is not there.
-    pub content: Option<SeenContent>,
-}
-
-/// What a document held, and which file it was.
-#[derive(Debug, Clone)]
-pub struct SeenContent {
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-    /// Their digest.
-    pub hash: Hash,
-    /// Which file, and when it was written.
-    pub stamp: Stamp,
 }
 
 /// Why a commit did not happen. Nothing has changed then, but for `Unfinished`.
@@ -125,7 +111,9 @@ impl From<DiskError> for CommitError {
 pub(crate) struct Replacement<'a> {
     pub path: String,
     aside: String,
-    pub bytes: &'a [u8],
+    pub content: NewContent<'a>,
+    /// A large document's file, as it was when all of it was written aside.
+    written: OnceLock<Stamp>,
     /// The digest of what it is to hold.
     pub hash: Hash,
     /// What it replaces; nothing when there was no file.
@@ -178,11 +166,10 @@ impl LockedUnit<'_> {
         let disk = self.disk;
         let end = self.end;
         self.journal()?.write_at(end, lines)?;
-        let mut handles: Vec<Box<dyn Handle>> = Vec::new();
         for each in replacements {
             make_directories(disk, directory_of(&each.path), Access::Shared)?;
-            handles.push(write_aside(disk, each, undo)?);
         }
+        let handles = write_aside(disk, replacements, undo)?;
         handles.iter().for_each(|handle| handle.begin_sync());
         self.sync_journal()?;
         let mut names = self.unsynced_directories();
@@ -246,7 +233,9 @@ impl LockedUnit<'_> {
             .filter_map(|(path, old)| {
                 let SeenContent { bytes, hash, .. } = seen.get(path)?.content.as_ref()?;
                 let (aside, old) = (self.aside_of(path, seq), Some(Cow::Borrowed(old)));
-                Some(Replacement { path: path.clone(), aside, bytes, hash: hash.clone(), old, is_document: true })
+                let (content, written) = (NewContent::whole(bytes), OnceLock::new());
+                let (path, hash) = (path.clone(), hash.clone());
+                Some(Replacement { path, aside, content, written, hash, old, is_document: true })
             })
             .collect();
         let mut undo = Undo::new(self.disk, self.key.directory());
@@ -260,14 +249,14 @@ impl LockedUnit<'_> {
     }
 
     fn place(&self, replacements: &[Replacement<'_>], undo: &mut Undo<'_>) -> Result<(), CommitError> {
-        let handles =
-            replacements.iter().map(|each| write_aside(self.disk, each, undo)).collect::<Result<Vec<_>, _>>()?;
+        let handles = write_aside(self.disk, replacements, undo)?;
         sync_rest(self.disk, &handles, &[])?;
         replacements.iter().try_for_each(|each| exchange(self.disk, each, undo))
     }
 
     /// Keeps the replaced documents where a late writer's bytes can be found; removes what else is left over.
     fn retire(&mut self, replacements: &[Replacement<'_>], taken: &[(String, String)]) -> Result<(), DiskError> {
+        self.note_left(replacements);
         for each in replacements {
             match &each.old {
                 Some(old) if each.is_document => self.retire_document(&each.path, &each.aside, Some(old.stamp))?,
@@ -282,6 +271,20 @@ impl LockedUnit<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Notes how large documents are left, where whatever others do to them from now on shows. Whoever has written one
+    /// since it is in its place has changed its stamp.
+    fn note_left(&mut self, replacements: &[Replacement<'_>]) {
+        for each in replacements.iter().filter(|each| each.is_document) {
+            self.note.left.remove(&each.path);
+            let Some(written) = each.written.get() else { continue };
+            if let Ok(Some(imprint)) = self.disk.imprint(&each.path)
+                && imprint.is_telling(*written)
+            {
+                self.note.left.insert(each.path.clone(), Left { imprint, hash: each.hash.clone() });
+            }
+        }
     }
 
     /// Keeps the file that came out of a document's place. `stamp` is what it was when it was compared last: who writes

@@ -7,13 +7,14 @@ use std::time::Duration;
 use piton_model::Time;
 use serde_json::{Map, json};
 
-use crate::commit::{Lines, SeenContent, SeenDocument, splice_of, sync_rest};
-use crate::disk::{Disk, DiskError, Open, Stamp, directory_of};
+use crate::ReadError;
+use crate::commit::{Lines, splice_of, sync_rest};
+use crate::disk::{DiskError, Open, Stamp, directory_of};
 use crate::finish::Rest;
 use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Reader, Text, common_end, common_start};
+use crate::seen::{SeenContent, SeenDocument};
 use crate::stray::Stray;
-use crate::unit::{Durable, LARGE, LockedUnit, keep_aside, sync_names_to};
-use crate::{Content, ReadError};
+use crate::unit::{Durable, LARGE, Left, LockedUnit, keep_aside, sync_names_to};
 
 /// How many splices a document has at most when somebody else's edit adds one: what it was before is rebuilt from them.
 const MOST_SPLICES: u64 = 30;
@@ -124,25 +125,29 @@ impl LockedUnit<'_> {
         Ok(written)
     }
 
-    /// Reads documents. Large ones, as those were that they replaced, are read and hashed at once.
+    /// Reads documents. Those that are as we left them come first: nothing is to be done with their bytes. Of the others
+    /// large ones, as those were that they replaced, are read and hashed at once.
     fn read_all(
         &self,
         paths: Vec<String>,
         known: &[DocumentState],
     ) -> Result<Vec<(String, SeenDocument)>, ContactError> {
-        let recorded = |path: &String| known.iter().find(|state| state.path == *path);
-        let read = |path: &String| self.read_quiet(path, recorded(path).and_then(|state| state.hash.as_ref()));
-        let (first, others) = match paths.split_first() {
-            Some(split) if self.note.replaced.values().any(|stamp| stamp.size >= LARGE) => split,
-            _ => return paths.into_iter().map(|path| read(&path).map(|seen| (path, seen))).collect(),
-        };
-        let seen: Vec<_> = std::thread::scope(|scope| {
-            let others: Vec<_> = others.iter().map(|path| scope.spawn(move || read(path))).collect();
-            let first = read(first);
-            let others = others.into_iter().map(|other| other.join().expect("reading does not panic"));
-            std::iter::once(first).chain(others).collect::<Result<_, _>>()
-        })?;
-        Ok(paths.into_iter().zip(seen).collect())
+        let recorded = |path: &String| known.iter().find(|state| state.path == *path)?.hash.as_ref();
+        let left = |path: &String| recorded(path).and_then(|recorded| self.read_left(path, recorded));
+        let mut seen: Vec<_> = paths.iter().map(|path| left(path).map(Ok)).collect();
+        let read = |path: &String| self.read_quiet(path, recorded(path));
+        let mut missing = seen.iter_mut().zip(&paths).filter(|(seen, _)| seen.is_none());
+        let first = missing.next();
+        if self.note.replaced.values().any(|stamp| stamp.size >= LARGE) {
+            std::thread::scope(|scope| {
+                missing.for_each(|(seen, path)| drop(scope.spawn(move || *seen = Some(read(path)))));
+                first.into_iter().for_each(|(seen, path)| *seen = Some(read(path)));
+            });
+        } else {
+            first.into_iter().chain(missing).for_each(|(seen, path)| *seen = Some(read(path)));
+        }
+        let seen = seen.into_iter().map(|seen| seen.expect("all of them are read"));
+        paths.into_iter().zip(seen).map(|(path, seen)| Ok((path, seen?))).collect()
     }
 
     /// Reads a document. One that differs from what is recorded and was written just now may be half written: it is
@@ -161,6 +166,17 @@ impl LockedUnit<'_> {
             std::thread::sleep(QUIET);
         }
         self.read_document(path)
+    }
+
+    /// Reads a large document that is as we left it. Hashing one of megabytes costs more than all else that is done with
+    /// it, and what nobody has written is what is recorded.
+    fn read_left(&self, path: &str, recorded: &Hash) -> Option<SeenDocument> {
+        let Left { imprint, hash } = self.note.left.get(path).filter(|left| left.hash == *recorded)?;
+        let is_as_left = || self.disk.imprint(path).is_ok_and(|found| found == Some(*imprint));
+        let content = is_as_left().then(|| self.disk.read(path).ok())??;
+        // Whoever wrote it while it was read shows now.
+        (content.stamp == imprint.stamp && is_as_left())
+            .then(|| SeenDocument { content: Some(SeenContent::known(content.bytes, hash.clone(), content.stamp)) })
     }
 
     pub(crate) fn read_document(&self, path: &str) -> Result<SeenDocument, ContactError> {
@@ -326,19 +342,6 @@ impl LockedUnit<'_> {
     /// Keeps a document's bytes beside the journal, for a person to look at.
     pub fn put_aside(&self, why: &str, bytes: &[u8]) -> Result<String, DiskError> {
         keep_aside(self.disk, &self.key.directory(), why, bytes)
-    }
-}
-
-impl SeenDocument {
-    pub(crate) fn read(disk: &dyn Disk, path: &str) -> Result<SeenDocument, ReadError> {
-        match disk.read(path) {
-            Ok(Content { bytes, stamp, .. }) => {
-                let hash = Hash::of(&bytes);
-                Ok(SeenDocument { content: Some(SeenContent { bytes, hash, stamp }) })
-            }
-            Err(ReadError::Missing) => Ok(SeenDocument { content: None }),
-            Err(error) => Err(error),
-        }
     }
 }
 

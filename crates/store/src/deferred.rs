@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use piton_model::Effect;
 
-use crate::commit::{CommitError, NewEntry, SeenContent, SeenDocument, sync_rest};
+use crate::commit::{CommitError, NewEntry, sync_rest};
 use crate::contact::ContactError;
 use crate::journal::{Entry, FileChange};
+use crate::seen::{SeenContent, SeenDocument};
 use crate::unit::LockedUnit;
 
 impl LockedUnit<'_> {
@@ -57,10 +58,10 @@ impl LockedUnit<'_> {
         self.last_sum = lines.last;
         self.tail = Some(entry);
         let written: Vec<_> =
-            replacements.into_iter().map(|each| (each.path, each.bytes.to_vec(), each.hash)).collect();
+            replacements.into_iter().map(|each| (each.path, each.content.bytes().into_owned(), each.hash)).collect();
         for (path, bytes, hash) in written {
             let Some(old) = seen.get_mut(&path).and_then(|seen| seen.content.as_mut()) else { continue };
-            let new = SeenContent { bytes, hash, stamp: old.stamp };
+            let new = SeenContent::known(bytes, hash, old.stamp);
             let old = std::mem::replace(old, new);
             self.on_disk.entry(path).or_insert(old);
         }
@@ -95,7 +96,7 @@ impl LockedUnit<'_> {
                 .is_some_and(|state| state.hash.as_ref() == Some(&content.hash))
         };
         let is_plain = |effect: &Effect| match effect {
-            Effect::Write { path, .. } => {
+            Effect::Write { path, .. } | Effect::Edit { path, .. } => {
                 seen.get(path).and_then(|seen| seen.content.as_ref()).is_some_and(|content| is_known(path, content))
             }
             Effect::Share { .. } | Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => false,

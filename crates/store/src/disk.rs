@@ -26,6 +26,13 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// What tells this file from another one, and one content of it from the next; nothing when it is not there.
     fn stamp(&self, path: &str) -> Result<Option<Stamp>, DiskError>;
 
+    /// What stays the same as long as nobody writes a file or gives it another name; nothing when it is not there, and
+    /// where the file system does not promise that every change shows in it, however it is made.
+    fn imprint(&self, path: &str) -> Result<Option<Imprint>, DiskError> {
+        let _ = path;
+        Ok(None)
+    }
+
     /// What tells this directory from every copy of it; nothing when it is not there or is no directory.
     fn identity(&self, directory: &str) -> Result<Option<Identity>, DiskError>;
 
@@ -127,6 +134,24 @@ pub struct Stamp {
     pub modified: i128,
 }
 
+/// A stamp that nobody can put back: not even with the file's time of writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Imprint {
+    /// Which file, and when it was last written.
+    pub stamp: Stamp,
+    /// When anything about it last changed, its name included, in nanoseconds.
+    pub changed: i128,
+}
+
+impl Imprint {
+    /// Whether a file that we wrote, and then put into its place, shows whatever others have done to it since it is
+    /// there. What they do has the time at which it was put there, or a later one; where the clock has moved on between
+    /// our writing and that, none of them is the time of our writing.
+    pub fn is_telling(&self, written: Stamp) -> bool {
+        self.stamp == written && self.changed > written.modified
+    }
+}
+
 /// What tells a directory from its copies, and whose it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
@@ -205,4 +230,25 @@ pub fn make_directories(disk: &dyn Disk, path: &str, access: Access) -> Result<(
     make_directories(disk, directory_of(path), access)?;
     disk.make_directory(path, access)?;
     disk.sync_directory(directory_of(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_shows_what_others_do_when_the_clock_moved_on_before_they_could() {
+        let written = Stamp { inode: 1, size: 9, modified: 100 };
+        let imprint = |stamp, changed| Imprint { stamp, changed };
+        for (what, found, want) in [
+            ("put in its place later", imprint(written, 101), true),
+            ("in the same instant", imprint(written, 100), false),
+            ("the clock went back", imprint(written, 99), false),
+            ("written since", imprint(Stamp { modified: 101, ..written }, 101), false),
+            ("longer", imprint(Stamp { size: 10, ..written }, 101), false),
+            ("another file", imprint(Stamp { inode: 2, ..written }, 101), false),
+        ] {
+            assert_eq!(found.is_telling(written), want, "{what}");
+        }
+    }
 }

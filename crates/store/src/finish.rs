@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::commit::{SeenContent, hold_log};
+use crate::commit::hold_log;
 use crate::contact::ContactError;
 use crate::disk::{Access, DiskError, Handle, Open, Rename, Stamp, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash, Splice, last_event, rebuild};
+use crate::seen::SeenContent;
 use crate::stray::Stray;
 use crate::unit::{LockedUnit, keep_aside, sync_names_to};
 
@@ -185,6 +186,7 @@ impl LockedUnit<'_> {
         if !is_same_boot {
             // Whoever had a replaced document open is gone with the machine.
             self.note.replaced.clear();
+            self.note.left.clear();
         }
         if let Some(entry) = self.tail.clone() {
             let earlier = self.event_before_last()?.map(|earlier| earlier.files).unwrap_or_default();

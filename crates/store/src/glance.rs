@@ -2,10 +2,10 @@
 //! waits, between the journal and them. Nothing is changed.
 
 use crate::ReadError;
-use crate::commit::SeenDocument;
 use crate::disk::{Disk, DiskError, Handle, Open};
 use crate::finish::{Exchange, event_before_last, exchanges, is_to_go, older_file, own_line, place_in_log};
 use crate::journal::{Entry, FileChange, Hash, last_event};
+use crate::seen::SeenDocument;
 use crate::unit::{Note, aside_of, document_after};
 
 /// A unit's journal at a glance.

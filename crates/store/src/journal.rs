@@ -14,7 +14,7 @@ mod writing;
 
 pub use entry::{DocumentState, Entry, FileChange, Head};
 pub use line::{Hash, Line};
-pub use splice::{Piece, Splice};
+pub use splice::Splice;
 
 pub(crate) use line::{Parsed, parse_line, parse_unsummed, seal_event, seal_line, seal_snapshot};
 pub(crate) use splice::{Text, common_end, common_start};

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::commit::{SeenContent, sync_if_there};
-use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Stamp, directory_of, make_directories, name_of};
+use crate::commit::sync_if_there;
+use crate::disk::{
+    Access, Disk, DiskError, Handle, Imprint, LockError, Open, Stamp, directory_of, make_directories, name_of,
+};
 use crate::journal::{Entry, Hash, Head, Line, last_event, rebuild_known, seal_line};
+use crate::seen::SeenContent;
 use crate::stray::Stray;
 
 /// How long a note is at least.
@@ -114,6 +117,15 @@ pub(crate) struct Note {
     pub has_strays: bool,
     /// Where the part of the journal ends that is synced.
     pub durable: u64,
+    /// Large documents that we wrote, as we left them.
+    pub left: BTreeMap<String, Left>,
+}
+
+/// A document as we left it: as long as it shows no change, it need not be hashed.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Left {
+    pub imprint: Imprint,
+    pub hash: Hash,
 }
 
 impl std::fmt::Debug for LockedUnit<'_> {
@@ -371,12 +383,14 @@ impl Note {
             let modified = modified.as_str()?.parse().ok()?;
             Some((path.clone(), Stamp { inode: inode.as_u64()?, size: size.as_u64()?, modified }))
         });
+        let left = value.get("left").and_then(Value::as_object).into_iter().flatten();
         Some(Note {
             settled: value.get("settled")?.as_u64()?,
             boot: value.get("boot")?.as_str()?.to_owned(),
             replaced: replaced.collect::<Option<_>>()?,
             has_strays: value.get("strays").is_some(),
             durable: value.get("durable").and_then(Value::as_u64).unwrap_or(u64::MAX),
+            left: left.filter_map(|(path, left)| Some((path.clone(), Left::from_json(left)?))).collect(),
         })
     }
 
@@ -393,8 +407,26 @@ impl Note {
         if self.has_strays {
             note["strays"] = json!(true);
         }
+        if !self.left.is_empty() {
+            note["left"] = self.left.iter().map(|(path, left)| (path.clone(), left.to_json())).collect();
+        }
         // Nothing of a longer note is to stay behind a shorter one, and cutting costs more than blanks do.
         format!("{:1$}\n", note.to_string(), NOTE - 1)
+    }
+}
+
+impl Left {
+    fn to_json(&self) -> Value {
+        let Imprint { stamp, changed } = self.imprint;
+        json!([stamp.inode, stamp.size, stamp.modified.to_string(), changed.to_string(), self.hash.as_str()])
+    }
+
+    fn from_json(value: &Value) -> Option<Left> {
+        let [inode, size, modified, changed, hash] = value.as_array()?.as_slice() else { return None };
+        let time = |time: &Value| time.as_str()?.parse::<i128>().ok();
+        let stamp = Stamp { inode: inode.as_u64()?, size: size.as_u64()?, modified: time(modified)? };
+        let imprint = Imprint { stamp, changed: time(changed)? };
+        Some(Left { imprint, hash: Hash::parse(hash.as_str()?)? })
     }
 }
 

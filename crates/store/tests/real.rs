@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use piton_model::{Effect, Time};
+use piton_model::{Edit, Effect, Time};
 use piton_store::disk::LockError;
 use piton_store::{CommitError, History, Key, LockedUnit, NewEntry, Tree, holder_of, seal};
 
@@ -91,6 +91,102 @@ fn commit(root: &Path, path: &str, text: &str) -> Result<u64, String> {
     let contact = unit.contact(&[path.to_owned()], now).map_err(|error| error.to_string())?;
     let effects = [Effect::Write { path: path.to_owned(), bytes: text.as_bytes().to_vec() }];
     unit.commit(new_entry(text), &effects, &contact.documents).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_large_document_is_written_from_what_stays_and_what_comes() {
+    let place = Place::new();
+    let line = |number: usize| format!("- [ ] line {number}\n");
+    let first: String = (0..100_000).map(line).collect();
+    place.commit("plan.md", &first).expect("it is written");
+    let middle = first.find("[ ] line 70000").expect("it is there") + 1;
+    let edit = |at, removed, inserted: &str| Edit { at, removed, inserted: inserted.into() };
+    let many = (0..500).map(|number| edit(first.find(&line(number)).expect("it is there") + 3, 1, "x")).collect();
+    for edits in [
+        vec![edit(middle, 1, "x")],
+        vec![edit(0, 0, "# a title\n"), edit(middle, 20, ""), edit(first.len(), 0, "the end\n")],
+        vec![edit(0, first.len(), "")],
+        many,
+    ] {
+        place.write("plan.md", &first);
+        let after = Edit::parts(first.as_bytes(), &edits).expect("they fit").concat();
+        let tree = Tree::open(&place.0).expect("it opens");
+        let mut unit = lock(&tree, LONG).expect("nobody else wants it");
+        let now = Time::from_unix_seconds(1_771_588_140);
+        let contact = unit.contact(&["plan.md".to_owned()], now).expect("it can be read");
+        let seen = contact.documents["plan.md"].content.as_ref().expect("it is there");
+        let digest = seen.digest_with(&edits).expect("they fit");
+        let effects = [Effect::Edit { path: "plan.md".to_owned(), edits, digest }];
+        let seq = unit.commit(new_entry("edited"), &effects, &contact.documents).expect("it is written");
+        assert_eq!(place.read("plan.md").as_bytes(), after);
+        let history = History::open(&tree, &key()).expect("it opens").expect("it is there");
+        assert_eq!(history.version("plan.md", seq).expect("it can be read").as_deref(), Some(&after[..]));
+        assert_eq!(unit.contact(&["plan.md".to_owned()], now).expect("it can be read").observed, []);
+    }
+}
+
+/// A large document that was left by us is not hashed again, where the file system shows every change. None may hide there.
+#[test]
+fn whatever_others_do_to_a_large_document_is_seen() {
+    let place = Place::new();
+    let path = place.0.join("plan.md");
+    let text = "- [ ] a line\n".repeat(100_000);
+    let edited = text.replacen("[ ]", "[x]", 1);
+    let times = || {
+        let found = fs::metadata(&path).expect("it is there");
+        let times = fs::FileTimes::new();
+        times.set_modified(found.modified().expect("it has one")).set_accessed(found.accessed().expect("it has one"))
+    };
+    let open = || fs::File::options().write(true).open(&path).expect("it opens");
+    let other = place.0.join("other");
+    let in_place = || open().write_at(b"x", 3).map(drop).expect("it is written");
+    let edits: [&dyn Fn(); 6] = [
+        &in_place,
+        &|| {
+            let before = times();
+            in_place();
+            open().set_times(before).expect("it is ours");
+        },
+        &|| {
+            let before = times();
+            fs::write(&other, &edited).expect("it is written");
+            fs::rename(&other, &path).expect("it is replaced");
+            open().set_times(before).expect("it is ours");
+        },
+        &|| {
+            let before = times();
+            fs::write(&path, &edited).expect("it is written");
+            open().set_times(before).expect("it is ours");
+        },
+        &|| {
+            // Another name leads to the same file.
+            fs::hard_link(&path, &other).expect("the name is free");
+            fs::File::options()
+                .write(true)
+                .open(&other)
+                .and_then(|file| file.write_at(b"x", 3))
+                .expect("it is written");
+            fs::remove_file(&other).expect("it goes");
+        },
+        &|| open().set_len(text.len() as u64 - 1).expect("it is cut"),
+    ];
+    let look = || {
+        let tree = Tree::open(&place.0).expect("it opens");
+        let mut unit = lock(&tree, LONG).expect("nobody else wants it");
+        let now = Time::from_unix_seconds(1_771_588_140);
+        let contact = unit.contact(&["plan.md".to_owned()], now).expect("it can be read");
+        let content = contact.documents["plan.md"].content.as_ref().expect("it is there");
+        assert_eq!(content.bytes, fs::read(&path).expect("it can be read"));
+        contact.observed.len()
+    };
+    for (number, edit) in edits.iter().enumerate() {
+        place.commit("plan.md", &format!("{text}{number}\n")).expect("it is written");
+        place.commit("plan.md", &text).expect("it is written");
+        assert_eq!(look(), 0, "{number}: nobody has done anything");
+        edit();
+        assert_eq!(look(), 1, "{number}: somebody has");
+        assert_eq!(look(), 0, "{number}: and that is known");
+    }
 }
 
 #[test]

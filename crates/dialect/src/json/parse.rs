@@ -29,6 +29,9 @@ pub fn parse(text: &str) -> Result<Json<'_>, SyntaxError> {
     })
 }
 
+/// What is passed over at once.
+const INDENT: &[u8; 8] = b"        ";
+
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
@@ -222,6 +225,10 @@ impl Parser<'_> {
     fn white_space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             self.at += 1;
+            // Half of a document may be indentation.
+            while self.text[self.at..].starts_with(INDENT) {
+                self.at += INDENT.len();
+            }
         }
     }
 

@@ -59,7 +59,7 @@ pub fn may_be_marked(text: &[u8]) -> bool {
 }
 
 /// Whether the state has every box as the text has it. Phase files are not in the checksum.
-pub(super) fn same_boxes(book: &Book, state: Value<'_, '_>) -> bool {
+pub(super) fn same_boxes(book: &Book<'_>, state: Value<'_, '_>) -> bool {
     let same = |boxes: Boxes, list: &str, key: &str| {
         let phases = state.get("phases").into_iter().flat_map(Value::entries);
         let known = phases.filter_map(|(_, phase)| phase.get(list)).flat_map(Value::entries);

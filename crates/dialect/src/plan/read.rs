@@ -3,10 +3,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use piton_model::{
-    Decision, Dialect, Document, Finding, Gate, GateState, Note, Place, Role, Step, StepState, Time, Unit,
+    Decision, Dialect, Digest, Document, Finding, Gate, GateState, Note, Place, Role, Step, StepState, Time, Unit,
 };
 
 use super::{Parsed, codes, layout, parse, read_history, standing, state};
+use crate::digest::digest_of;
 use crate::json::Value;
 use crate::{Findings, Reading, Source, open_text};
 
@@ -35,13 +36,12 @@ pub struct PlanFiles<'a> {
 /// assert_eq!(piton_dialect::plan::checksum(b"abc"), "sha256:ba7816bf8f01cfea");
 /// ```
 pub fn checksum(plan: &[u8]) -> String {
-    use sha2::Digest as _;
-    checksum_text(&sha2::Sha256::digest(plan))
+    checksum_text(digest_of([plan]))
 }
 
 /// A checksum as the state writes it.
-pub(super) fn checksum_text(digest: &[u8]) -> String {
-    digest[..8].iter().fold("sha256:".to_owned(), |mut text, byte| {
+pub(super) fn checksum_text(digest: Digest) -> String {
+    digest.0[..8].iter().fold("sha256:".to_owned(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })

@@ -21,9 +21,9 @@ pub fn resume(
     moment: &Moment,
 ) -> Result<ResumePlan, Refusal> {
     let paths = layout::paths(place);
-    let book = Book::open(&paths, files)?;
     let texts = Texts::read(&paths, files)?;
-    let ground = match find_ground(&texts, &paths, files, book.as_ref(), &moment.now.to_string()) {
+    let (book, found) = texts.parse(&paths)?;
+    let ground = match find_ground(&texts, found, &paths, book.as_ref(), &moment.now.to_string()) {
         Ok(ground) => ground,
         Err(refusal) => {
             let reasons = std::iter::once(refusal.message).chain(refusal.hints).collect();
@@ -36,7 +36,7 @@ pub fn resume(
 /// Says how a plan is continued that was read.
 pub(super) fn on_ground(
     paths: &Paths,
-    book: Option<&Book>,
+    book: Option<&Book<'_>>,
     ground: &Ground<'_>,
     mode: Option<ResumeMode>,
 ) -> ResumePlan {
@@ -72,7 +72,7 @@ fn refused() -> ResumePlan {
     }
 }
 
-fn from_book(book: &Book, paths: &Paths) -> ResumePlan {
+fn from_book(book: &Book<'_>, paths: &Paths) -> ResumePlan {
     let (_, id) = layout::id(&paths.directory);
     let done = [Boxes::Tasks, Boxes::Criteria].map(|boxes| book.items(boxes).iter().filter(|item| item.is_ticked));
     let done = done.into_iter().flatten().map(|item| book.id(item).to_owned()).collect();
@@ -107,7 +107,7 @@ fn from_book(book: &Book, paths: &Paths) -> ResumePlan {
 }
 
 /// Open tasks and criteria by phase, the current phase first.
-fn remaining(book: &Book) -> Vec<String> {
+fn remaining(book: &Book<'_>) -> Vec<String> {
     let mut open: Vec<(usize, bool, &str)> = Vec::new();
     for (boxes, is_criterion) in [(Boxes::Tasks, false), (Boxes::Criteria, true)] {
         let items = book.items(boxes).iter().filter(|item| !item.is_ticked);
@@ -138,7 +138,7 @@ fn from_state(ground: &Ground<'_>, paths: &Paths) -> ResumePlan {
 }
 
 /// What whoever resumes has to know before anything is believed.
-fn doubts(ground: &Ground<'_>, book: Option<&Book>, root: Option<Value<'_, '_>>, own: &Own) -> Vec<String> {
+fn doubts(ground: &Ground<'_>, book: Option<&Book<'_>>, root: Option<Value<'_, '_>>, own: &Own) -> Vec<String> {
     let mut doubts = ground.warnings.clone();
     if !ground.is_current && ground.from == "state.json" {
         doubts.push("plan.md has changed since its state was written; the plan is right".to_owned());
@@ -166,7 +166,7 @@ fn doubts(ground: &Ground<'_>, book: Option<&Book>, root: Option<Value<'_, '_>>,
     doubts
 }
 
-fn regressed(book: &Book, root: Value<'_, '_>) -> Vec<String> {
+fn regressed(book: &Book<'_>, root: Value<'_, '_>) -> Vec<String> {
     let phases = root.get("phases").into_iter().flat_map(Value::entries);
     let tasks = phases.filter_map(|(_, phase)| phase.get("tasks")).flat_map(Value::entries);
     let done = tasks.filter(|(_, task)| task.get("done").and_then(Value::as_bool) == Some(true));
@@ -176,7 +176,7 @@ fn regressed(book: &Book, root: Value<'_, '_>) -> Vec<String> {
     ids.filter(|id| open.contains(&**id)).map(|id| id.into_owned()).collect()
 }
 
-fn all_blockers(book: Option<&Book>, own: &Own) -> Vec<String> {
+fn all_blockers(book: Option<&Book<'_>>, own: &Own) -> Vec<String> {
     let mut blockers = book.map(Book::blockers).unwrap_or_default();
     let recorded: Vec<_> = own.blockers.iter().filter(|blocker| !blockers.contains(blocker)).cloned().collect();
     blockers.extend(recorded);
@@ -184,7 +184,13 @@ fn all_blockers(book: Option<&Book>, own: &Own) -> Vec<String> {
 }
 
 /// The context that the protocol asks for at the start of a session.
-fn context(paths: &Paths, book: Option<&Book>, root: Option<Value<'_, '_>>, own: &Own, plan: &ResumePlan) -> String {
+fn context(
+    paths: &Paths,
+    book: Option<&Book<'_>>,
+    root: Option<Value<'_, '_>>,
+    own: &Own,
+    plan: &ResumePlan,
+) -> String {
     let (_, id) = layout::id(&paths.directory);
     let (done, all) = match book.map(Book::progress) {
         Some(count) => (count.done, count.all),

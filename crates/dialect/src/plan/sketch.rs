@@ -9,7 +9,7 @@
 use piton_model::{Decision, Dialect, Document, Moment, Progress, Refusal, ResumePlan, Role, Unit};
 
 use super::alignment::same_boxes;
-use super::write::{Book, Texts, find_ground};
+use super::write::{Texts, find_ground};
 use super::{layout, resume, state};
 use crate::json::Json;
 use crate::{Files, Place};
@@ -26,9 +26,12 @@ pub struct Sketch {
 /// Reads a plan; nothing when its state is not that of its text, and has to be made so first.
 pub fn sketch(place: &Place, files: &dyn Files, moment: &Moment) -> Result<Option<Sketch>, Refusal> {
     let paths = layout::paths(place);
-    let Some(book) = Book::open(&paths, files)?.filter(Book::is_marked) else { return Ok(None) };
     let texts = Texts::read(&paths, files)?;
-    let ground = find_ground(&texts, &paths, files, Some(&book), &moment.now.to_string())?;
+    let (Some(book), found) = texts.parse(&paths)? else { return Ok(None) };
+    if !book.is_marked() {
+        return Ok(None);
+    }
+    let ground = find_ground(&texts, found, &paths, Some(&book), &moment.now.to_string())?;
     let Some(root) = ground.json.as_ref().filter(|_| ground.is_current).map(Json::root) else { return Ok(None) };
     if !same_boxes(&book, root) {
         return Ok(None);

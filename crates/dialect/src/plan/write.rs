@@ -4,6 +4,7 @@
 //! state: free text in `plan.md` could hold the end of a comment or a marker, and the file belongs to people.
 
 mod agents;
+mod beside;
 mod book;
 mod draft;
 mod ground;
@@ -11,8 +12,8 @@ mod mark;
 mod matches;
 mod phases;
 mod remarks;
+mod sheet;
 mod splice;
-mod sum;
 mod work;
 
 use piton_model::{Change, Dialect, Event, Lifecycle, Moment, Refusal, Start, permit};
@@ -45,10 +46,10 @@ pub fn documents(place: &Place, files: &dyn Files) -> Vec<String> {
 pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) -> Result<Change, Refusal> {
     let paths = layout::paths(place);
     let unit = unit_name(&paths);
-    let book = Book::open(&paths, files)?;
     let texts = Texts::read(&paths, files)?;
+    let (book, found) = texts.parse(&paths)?;
     let now = moment.now.to_string();
-    let ground = find_ground(&texts, &paths, files, book.as_ref(), &now)?;
+    let ground = find_ground(&texts, found, &paths, book.as_ref(), &now)?;
     let mut draft = Draft::open(ground.json.as_ref(), moment);
     let Some(mut book) = book else {
         without_plan(&mut draft, &ground, event, &paths)?;
@@ -74,7 +75,7 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
 
 /// Everything that an event may look at and change.
 struct Scene<'s, 'a> {
-    book: &'s mut Book,
+    book: &'s mut Book<'a>,
     draft: &'s mut Draft<'a>,
     /// The plan as commands name it.
     unit: &'s str,
@@ -210,7 +211,7 @@ fn repaired(scene: &mut Scene<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// How much is done, as a command shows it.
-fn standing(book: &Book) -> String {
+fn standing(book: &Book<'_>) -> String {
     let count = book.progress();
     format!("({}/{})", count.done, count.all)
 }
@@ -220,7 +221,7 @@ fn unit_name(paths: &Paths) -> String {
 }
 
 /// A plan without any marked box can be talked about, but not worked on.
-fn check_marked(book: &Book, event: &Event, unit: &str) -> Result<(), Refusal> {
+fn check_marked(book: &Book<'_>, event: &Event, unit: &str) -> Result<(), Refusal> {
     let needs_boxes = matches!(
         event,
         Event::Started(_)
@@ -242,7 +243,7 @@ fn check_marked(book: &Book, event: &Event, unit: &str) -> Result<(), Refusal> {
 }
 
 /// Where the plan stands, by the rules of the reader.
-fn lifecycle(book: &Book, draft: &Draft<'_>) -> Lifecycle {
+fn lifecycle(book: &Book<'_>, draft: &Draft<'_>) -> Lifecycle {
     let is_done = book.counts().iter().all(|count| count.is_complete());
     let is_blocked =
         !draft.own.blockers.is_empty() || book.sheets.iter().any(|sheet| !sheet.parsed.blockers.is_empty());

@@ -222,7 +222,11 @@ fn commit(
 fn percent_in(change: &Change) -> i64 {
     let written = change.effects.iter().find_map(|effect| match effect {
         Effect::Write { path, bytes } => Editor::open(path, bytes).ok(),
-        Effect::Share { .. } | Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => None,
+        Effect::Edit { .. }
+        | Effect::Share { .. }
+        | Effect::Append { .. }
+        | Effect::Keep { .. }
+        | Effect::Remove { .. } => None,
     });
     written.and_then(|editor| editor.int(&["progress_percent"])).unwrap_or_default()
 }

@@ -1,7 +1,8 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use piton_dialect::Files;
-use piton_model::Refusal;
+use piton_model::{Digest, Edit, Refusal};
 use piton_store::disk::Disk;
 use piton_store::{ReadError, SeenDocument};
 
@@ -24,18 +25,22 @@ impl<'a> DiskFiles<'a> {
 }
 
 impl Files for DiskFiles<'_> {
-    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Refusal> {
+    fn look(&self, path: &str) -> Result<Option<Cow<'_, [u8]>>, Refusal> {
         if self.hidden.iter().any(|hidden| hidden == path) {
             return Ok(None);
         }
         if let Some(seen) = self.seen.and_then(|seen| seen.get(path)) {
-            return Ok(seen.content.as_ref().map(|content| content.bytes.clone()));
+            return Ok(seen.content.as_ref().map(|content| Cow::Borrowed(content.bytes.as_slice())));
         }
         match self.disk.read(path) {
-            Ok(content) => Ok(Some(content.bytes)),
+            Ok(content) => Ok(Some(Cow::Owned(content.bytes))),
             Err(ReadError::Missing) => Ok(None),
             Err(error) => Err(Refusal::document(format!("cannot read `{path}`: {error}"))),
         }
+    }
+
+    fn digest(&self, path: &str, edits: &[Edit]) -> Option<Digest> {
+        self.seen?.get(path)?.content.as_ref()?.digest_with(edits)
     }
 
     fn list(&self, directory: &str) -> Vec<String> {

@@ -16,7 +16,7 @@ impl Session<'_> {
             return Ok(());
         }
         let path = self.workspace.disk.resolve(&self.target.key.document)?;
-        let Some(content) = self.contact.documents.get(&path).and_then(|seen| seen.content.clone()) else {
+        let Some(content) = self.contact.documents.get(&path).and_then(|seen| seen.content.as_ref()) else {
             return Ok(());
         };
         if Editor::open(&path, &content.bytes).is_ok() {

@@ -7,7 +7,7 @@ use super::{CommitError, Replacement, SeenContent};
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Rename, directory_of, make_directories};
 use crate::journal::Hash;
 use crate::stray::Stray;
-use crate::unit::sync_names_to;
+use crate::unit::{LARGE, sync_names_to};
 
 /// A document is compared byte by byte up to this size; beyond it the stamp of its file has to do.
 const COMPARED: u64 = 256 * 1024;
@@ -15,11 +15,28 @@ const COMPARED: u64 = 256 * 1024;
 /// How long is waited for a log. Whoever holds it does so for one sync.
 const LOG_WAIT: Duration = Duration::from_secs(5);
 
+/// Writes new contents aside, two large ones at once.
 pub(super) fn write_aside(
     disk: &dyn Disk,
-    each: &Replacement<'_>,
+    replacements: &[Replacement<'_>],
     undo: &mut Undo<'_>,
-) -> Result<Box<dyn Handle>, DiskError> {
+) -> Result<Vec<Box<dyn Handle>>, DiskError> {
+    let handles = replacements.iter().map(|each| open_aside(disk, each, undo)).collect::<Result<Vec<_>, _>>()?;
+    let mut writes = replacements.iter().zip(&handles);
+    if replacements.iter().filter(|each| each.is_large()).count() < 2 {
+        writes.try_for_each(|(each, handle)| each.write_to(&**handle))?;
+        return Ok(handles);
+    }
+    std::thread::scope(|scope| {
+        let writing: Vec<_> = writes.map(|(each, handle)| scope.spawn(|| each.write_to(&**handle))).collect();
+        // All of them end before what they did is taken back.
+        let written = writing.into_iter().map(|write| write.join().expect("writing does not panic"));
+        written.fold(Ok(()), Result::and)
+    })?;
+    Ok(handles)
+}
+
+fn open_aside(disk: &dyn Disk, each: &Replacement<'_>, undo: &mut Undo<'_>) -> Result<Box<dyn Handle>, DiskError> {
     let how = Open::New { like: &each.path };
     let handle = match disk.open(&each.aside, how) {
         Err(error) if error.is_taken() => {
@@ -30,8 +47,21 @@ pub(super) fn write_aside(
         opened => opened?,
     };
     undo.asides.push(each.aside.clone());
-    handle.write_at(0, each.bytes)?;
     Ok(handle)
+}
+
+impl Replacement<'_> {
+    fn is_large(&self) -> bool {
+        self.content.length() as u64 >= LARGE
+    }
+
+    fn write_to(&self, file: &dyn Handle) -> Result<(), DiskError> {
+        self.content.write_to(file)?;
+        if self.is_document && self.is_large() {
+            let _ = self.written.set(file.stamp()?);
+        }
+        Ok(())
+    }
 }
 
 /// Syncs what was written aside, and names: those that the event before left to this one, and those of copies. It comes

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use piton_model::Effect;
 
-use super::{CommitError, NewEntry, Replacement, SeenContent, SeenDocument};
+use super::{CommitError, NewContent, NewEntry, Replacement, SeenContent, SeenDocument};
 use crate::disk::{DiskError, Open};
 use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Splice, seal_event, seal_line, seal_snapshot};
 use crate::unit::{LARGE, LockedUnit};
@@ -23,22 +24,31 @@ impl LockedUnit<'_> {
         let mut replacements = Vec::new();
         let mut hashes = hashes_of(effects).into_iter();
         for effect in effects {
-            let (path, bytes, old, is_document) = match effect {
+            let (path, content, old, is_document) = match effect {
                 Effect::Write { path, bytes } => {
                     let path = self.disk.resolve(path)?;
                     let old = seen.get(&path).and_then(|seen| seen.content.as_ref()).map(Cow::Borrowed);
-                    (path, bytes, old, true)
+                    (path, NewContent::whole(bytes), old, true)
+                }
+                Effect::Edit { path, edits, .. } => {
+                    let path = self.disk.resolve(path)?;
+                    let old = seen.get(&path).and_then(|seen| seen.content.as_ref());
+                    let content = old.and_then(|old| NewContent::edited(old, edits));
+                    let Some(content) = content else { return Err(CommitError::Raced { path }) };
+                    (path, content, old.map(Cow::Borrowed), true)
                 }
                 Effect::Share { path, bytes, before } => {
                     let path = self.disk.resolve(path)?;
                     let old = self.shared(&path, before.as_deref())?.map(Cow::Owned);
-                    (path, bytes, old, false)
+                    (path, NewContent::whole(bytes), old, false)
                 }
                 Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => continue,
             };
             let aside = self.aside_of(&path, seq);
             let hash = hashes.next().expect("one for each");
-            replacements.push(Replacement { path, aside, bytes, hash, old, is_document });
+            debug_assert_eq!(Hash::of(&content.bytes()), hash, "{path} is to hold what its digest says");
+            let written = OnceLock::new();
+            replacements.push(Replacement { path, aside, content, written, hash, old, is_document });
         }
         Ok(replacements)
     }
@@ -47,8 +57,7 @@ impl LockedUnit<'_> {
     fn shared(&self, path: &str, before: Option<&[u8]>) -> Result<Option<SeenContent>, CommitError> {
         match (self.disk.read(path), before) {
             (Ok(content), Some(before)) if content.bytes == before => {
-                let hash = Hash::of(before);
-                Ok(Some(SeenContent { bytes: content.bytes, hash, stamp: content.stamp }))
+                Ok(Some(SeenContent::new(content.bytes, content.stamp)))
             }
             (Err(crate::ReadError::Missing), None) => Ok(None),
             _ => Err(CommitError::Raced { path: path.to_owned() }),
@@ -75,7 +84,9 @@ impl LockedUnit<'_> {
                 continue;
             }
             files.push(match effect {
-                Effect::Write { .. } => document_change(next.next().expect("one for each"), &mut documents),
+                Effect::Write { .. } | Effect::Edit { .. } => {
+                    document_change(next.next().expect("one for each"), &mut documents)
+                }
                 Effect::Share { .. } => shared_change(next.next().expect("one for each")),
                 Effect::Append { path, line } => self.append_change(path, line)?,
                 Effect::Keep { from, to } => FileChange::Keep { from: self.disk.resolve(from)?, to: to.clone() },
@@ -127,7 +138,7 @@ impl LockedUnit<'_> {
             let state = entry.documents.iter_mut().find(|state| state.path == each.path).expect("it was added");
             if state.splices == 0 {
                 state.base = place;
-                lines.add_snapshot(&each.path, each.bytes);
+                lines.add_snapshot(&each.path, &each.content.bytes());
             }
         }
         lines.add_event(entry);
@@ -138,20 +149,21 @@ impl LockedUnit<'_> {
 /// The digest of everything that is to be written, in order. Hashing is most of what a document of megabytes costs, so
 /// several of them are hashed at once.
 fn hashes_of(effects: &[Effect]) -> Vec<Hash> {
-    let texts: Vec<&[u8]> = effects
-        .iter()
-        .filter_map(|effect| match effect {
-            Effect::Write { bytes, .. } | Effect::Share { bytes, .. } => Some(bytes.as_slice()),
-            Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => None,
-        })
-        .collect();
-    let is_large = |bytes: &[u8]| bytes.len() as u64 >= LARGE;
-    if texts.iter().filter(|bytes| is_large(bytes)).count() < 2 {
-        return texts.into_iter().map(Hash::of).collect();
+    let hash = |effect: &Effect| match effect {
+        Effect::Write { bytes, .. } | Effect::Share { bytes, .. } => Some(Hash::of(bytes)),
+        Effect::Edit { digest, .. } => Some(Hash::from(*digest)),
+        Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => None,
+    };
+    let is_large = |effect: &&Effect| match effect {
+        Effect::Write { bytes, .. } | Effect::Share { bytes, .. } => bytes.len() as u64 >= LARGE,
+        Effect::Edit { .. } | Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => false,
+    };
+    if effects.iter().filter(is_large).count() < 2 {
+        return effects.iter().filter_map(hash).collect();
     }
     std::thread::scope(|scope| {
-        let hashing: Vec<_> = texts.into_iter().map(|bytes| scope.spawn(move || Hash::of(bytes))).collect();
-        hashing.into_iter().map(|hash| hash.join().expect("hashing does not panic")).collect()
+        let hashing: Vec<_> = effects.iter().map(|effect| scope.spawn(move || hash(effect))).collect();
+        hashing.into_iter().filter_map(|hash| hash.join().expect("hashing does not panic")).collect()
     })
 }
 
@@ -204,7 +216,8 @@ fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -
     });
     let state = &mut documents[place];
     let old = each.old.as_ref().filter(|old| state.hash.as_ref() == Some(&old.hash));
-    let splice = splice_of(state, old.map(|old| old.bytes.as_slice()), each.bytes, MOST_SPLICES);
+    let old = old.filter(|_| state.splices < MOST_SPLICES);
+    let splice = counted(state, old.map(|old| each.content.splice_from(old)), each.content.length());
     state.was = before.clone();
     state.hash = Some(after.clone());
     let inode = each.old.as_ref().map(|old| old.stamp.inode);
@@ -215,9 +228,14 @@ fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -
 /// What leads from a document's known version to the next, counted in its state; nothing when a snapshot is due.
 pub(crate) fn splice_of(state: &mut DocumentState, old: Option<&[u8]>, new: &[u8], most: u64) -> Option<Splice> {
     let old = old.filter(|_| state.splices < most);
-    let splice = old.map(|old| Splice::between(old, new)).filter(|splice| {
+    counted(state, old.map(|old| Splice::between(old, new)), new.len())
+}
+
+/// Counts a splice in its document's state; nothing when a snapshot of the document, which is now so long, is due.
+fn counted(state: &mut DocumentState, splice: Option<Splice>, length: usize) -> Option<Splice> {
+    let splice = splice.filter(|splice| {
         let weight = state.weight + splice.weight();
-        weight < (2 * new.len() as u64).max(16 * 1024)
+        weight < (2 * length as u64).max(16 * 1024)
     });
     (state.weight, state.splices) = match &splice {
         Some(splice) => (state.weight + splice.weight(), state.splices + 1),
@@ -233,6 +251,6 @@ fn shared_change(each: &Replacement<'_>) -> FileChange {
         aside: each.aside.clone(),
         before: before.map(|old| old.hash.clone()),
         after: each.hash.clone(),
-        splice: Splice::between(before.map_or(&[], |old| &old.bytes), each.bytes),
+        splice: Splice::between(before.map_or(&[], |old| &old.bytes), &each.content.bytes()),
     }
 }

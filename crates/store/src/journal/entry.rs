@@ -1,7 +1,8 @@
 use serde_json::{Map, Value};
 
+use super::splice::write_piece;
 use super::writing::Writing;
-use super::{Hash, Piece, Splice};
+use super::{Hash, Splice};
 
 /// Whose journal it is, and in which form it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,13 +196,13 @@ impl FileChange {
                 };
                 out.hash("after", after.as_ref());
                 match splice {
-                    Some(splice) => out.list("splice", &splice.pieces, Piece::write_to),
+                    Some(splice) => out.list("splice", &splice.pieces, write_piece),
                     None => out.maybe("splice", None),
                 };
             }
             FileChange::Share { path, aside, before, after, splice } => {
                 out.text("share", path).text("aside", aside).hash("before", before.as_ref());
-                out.hash("after", Some(after)).list("splice", &splice.pieces, Piece::write_to);
+                out.hash("after", Some(after)).list("splice", &splice.pieces, write_piece);
             }
             FileChange::Append { path, size, text } => {
                 out.text("append", path).number("size", *size).text("text", text);

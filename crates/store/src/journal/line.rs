@@ -1,5 +1,6 @@
 use std::fmt;
 
+use piton_model::Digest;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -17,11 +18,23 @@ pub struct Hash(String);
 impl Hash {
     /// The digest of some bytes.
     pub fn of(bytes: &[u8]) -> Hash {
-        Hash::from_digest(&Sha256::digest(bytes))
+        Hash::finished(Sha256::new_with_prefix(bytes))
     }
 
-    fn from_digest(digest: &[u8]) -> Hash {
-        Hash(hexadecimal(&digest[..16]))
+    /// The digest of all bytes that a computation has seen.
+    pub(crate) fn finished(hasher: Sha256) -> Hash {
+        let digest = hasher.finalize();
+        Hash::from(Digest(std::array::from_fn(|place| digest[place])))
+    }
+
+    /// The same as a value.
+    pub fn digest(&self) -> Digest {
+        let mut bytes = [0; 16];
+        for (byte, digits) in bytes.iter_mut().zip(self.0.as_bytes().chunks(2)) {
+            let digit = |digit: u8| char::from(digit).to_digit(16).unwrap_or(0) as u8;
+            *byte = digit(digits[0]) << 4 | digit(digits[1]);
+        }
+        Digest(bytes)
     }
 
     pub(crate) fn parse(text: &str) -> Option<Hash> {
@@ -32,6 +45,12 @@ impl Hash {
     /// Its digits.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl From<Digest> for Hash {
+    fn from(digest: Digest) -> Hash {
+        Hash(hexadecimal(&digest.0))
     }
 }
 

@@ -1,3 +1,4 @@
+use piton_model::Edit;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -11,18 +12,7 @@ use super::writing::Writing;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
     /// The places, in order.
-    pub pieces: Vec<Piece>,
-}
-
-/// One place of a [`Splice`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
-    /// Where, in the text before.
-    pub at: usize,
-    /// How many bytes went.
-    pub removed: usize,
-    /// What came.
-    pub inserted: Vec<u8>,
+    pub pieces: Vec<Edit>,
 }
 
 /// More places than these are one.
@@ -49,18 +39,23 @@ impl Splice {
                 Some(place) if !is_last => place,
                 _ => (before.len() - from, after.len() - to),
             };
-            pieces.push(Piece { at: from, removed, inserted: after[to..to + length].to_vec() });
+            pieces.push(Edit { at: from, removed, inserted: after[to..to + length].to_vec() });
             let same = common_start(&before[from + removed..], &after[to + length..]);
             (from, to) = (from + removed + same, to + length + same);
         }
         Splice { pieces }
     }
 
+    /// Edits as they are, where they are few.
+    pub(crate) fn of(edits: &[Edit]) -> Option<Splice> {
+        (edits.len() <= MOST_PIECES).then(|| Splice { pieces: edits.to_vec() })
+    }
+
     /// Turns a text into the one after it, and says whether it fits: where it does not, the text is spoilt.
     pub(crate) fn apply_to(&self, text: &mut Vec<u8>) -> bool {
         // From the end: what lies before is where it was.
         let mut next = text.len();
-        for Piece { at, removed, inserted } in self.pieces.iter().rev() {
+        for Edit { at, removed, inserted } in self.pieces.iter().rev() {
             match at.checked_add(*removed) {
                 Some(end) if end <= next && removed == &inserted.len() => text[*at..end].copy_from_slice(inserted),
                 Some(end) if end <= next => drop(text.splice(*at..end, inserted.iter().copied())),
@@ -73,15 +68,7 @@ impl Splice {
 
     /// The text after it; nothing when it does not fit.
     pub fn apply(&self, before: &[u8]) -> Option<Vec<u8>> {
-        let mut after = Vec::with_capacity(before.len() + self.weight() as usize);
-        let mut done = 0;
-        for Piece { at, removed, inserted } in &self.pieces {
-            after.extend_from_slice(before.get(done..*at)?);
-            after.extend_from_slice(inserted);
-            done = at.checked_add(*removed).filter(|end| *end <= before.len())?;
-        }
-        after.extend_from_slice(&before[done..]);
-        Some(after)
+        Edit::parts(before, &self.pieces).map(|parts| parts.concat())
     }
 
     /// About how many bytes it takes to write it down.
@@ -93,18 +80,17 @@ impl Splice {
         let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
         let piece = |value: &Value| {
             let [at, removed, inserted] = value.as_array()?.as_slice() else { return None };
-            Some(Piece { at: number(at)?, removed: number(removed)?, inserted: text_from_json(inserted)? })
+            Some(Edit { at: number(at)?, removed: number(removed)?, inserted: text_from_json(inserted)? })
         };
         Some(Splice { pieces: value.as_array()?.iter().map(piece).collect::<Option<_>>()? })
     }
 }
 
-impl Piece {
-    pub(crate) fn write_to(&self, out: &mut Writing) {
-        out.begin_list();
-        out.item(&self.at).item(&self.removed).item(&Text(&self.inserted));
-        out.end_list();
-    }
+/// Writes one place of a splice down.
+pub(crate) fn write_piece(piece: &Edit, out: &mut Writing) {
+    out.begin_list();
+    out.item(&piece.at).item(&piece.removed).item(&Text(&piece.inserted));
+    out.end_list();
 }
 
 /// How far it is, in both texts, to the nearest beginning of a line from which on they agree for a while.
@@ -219,7 +205,7 @@ mod tests {
                 assert!(splice.pieces.len() <= MOST_PIECES);
                 let mut out = Writing::default();
                 out.begin_list();
-                splice.pieces.iter().for_each(|piece| piece.write_to(&mut out));
+                splice.pieces.iter().for_each(|piece| write_piece(piece, &mut out));
                 out.end_list();
                 let read = serde_json::from_slice(&out.into_bytes()).expect("it is JSON");
                 assert_eq!(Splice::from_json(&read), Some(splice));
@@ -246,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_splice_that_does_not_fit_changes_nothing() {
-        let piece = |at, removed| Piece { at, removed, inserted: Vec::new() };
+        let piece = |at, removed| Edit { at, removed, inserted: Vec::new() };
         for pieces in [
             vec![piece(3, 2)],
             vec![piece(usize::MAX, 2)],

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use piton_model::{Effect, Time};
+use piton_store::journal::Splice;
 use piton_store::{CommitError, Contact, Key, LockedUnit, NewEntry, seal};
 use piton_testkit::CrashDisk;
 
@@ -172,7 +173,7 @@ fn stay(disk: &CrashDisk, staying: &[Staying], run: &mut Run) -> Result<(), Stri
                 run.begun += 1;
                 run.before = run.after.clone();
                 run.after.apply(doing);
-                let effects: Vec<Effect> = doing.iter().map(|each| effect(each, &run.before)).collect();
+                let effects: Vec<Effect> = doing.iter().map(|each| effect(each, &run.before, &contact)).collect();
                 let seq = loop {
                     match unit.commit_deferred(new_entry(run.begun), &effects, &mut contact.documents) {
                         Ok(seq) => break seq,
@@ -228,7 +229,7 @@ pub fn try_commit(
     before: &World,
     step: usize,
 ) -> Result<u64, CommitError> {
-    let effects: Vec<Effect> = doing.iter().map(|each| effect(each, before)).collect();
+    let effects: Vec<Effect> = doing.iter().map(|each| effect(each, before, contact)).collect();
     unit.commit(new_entry(step), &effects, &contact.documents)
 }
 
@@ -244,10 +245,18 @@ pub fn new_entry(step: usize) -> NewEntry {
     }
 }
 
-fn effect(doing: &Do, before: &World) -> Effect {
+fn effect(doing: &Do, before: &World, contact: &Contact) -> Effect {
     let path = |path: &&str| (*path).to_owned();
     match doing {
-        Do::Write(at, text) => Effect::Write { path: path(at), bytes: text.clone().into_bytes() },
+        Do::Write(at, text) => match contact.documents.get(*at).and_then(|seen| seen.content.as_ref()) {
+            // Of what is there every other text is reached by edits.
+            Some(seen) if text.len() % 2 == 0 => {
+                let edits = Splice::between(&seen.bytes, text.as_bytes()).pieces;
+                let digest = seen.digest_with(&edits).expect("they fit");
+                Effect::Edit { path: path(at), edits, digest }
+            }
+            _ => Effect::Write { path: path(at), bytes: text.clone().into_bytes() },
+        },
         Do::Share(at, text) => {
             Effect::Share { path: path(at), bytes: text.clone().into_bytes(), before: before.read(at) }
         }

@@ -204,6 +204,6 @@ fn name_of(kind: &str, agent: Option<&str>) -> String {
     agent.map_or_else(|| format!("subagent:{kind}"), str::to_owned)
 }
 
-fn check_tasks(book: &Book, ids: &[String], unit: &str) -> Result<(), Refusal> {
+fn check_tasks(book: &Book<'_>, ids: &[String], unit: &str) -> Result<(), Refusal> {
     book.find(Boxes::Tasks, ids).map(drop).map_err(|id| book.unknown(Boxes::Tasks, id, unit))
 }

@@ -2,30 +2,14 @@
 
 use std::collections::HashMap;
 
-use piton_model::{Refusal, text::counted};
+use piton_model::{Effect, Refusal, text::counted};
 
+use super::super::Mark;
 use super::super::layout::{Paths, is_phase_file};
-use super::super::{Mark, Parsed, checksum, parse};
-use super::sum::Sum;
-use crate::{Files, Findings};
-
-/// One file of a plan.
-pub(in crate::plan) struct Sheet {
-    pub path: String,
-    /// All of its text, with the byte order mark when it has one.
-    text: String,
-    /// How long that mark is.
-    start: usize,
-    pub parsed: Parsed,
-    is_changed: bool,
-}
-
-impl Sheet {
-    /// The text that the offsets of marks refer to.
-    pub fn body(&self) -> &str {
-        &self.text[self.start..]
-    }
-}
+use super::super::read::checksum_text;
+use super::sheet::Sheet;
+use crate::Files;
+use crate::digest::digest_of;
 
 /// A task or criterion. There may be a hundred thousand of them, so it holds no text.
 #[derive(Debug, Clone, Copy)]
@@ -42,16 +26,13 @@ pub(in crate::plan) struct Item {
 
 /// All files of a plan, as one.
 #[derive(Default)]
-pub(in crate::plan) struct Book {
-    pub sheets: Vec<Sheet>,
+pub(in crate::plan) struct Book<'f> {
+    files: Option<&'f dyn Files>,
+    pub sheets: Vec<Sheet<'f>>,
     /// The ids of the phases, in order.
     pub phases: Vec<String>,
     pub tasks: Vec<Item>,
     pub criteria: Vec<Item>,
-    /// The checksum of `plan.md` as it was read.
-    sum: Option<Sum>,
-    /// The first byte of `plan.md` that has changed since.
-    first_change: Option<usize>,
 }
 
 /// Which boxes.
@@ -75,20 +56,15 @@ impl Count {
     }
 }
 
-impl Book {
+impl<'f> Book<'f> {
     /// Reads and parses a plan; nothing when `plan.md` is missing or is no text. A phase file that is no text is
     /// passed over, as the reader does.
-    pub fn open(paths: &Paths, files: &dyn Files) -> Result<Option<Book>, Refusal> {
-        let mut book = Book::default();
-        let Some(Ok(plan)) = files.read(&paths.plan)?.map(String::from_utf8) else { return Ok(None) };
-        let (sum, first) = summed_sheet(paths.plan.clone(), plan);
-        book.sum = Some(sum);
-        book.sheets.push(first);
+    pub fn open(paths: &Paths, files: &'f dyn Files) -> Result<Option<Book<'f>>, Refusal> {
+        let mut book = Book { files: Some(files), ..Book::default() };
+        let Some(plan) = Sheet::open_summed(&paths.plan, files)? else { return Ok(None) };
+        book.sheets.push(plan);
         for name in files.list(&paths.directory).iter().filter(|name| is_phase_file(name)) {
-            let path = format!("{}/{name}", paths.directory);
-            if let Some(Ok(text)) = files.read(&path)?.map(String::from_utf8) {
-                book.sheets.push(sheet(path, text));
-            }
+            book.sheets.extend(Sheet::open(&format!("{}/{name}", paths.directory), files)?);
         }
         book.collect();
         Ok(Some(book))
@@ -144,39 +120,27 @@ impl Book {
                 other.is_ticked = ticked;
             }
         }
-        let sheet = &mut self.sheets[number as usize];
-        let at = sheet.start + at;
-        sheet.text.replace_range(at..at + 1, if ticked { "x" } else { " " });
-        sheet.is_changed = true;
-        if number == 0 {
-            self.first_change = Some(self.first_change.map_or(at, |first| first.min(at)));
-        }
+        self.sheets[number as usize].tick(at, ticked);
     }
 
     /// The checksum of `plan.md` as it is now.
     pub fn checksum(&self) -> String {
-        let bytes = self.sheets.first().map_or(&[][..], |sheet| sheet.text.as_bytes());
-        match (&self.sum, self.first_change) {
-            (Some(sum), None) => sum.text().to_owned(),
-            (Some(sum), Some(first)) => sum.again(bytes, first),
-            (None, _) => checksum(bytes),
-        }
+        checksum_text(self.sheets.first().map_or_else(|| digest_of([]), |sheet| sheet.now(self.files).0))
     }
 
-    /// The files that have changed, with all of their bytes.
-    pub fn into_changed(self) -> impl Iterator<Item = (String, Vec<u8>)> {
-        let changed = self.sheets.into_iter().filter(|sheet| sheet.is_changed);
-        changed.map(|sheet| (sheet.path, sheet.text.into_bytes()))
+    /// Whether work on it is worth a second core.
+    pub fn is_large(&self) -> bool {
+        self.sheets.iter().any(Sheet::is_large)
+    }
+
+    /// What happens to the files that have changed.
+    pub fn into_effects(self) -> impl Iterator<Item = Effect> {
+        self.sheets.into_iter().filter_map(move |sheet| sheet.effect(self.files))
     }
 
     /// Gives a file another text, and reads the plan anew.
     pub fn rewrite(&mut self, number: usize, body: &str) {
-        let old = &self.sheets[number];
-        let text = format!("{}{body}", &old.text[..old.start]);
-        if number == 0 {
-            self.first_change = Some(0);
-        }
-        self.sheets[number] = Sheet { is_changed: true, ..sheet(old.path.clone(), text) };
+        self.sheets[number] = self.sheets[number].rewritten(body);
         self.collect();
     }
 
@@ -312,37 +276,6 @@ impl Book {
         }
         kept
     }
-}
-
-/// From this length on, a text is summed beside being parsed: each takes as long as starting a hundred threads.
-const LARGE: usize = 1024 * 1024;
-
-/// A file and its checksum.
-fn summed_sheet(path: String, text: String) -> (Sum, Sheet) {
-    if text.len() < LARGE {
-        return (Sum::of(text.as_bytes()), sheet(path, text));
-    }
-    let (sum, parsed) = std::thread::scope(|scope| {
-        let sum = scope.spawn(|| Sum::of(text.as_bytes()));
-        let parsed = parsed(&text);
-        (sum.join().expect("summing does not panic"), parsed)
-    });
-    (sum, Sheet { path, start: mark_length(&text), text, parsed, is_changed: false })
-}
-
-fn sheet(path: String, text: String) -> Sheet {
-    let parsed = parsed(&text);
-    Sheet { path, start: mark_length(&text), text, parsed, is_changed: false }
-}
-
-fn parsed(text: &str) -> Parsed {
-    let body = &text[mark_length(text)..];
-    parse(body, &mut Findings::new("".into(), body))
-}
-
-/// How long the byte order mark of a text is.
-fn mark_length(text: &str) -> usize {
-    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
 }
 
 /// How far two ids are apart, when they are like each other at all.

@@ -7,8 +7,9 @@ use serde_json::{Map, Value as NewValue, json};
 
 use super::super::layout::Paths;
 use super::super::own::Own;
+use super::beside::beside;
 use super::book::Book;
-use super::ground::Ground;
+use super::ground::{Ground, NewState};
 use super::phases::{self, Credit, Seen};
 use super::splice::{Splice, to_new};
 use crate::content;
@@ -81,7 +82,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Decisions that stand in the plan are in the state as well, since they were first seen.
-    fn take_decisions(&mut self, book: &Book) {
+    fn take_decisions(&mut self, book: &Book<'_>) {
         let known: HashSet<String> =
             self.decisions.iter().filter_map(|known| known.get("decision")?.as_str()).map(one_line).collect();
         for decision in book.decisions().filter(|decision| !known.contains(*decision)) {
@@ -90,7 +91,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The change: the plan's files, its state, its backup and its log, all or nothing.
-    pub fn finish(mut self, paths: &Paths, root: &str, ground: Ground<'_>, book: Option<Book>) -> Change {
+    pub fn finish(mut self, paths: &Paths, root: &str, mut ground: Ground<'_>, book: Option<Book<'_>>) -> Change {
         if let Some(book) = &book {
             self.take_decisions(book);
             // A plan that was finished and has open boxes again is not finished.
@@ -100,23 +101,16 @@ impl<'a> Draft<'a> {
         if self.own.since_backup >= BACKUP_EVERY && self.backup.is_none() {
             self.backup = Some("every_5_checkpoints".to_owned());
         }
-        let (body, seen) = self.state_text(paths, root, &ground, book.as_ref());
-        let mut history = ground.history;
+        let (state, seen) = self.new_state(paths, root, &ground, book.as_ref());
+        let mut history = std::mem::take(&mut ground.history);
         self.tell(&mut history, &seen, book.as_ref());
-        let mut effects = ground.effects;
-        let plan = book.into_iter().flat_map(Book::into_changed);
-        effects.extend(plan.map(|(path, bytes)| Effect::Write { path, bytes }));
+        let mut effects = std::mem::take(&mut ground.effects);
+        effects.extend(book.into_iter().flat_map(Book::into_effects));
         if let Some(reason) = &self.backup {
-            let reason = NewValue::from(reason.as_str());
-            let saved = format!(
-                "{{\n\"savedAt\": \"{}\",\n\"reason\": {reason},\n\"state\": {}\n}}\n",
-                self.now,
-                body.trim_end()
-            );
-            effects.push(Effect::Write { path: paths.recovery.clone(), bytes: saved.into_bytes() });
+            let bytes = saved(&self.now, reason, &ground.parts(&state));
+            effects.push(Effect::Write { path: paths.recovery.clone(), bytes });
         }
-        let bytes = if ground.is_marked { format!("\u{feff}{body}") } else { body }.into_bytes();
-        effects.push(Effect::Write { path: paths.state.clone(), bytes });
+        effects.push(ground.write(state, paths));
         let append = |line| Effect::Append { path: paths.history.clone(), line };
         effects.extend(history.into_iter().map(append));
         let mut warnings = ground.warnings;
@@ -125,7 +119,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Says what was seen in the plan, before and after what the event itself says.
-    fn tell(&mut self, history: &mut Vec<String>, seen: &Seen, book: Option<&Book>) {
+    fn tell(&mut self, history: &mut Vec<String>, seen: &Seen, book: Option<&Book<'_>>) {
         let now = self.now.clone();
         if !seen.regressed.is_empty() || !seen.vanished.is_empty() {
             let mut keys = vec![("tasks", json!(seen.regressed))];
@@ -147,8 +141,14 @@ impl<'a> Draft<'a> {
         history.extend(phases.map(|phase| line(&now, "phase_completed", &[("phaseId", json!(phase))])));
     }
 
-    /// The new text of the state. When a phase ended, a copy is kept as well, and counted from there.
-    fn state_text(&mut self, paths: &Paths, root: &str, ground: &Ground<'_>, book: Option<&Book>) -> (String, Seen) {
+    /// The new state. When a phase ended, a copy is kept as well, and counted from there.
+    fn new_state(
+        &mut self,
+        paths: &Paths,
+        root: &str,
+        ground: &Ground<'_>,
+        book: Option<&Book<'_>>,
+    ) -> (NewState, Seen) {
         let old = ground.json.as_ref().map(Json::root);
         let Some((json, old)) = ground.json.as_ref().zip(old) else {
             let empty = Book::default();
@@ -164,12 +164,16 @@ impl<'a> Draft<'a> {
             state.insert("phases".to_owned(), phases);
             let own = self.own.keys().into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
             state.insert("piton".to_owned(), NewValue::Object(own.collect()));
-            return (format!("{:#}\n", NewValue::Object(state)), seen);
+            return (NewState::Made(format!("{:#}\n", NewValue::Object(state))), seen);
         };
         let mut splice = Splice::new(json);
         let mut keys = Vec::new();
         let seen = match (book, old.get("phases").filter(|phases| phases.kind() == Kind::Object)) {
-            (Some(book), Some(phases)) => phases::bring_into_line(&mut splice, phases, book, &self.credit, &self.now),
+            (Some(book), Some(phases)) => {
+                // The checksum is one of the keys below, and is known then.
+                let into_line = || phases::bring_into_line(&mut splice, phases, book, &self.credit, &self.now);
+                beside(book.is_large(), || book.checksum(), into_line).1
+            }
             (Some(book), None) => {
                 let (phases, seen) = phases::make(book, &self.credit, &self.now);
                 keys.push(("phases", Some(phases)));
@@ -187,7 +191,7 @@ impl<'a> Draft<'a> {
             }
         }
         splice.set_keys(old, &keys);
-        (splice.apply(), seen)
+        (NewState::Edited(splice.into_edits()), seen)
     }
 
     fn count_backup(&mut self, seen: &Seen) {
@@ -205,7 +209,7 @@ impl<'a> Draft<'a> {
         paths: &Paths,
         root: &str,
         old: Option<Value<'_, '_>>,
-        book: Option<&Book>,
+        book: Option<&Book<'_>>,
     ) -> Vec<(&'static str, Option<NewValue>)> {
         let (_, id) = super::super::layout::id(&paths.directory);
         let known = old.and_then(|old| content::text(old, "planPath")).filter(|path| path.ends_with(&paths.plan));
@@ -248,6 +252,17 @@ impl<'a> Draft<'a> {
         keys.push(("agents", Some(NewValue::Object(self.agents.clone()))));
         keys
     }
+}
+
+/// A copy of a state, with when and why it was kept.
+fn saved(now: &str, reason: &str, state: &[&[u8]]) -> Vec<u8> {
+    let reason = NewValue::from(reason);
+    let mut saved = format!("{{\n\"savedAt\": \"{now}\",\n\"reason\": {reason},\n\"state\": ").into_bytes();
+    saved.reserve_exact(state.iter().map(|part| part.len()).sum::<usize>() + 4);
+    state.iter().for_each(|part| saved.extend_from_slice(part));
+    saved.truncate(saved.trim_ascii_end().len());
+    saved.extend_from_slice(b"\n}\n");
+    saved
 }
 
 /// A line of the log.

@@ -1,22 +1,25 @@
 //! What a plan's state is read from when something is to be recorded: the four error cascades of the protocol.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use piton_model::{Effect, Refusal};
+use piton_model::{Edit, Effect, Refusal};
 use serde_json::json;
 
 use super::super::layout::Paths;
 use super::super::{is_recovery, is_state};
+use super::beside::{LARGE, beside};
 use super::book::Book;
 use super::draft::line;
 use crate::json::{Json, Kind, Value, parse};
 use crate::{Files, content};
 
 /// The bytes of a state and of its backup. They live outside of [`Ground`], which points into them.
-pub(in crate::plan) struct Texts {
-    state: Option<Vec<u8>>,
+pub(in crate::plan) struct Texts<'f> {
+    files: &'f dyn Files,
+    state: Option<Cow<'f, [u8]>>,
     /// Read only where it is needed: it may be as long as the plan.
-    recovery: OnceCell<Option<Vec<u8>>>,
+    recovery: OnceCell<Option<Cow<'f, [u8]>>>,
 }
 
 /// The state that an event builds on, and what had to be done to get it.
@@ -34,39 +37,57 @@ pub(in crate::plan) struct Ground<'a> {
     pub warnings: Vec<String>,
     /// Whether the state was written for this very text of the plan.
     pub is_current: bool,
+    files: &'a dyn Files,
 }
 
-impl Texts {
+impl<'f> Texts<'f> {
     /// Reads the state.
-    pub fn read(paths: &Paths, files: &dyn Files) -> Result<Texts, Refusal> {
-        Ok(Texts { state: files.read(&paths.state)?, recovery: OnceCell::new() })
+    pub fn read(paths: &Paths, files: &'f dyn Files) -> Result<Texts<'f>, Refusal> {
+        Ok(Texts { files, state: files.look(&paths.state)?, recovery: OnceCell::new() })
     }
 
-    fn recovery(&self, paths: &Paths, files: &dyn Files) -> Result<Option<&[u8]>, Refusal> {
+    fn recovery(&self, paths: &Paths) -> Result<Option<&[u8]>, Refusal> {
         if self.recovery.get().is_none() {
-            let read = files.read(&paths.recovery)?;
+            let read = self.files.look(&paths.recovery)?;
             return Ok(self.recovery.get_or_init(|| read).as_deref());
         }
         Ok(self.recovery.get().and_then(Option::as_deref))
     }
+
+    /// Parses the plan, and beside it the state.
+    pub fn parse(&self, paths: &Paths) -> Result<(Option<Book<'f>>, Result<Found<'_>, Refusal>), Refusal> {
+        let state = self.state.as_deref();
+        let is_large = state.is_some_and(|state| state.len() >= LARGE);
+        let (found, book) = beside(is_large, || look(state, &paths.state), || Book::open(paths, self.files));
+        Ok((book?, found))
+    }
 }
 
 /// A text that should be a state.
-enum Found<'a> {
+pub(in crate::plan) enum Found<'a> {
     Nothing,
     Broken,
     State(Json<'a>),
 }
 
+/// What a state is to hold.
+pub(super) enum NewState {
+    /// A text that was made.
+    Made(String),
+    /// The text that was found, with edits.
+    Edited(Vec<Edit>),
+}
+
 /// Finds the state to build on. A state of something else is never written over.
 pub(in crate::plan) fn find<'a>(
-    texts: &'a Texts,
+    texts: &'a Texts<'_>,
+    found: Result<Found<'a>, Refusal>,
     paths: &Paths,
-    files: &dyn Files,
-    book: Option<&Book>,
+    book: Option<&Book<'_>>,
     now: &str,
 ) -> Result<Ground<'a>, Refusal> {
     let mut ground = Ground {
+        files: texts.files,
         json: None,
         is_marked: texts.state.as_ref().is_some_and(|bytes| bytes.starts_with(MARK)),
         from: "state.json",
@@ -79,7 +100,7 @@ pub(in crate::plan) fn find<'a>(
         ground.history.push(line(now, "parse_error", &[("fallback", json!("state.json"))]));
         ground.warnings.push(format!("{} cannot be read; the last known state is used", paths.plan));
     }
-    match look(texts.state.as_deref(), &paths.state)? {
+    match found? {
         Found::State(json) => {
             let sum = content::text(json.root(), "checksum");
             if let Some(book) = book
@@ -92,7 +113,7 @@ pub(in crate::plan) fn find<'a>(
         }
         broken_or_nothing => {
             let is_broken = matches!(broken_or_nothing, Found::Broken);
-            ground.restore(texts.recovery(paths, files)?, paths, files, is_broken, now);
+            ground.restore(texts.recovery(paths)?, paths, is_broken, now);
         }
     }
     if book.is_none() && ground.json.is_none() {
@@ -107,11 +128,11 @@ pub(in crate::plan) fn find<'a>(
 
 impl<'a> Ground<'a> {
     /// Takes the backup for the state, or begins with the plan alone when that is broken too.
-    fn restore(&mut self, recovery: Option<&'a [u8]>, paths: &Paths, files: &dyn Files, is_broken: bool, now: &str) {
+    fn restore(&mut self, recovery: Option<&'a [u8]>, paths: &Paths, is_broken: bool, now: &str) {
         self.is_current = false;
         self.is_marked = false;
         if is_broken {
-            self.keep(&paths.state, files);
+            self.keep(&paths.state);
         }
         match look_in_recovery(recovery) {
             Found::State(json) => {
@@ -123,7 +144,7 @@ impl<'a> Ground<'a> {
             }
             found => {
                 if matches!(found, Found::Broken) {
-                    self.keep(&paths.recovery, files);
+                    self.keep(&paths.recovery);
                 }
                 self.from = "plan.md";
                 if is_broken || matches!(found, Found::Broken) {
@@ -134,10 +155,36 @@ impl<'a> Ground<'a> {
         }
     }
 
+    /// A new state's text, in pieces.
+    pub(super) fn parts<'s>(&'s self, state: &'s NewState) -> Vec<&'s [u8]> {
+        match state {
+            NewState::Made(text) => vec![text.as_bytes()],
+            NewState::Edited(edits) => {
+                let old = self.json.as_ref().map_or("", Json::text);
+                Edit::parts(old.as_bytes(), edits).expect("they were made for this text")
+            }
+        }
+    }
+
+    /// Puts a new state into its file.
+    pub(super) fn write(&self, state: NewState, paths: &Paths) -> Effect {
+        let path = paths.state.clone();
+        let start = if self.is_marked { MARK } else { &[] };
+        // What was found elsewhere is no edit of this file.
+        if let (NewState::Edited(edits), "state.json") = (&state, self.from) {
+            let moved = |edit: &Edit| Edit { at: edit.at + start.len(), ..edit.clone() };
+            let edits: Vec<Edit> = edits.iter().map(moved).collect();
+            if let Some(digest) = self.files.digest(&path, &edits) {
+                return Effect::Edit { path, edits, digest };
+            }
+        }
+        Effect::Write { path, bytes: [&[start], &self.parts(&state)[..]].concat().concat() }
+    }
+
     /// Keeps a broken file's bytes under a name that is free.
-    fn keep(&mut self, path: &str, files: &dyn Files) {
+    fn keep(&mut self, path: &str) {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let taken = files.list(directory);
+        let taken = self.files.list(directory);
         let to = (1..).map(|number: u64| format!("{name}.corrupt-{number}")).find(|name| !taken.contains(name));
         let to = format!("{directory}/{}", to.unwrap_or_default());
         self.warnings.push(format!("{path} is broken; what it held is kept: {to}"));

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use piton_model::{Change, Effect, Refusal, text::counted};
+use piton_model::{Change, Refusal, text::counted};
 use serde_json::json;
 
 use super::super::layout::Paths;
@@ -19,7 +19,7 @@ const LONGEST: usize = 40;
 
 /// Gives ids to boxes that have none. A second time there is nothing left to do.
 pub(super) fn mark(
-    mut book: Book,
+    mut book: Book<'_>,
     mut draft: Draft<'_>,
     paths: &Paths,
     place: &Place,
@@ -50,8 +50,8 @@ pub(super) fn mark(
     let what = format!("{}, {}", counted(tasks, "task", "tasks"), counted(criteria, "criterion", "criteria"));
     draft.summary = format!("marked {what} {}", standing(&book));
     if ground.json.is_none() {
-        let changed = book.into_changed().map(|(path, bytes)| Effect::Write { path, bytes });
-        return Ok(Change { summary: draft.summary, warnings: draft.warnings, effects: changed.collect() });
+        let effects = book.into_effects().collect();
+        return Ok(Change { summary: draft.summary, warnings: draft.warnings, effects });
     }
     draft.log("plan_marked", &[("tasks", json!(tasks)), ("criteria", json!(criteria)), ("by", json!(draft.moment.by))]);
     // Boxes that are ticked already were ticked before anybody counted them.
@@ -206,7 +206,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(book: &Book) -> Names {
+    fn of(book: &Book<'_>) -> Names {
         let items = book.tasks.iter().chain(&book.criteria).map(|item| book.id(item).to_owned());
         Names { taken: items.chain(book.phases.iter().cloned()).collect(), next: HashMap::new() }
     }

@@ -23,13 +23,13 @@ pub(super) struct Matches<'a, 'j> {
 
 impl<'a, 'j> Matches<'a, 'j> {
     /// A state that has no entries.
-    pub fn none(book: &Book, boxes: Boxes) -> Matches<'a, 'j> {
+    pub fn none(book: &Book<'_>, boxes: Boxes) -> Matches<'a, 'j> {
         let mut none = Matches::new(book, boxes);
         none.find_missing(book);
         none
     }
 
-    fn new(book: &Book, boxes: Boxes) -> Matches<'a, 'j> {
+    fn new(book: &Book<'_>, boxes: Boxes) -> Matches<'a, 'j> {
         let is_kept = vec![false; book.items(boxes).len()];
         let (moved, missing) = (HashMap::new(), HashMap::new());
         Matches { boxes, box_of_entry: Vec::new(), is_kept, moved, vanished: Vec::new(), missing }
@@ -37,7 +37,12 @@ impl<'a, 'j> Matches<'a, 'j> {
 
     /// Finds the entries. The state mostly lists the boxes in the plan's own order, so the next box is looked at first; a table is made
     /// only when that fails.
-    pub fn find(phases: Value<'a, 'j>, book: &Book, boxes: Boxes, place_of_entry: &[Option<usize>]) -> Matches<'a, 'j> {
+    pub fn find(
+        phases: Value<'a, 'j>,
+        book: &Book<'_>,
+        boxes: Boxes,
+        place_of_entry: &[Option<usize>],
+    ) -> Matches<'a, 'j> {
         let items = book.items(boxes);
         let mut table: Option<HashMap<&str, u32>> = None;
         let mut next = 0;
@@ -66,6 +71,8 @@ impl<'a, 'j> Matches<'a, 'j> {
                 next = item as usize + 1;
                 last[item as usize] = entry;
                 match *place == Some(items[item as usize].phase) {
+                    // Nearly always nothing has moved, and nothing is to be looked for.
+                    true if matches.moved.is_empty() => {}
                     true => drop(matches.moved.remove(&(item as usize))),
                     false => drop(matches.moved.insert(item as usize, value)),
                 }
@@ -82,7 +89,7 @@ impl<'a, 'j> Matches<'a, 'j> {
         matches
     }
 
-    fn find_missing(&mut self, book: &Book) {
+    fn find_missing(&mut self, book: &Book<'_>) {
         for (place, item) in book.items(self.boxes).iter().enumerate().filter(|(place, _)| !self.is_kept[*place]) {
             self.missing.entry(item.phase).or_default().push(place);
         }

@@ -1,6 +1,6 @@
 //! The `phases` of a state, brought into line with the plan. The plan says what is done; the state keeps who and when.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value as NewValue};
 
@@ -10,15 +10,15 @@ use super::splice::{Splice, to_new};
 use crate::content;
 use crate::json::{Kind, Value};
 
-/// What an event says about the boxes, beyond whether they are ticked.
+/// What an event says about the boxes, beyond whether they are ticked. It is about few of them, and every box asks.
 #[derive(Default)]
 pub(super) struct Credit {
     /// Tasks that are done by somebody now, and by whom.
-    pub done_by: HashMap<usize, String>,
+    pub done_by: BTreeMap<usize, String>,
     /// Criteria that were judged now.
-    pub judged: HashSet<usize>,
+    pub judged: BTreeSet<usize>,
     /// Phases that were begun now.
-    pub begun: HashSet<usize>,
+    pub begun: BTreeSet<usize>,
     /// Who ticks the boxes that were ticked without a word, where that is known.
     pub seen_by: Option<String>,
 }
@@ -40,7 +40,7 @@ pub(super) struct Seen {
 pub(super) fn bring_into_line<'a>(
     splice: &mut Splice<'a>,
     phases: Value<'a, '_>,
-    book: &Book,
+    book: &Book<'_>,
     credit: &Credit,
     now: &str,
 ) -> Seen {
@@ -93,7 +93,7 @@ pub(super) fn bring_into_line<'a>(
 }
 
 /// All phases, for a state that is made anew.
-pub(super) fn make(book: &Book, credit: &Credit, now: &str) -> (NewValue, Seen) {
+pub(super) fn make(book: &Book<'_>, credit: &Credit, now: &str) -> (NewValue, Seen) {
     let mut sync = Sync {
         book,
         credit,
@@ -113,7 +113,7 @@ pub(super) fn make(book: &Book, credit: &Credit, now: &str) -> (NewValue, Seen) 
 }
 
 struct Sync<'b> {
-    book: &'b Book,
+    book: &'b Book<'b>,
     credit: &'b Credit,
     now: &'b str,
     counts: Vec<Count>,

@@ -93,7 +93,7 @@ fn pick(blockers: &[String], which: &str) -> Result<Option<String>, Refusal> {
 }
 
 /// Blockers that the state has from an older text of the plan go with their markers, but not without a word.
-pub(super) fn forget_old_blockers(draft: &mut Draft<'_>, ground: &Ground<'_>, book: &Book) {
+pub(super) fn forget_old_blockers(draft: &mut Draft<'_>, ground: &Ground<'_>, book: &Book<'_>) {
     let known = ground.json.as_ref().map(Json::root).map(|root| content::texts(root, "blockers")).unwrap_or_default();
     let named: HashSet<String> = book.blockers().into_iter().chain(draft.own.blockers.clone()).collect();
     for blocker in known {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use piton_model::seek;
+use piton_model::{Edit, seek};
 use serde_json::{Map, Value as NewValue};
 
 use crate::json::{Json, Kind, Value};
@@ -109,20 +109,16 @@ impl<'a> Splice<'a> {
         self.edits.push((end..end, new));
     }
 
-    /// The text with all changes.
-    pub fn apply(mut self) -> String {
+    /// All changes, in order.
+    pub fn into_edits(mut self) -> Vec<Edit> {
         self.edits.sort_by_key(|(range, _)| range.start);
-        let added: usize = self.edits.iter().map(|(_, new)| new.len()).sum();
-        let mut out = String::with_capacity(self.text.len() + added);
         let mut end = 0;
-        for (range, new) in &self.edits {
+        let edit = |(range, new): (Range<usize>, String)| {
             assert!(range.start >= end, "no two changes are about the same bytes");
-            out.push_str(&self.text[end..range.start]);
-            out.push_str(new);
             end = range.end;
-        }
-        out.push_str(&self.text[end..]);
-        out
+            Edit { at: range.start, removed: range.len(), inserted: new.into_bytes() }
+        };
+        self.edits.into_iter().map(edit).collect()
     }
 
     fn become_object(&mut self, old: Value<'a, '_>, new: &Map<String, NewValue>) {

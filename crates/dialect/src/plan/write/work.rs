@@ -28,7 +28,7 @@ pub(super) fn step_moved(scene: &mut Scene<'_, '_>, moved: &StepMove) -> Result<
     }
 }
 
-fn find(book: &Book, ids: &[String], unit: &str) -> Result<Vec<usize>, Refusal> {
+fn find(book: &Book<'_>, ids: &[String], unit: &str) -> Result<Vec<usize>, Refusal> {
     book.find(Boxes::Tasks, ids).map_err(|id| book.unknown(Boxes::Tasks, id, unit))
 }
 
