@@ -17,7 +17,7 @@ use crate::stray::Stray;
 use crate::unit::{Durable, LARGE, Left, LockedUnit, keep_aside, sync_names_to};
 
 /// How many splices a document has at most when somebody else's edit adds one: what it was before is rebuilt from them.
-const MOST_SPLICES: u64 = 30;
+const MOST_SPLICES: u64 = 12;
 
 /// How long a document must have been left alone before an outside edit of it is taken for finished.
 const QUIET: Duration = Duration::from_millis(20);
