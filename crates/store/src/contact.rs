@@ -125,8 +125,7 @@ impl LockedUnit<'_> {
         Ok(written)
     }
 
-    /// Reads documents. Those that are as we left them come first: nothing is to be done with their bytes. Of the others
-    /// large ones, as those were that they replaced, are read and hashed at once.
+    /// Reads documents. Large ones, as those were that they replaced, are read at once.
     fn read_all(
         &self,
         paths: Vec<String>,
@@ -134,20 +133,18 @@ impl LockedUnit<'_> {
     ) -> Result<Vec<(String, SeenDocument)>, ContactError> {
         let recorded = |path: &String| known.iter().find(|state| state.path == *path)?.hash.as_ref();
         let left = |path: &String| recorded(path).and_then(|recorded| self.read_left(path, recorded));
-        let mut seen: Vec<_> = paths.iter().map(|path| left(path).map(Ok)).collect();
-        let read = |path: &String| self.read_quiet(path, recorded(path));
-        let mut missing = seen.iter_mut().zip(&paths).filter(|(seen, _)| seen.is_none());
-        let first = missing.next();
-        if self.note.replaced.values().any(|stamp| stamp.size >= LARGE) {
-            std::thread::scope(|scope| {
-                missing.for_each(|(seen, path)| drop(scope.spawn(move || *seen = Some(read(path)))));
-                first.into_iter().for_each(|(seen, path)| *seen = Some(read(path)));
-            });
-        } else {
-            first.into_iter().chain(missing).for_each(|(seen, path)| *seen = Some(read(path)));
-        }
-        let seen = seen.into_iter().map(|seen| seen.expect("all of them are read"));
-        paths.into_iter().zip(seen).map(|(path, seen)| Ok((path, seen?))).collect()
+        let read = |path: &String| left(path).map_or_else(|| self.read_quiet(path, recorded(path)), Ok);
+        let (first, others) = match paths.split_first() {
+            Some(split) if self.note.replaced.values().any(|stamp| stamp.size >= LARGE) => split,
+            _ => return paths.into_iter().map(|path| read(&path).map(|seen| (path, seen))).collect(),
+        };
+        let seen: Vec<_> = std::thread::scope(|scope| {
+            let others: Vec<_> = others.iter().map(|path| scope.spawn(move || read(path))).collect();
+            let first = read(first);
+            let others = others.into_iter().map(|other| other.join().expect("reading does not panic"));
+            std::iter::once(first).chain(others).collect::<Result<_, _>>()
+        })?;
+        Ok(paths.into_iter().zip(seen).collect())
     }
 
     /// Reads a document. One that differs from what is recorded and was written just now may be half written: it is

@@ -372,8 +372,8 @@ impl Note {
     /// A note that cannot be read says nothing.
     pub(crate) fn parse(bytes: &[u8]) -> Note {
         // A shorter note leaves the end of a longer one behind it for an instant.
-        let bytes = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let parsed = serde_json::from_slice::<Value>(bytes).ok();
+        let bytes = bytes.split(|byte| *byte == b'\n').next().filter(|bytes| !bytes.is_empty());
+        let parsed = bytes.and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
         parsed.as_ref().and_then(Note::from_json).unwrap_or_default()
     }
 

@@ -169,7 +169,7 @@ impl Session {
 
     fn read(bytes: &[u8]) -> Option<Session> {
         // Behind the first line may be the rest of a longer one.
-        let line = bytes.split(|byte| *byte == b'\n').next()?;
+        let line = bytes.split(|byte| *byte == b'\n').next().filter(|line| !line.is_empty())?;
         let all: Value = serde_json::from_slice(line).ok()?;
         let text = |key: &str| all.get(key).and_then(Value::as_str).map(str::to_owned);
         let number = |key: &str| all.get(key).and_then(Value::as_i64).unwrap_or(0);
