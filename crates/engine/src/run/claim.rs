@@ -1,11 +1,13 @@
 //! A lane's unit gets a new attempt before a worker is started, so that whoever wakes up late is refused.
 
+use std::collections::BTreeMap;
+
 use piton_dialect::Place;
 use piton_dialect::pipeline;
 use piton_model::fleet::{How, LaneAt};
 use piton_model::{
     Dialect, Event, Lifecycle, Moment, NotePurpose, ResumeAction, ResumeMode, Start, StepMove, StepState, StepTo,
-    Ticket,
+    Ticket, UnitRef,
 };
 
 use super::lead::Lead;
@@ -33,6 +35,22 @@ impl Lead<'_> {
             Dialect::Pipeline => self.claim_story(at, how, worker),
             Dialect::Build | Dialect::Plan => self.claim_step(at, worker),
             Dialect::Task | Dialect::Crew => self.claim_whole(at, worker),
+        }
+    }
+
+    /// What an earlier lead recorded and did not come to write is brought into the documents. Who reads them through us
+    /// sees it all the same, so a unit that is done would not be touched again.
+    pub(super) fn finish_records(&self) {
+        let recorder = self.recorder("lead");
+        let units: BTreeMap<String, &UnitRef> =
+            self.work.lanes.iter().map(|lane| (lane.unit.to_string(), &lane.unit)).collect();
+        for unit in units.into_values() {
+            if let Ok(target) = Target::find(self.workspace, unit, recorder.now)
+                && target.is_journaled
+            {
+                // What cannot be finished says so to whoever records the next event.
+                let _ = Session::open(self.workspace, target, &recorder);
+            }
         }
     }
 

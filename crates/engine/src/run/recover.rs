@@ -16,6 +16,7 @@ impl Lead<'_> {
     /// Brings every lane to where it was left.
     pub(super) fn recover(&mut self, request: &RunRequest) -> Result<(), RunError> {
         self.end_old_gates();
+        self.finish_records();
         let now = self.time();
         if std::mem::take(&mut self.memory.is_finished) {
             (self.memory.started, self.memory.leads) = (None, 0);
