@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::commit::NewEntry;
+use crate::commit::{Lines, NewEntry};
 use crate::disk::{DiskError, Handle, Open, Rename};
 use crate::history::{History, Log};
-use crate::journal::{Entry, FileChange, Hash, Head, Line, Reader, seal_line};
+use crate::journal::{Entry, FileChange, Hash, Head, Line, Reader};
 use crate::unit::LockedUnit;
 
 /// Which versions stay.
@@ -81,6 +81,8 @@ impl LockedUnit<'_> {
     /// The unit has to be settled, which it is after a contact. `new` is the event that says so; what it did is its
     /// summary, which is made here.
     pub fn compact(&mut self, keep: &Keep, new: NewEntry) -> Result<Option<Compacted>, CompactError> {
+        // What is pending is of the journal that goes, and nobody is to cut the one that comes for it.
+        self.make_durable()?;
         let Some(history) = History::open(self.disk, &self.key)? else { return Ok(None) };
         let log = history.log()?;
         let Some(plan) = Plan::of(&log, keep)? else { return Ok(None) };
@@ -93,11 +95,11 @@ impl LockedUnit<'_> {
         let compacted = plan.compacted(self.seq() + 1);
         let entry = self.compacting(new, &compacted);
         rewriter.add_event(entry, Vec::new())?;
-        let Rewriter { bytes, last_sum: Some(sum), last: Some(entry), .. } = rewriter else { return Ok(None) };
-        let handle = self.put_in_place(&bytes)?;
+        let Rewriter { lines, last: Some(entry), .. } = rewriter else { return Ok(None) };
+        let handle = self.put_in_place(&lines.bytes)?;
         self.journal = Some(handle);
-        self.end = bytes.len() as u64;
-        self.last_sum = Some(sum);
+        self.end = lines.bytes.len() as u64;
+        self.last_sum = lines.last;
         self.tail = Some(entry);
         self.disk.sync_directory(&self.key.directory())?;
         self.settle()?;
@@ -249,8 +251,7 @@ struct Since {
 /// Writes the lines of a journal again, without those that are left out.
 struct Rewriter<'p> {
     plan: &'p Plan,
-    bytes: Vec<u8>,
-    last_sum: Option<Hash>,
+    lines: Lines,
     last: Option<Entry>,
     versions: Versions,
     /// Snapshots whose event has not come yet.
@@ -260,17 +261,14 @@ struct Rewriter<'p> {
 
 impl<'p> Rewriter<'p> {
     fn new(plan: &'p Plan) -> Rewriter<'p> {
-        let mut rewriter = Rewriter {
+        Rewriter {
             plan,
-            bytes: Vec::new(),
-            last_sum: None,
+            lines: Lines::begin(&plan.head),
             last: None,
             versions: Versions::default(),
             snapshots: Vec::new(),
             since: BTreeMap::new(),
-        };
-        rewriter.add(&Line::Head(plan.head.clone()));
-        rewriter
+        }
     }
 
     fn see(&mut self, line: Line) -> Result<(), CompactError> {
@@ -293,7 +291,7 @@ impl<'p> Rewriter<'p> {
         let before = self.last.as_ref().map_or(0, |entry| entry.seq);
         if entry.seq == before + 1 {
             for (path, bytes) in snapshots {
-                self.add_snapshot(path, bytes);
+                self.add_snapshot(path, &bytes);
             }
             for change in &entry.files {
                 if let FileChange::Write { path, splice: Some(splice), .. } = change {
@@ -309,28 +307,22 @@ impl<'p> Rewriter<'p> {
                 let found = self.versions.documents.get(&state.path).filter(|bytes| Hash::of(bytes) == *hash);
                 let unequal = || CompactError::Unequal { seq: entry.seq, path: state.path.clone() };
                 let bytes = found.cloned().ok_or_else(unequal)?;
-                self.add_snapshot(state.path.clone(), bytes);
+                self.add_snapshot(state.path.clone(), &bytes);
             }
         }
         for state in &mut entry.documents {
             let Since { base, weight, splices } = self.since.get(&state.path).copied().unwrap_or_default();
             (state.base, state.weight, state.splices) = (base, weight, splices);
         }
-        self.add(&Line::Event(Box::new(entry.clone())));
+        self.lines.add_event(&entry);
         self.last = Some(entry);
         Ok(())
     }
 
-    fn add_snapshot(&mut self, path: String, bytes: Vec<u8>) {
-        let base = self.bytes.len() as u64;
-        self.since.insert(path.clone(), Since { base, ..Since::default() });
-        self.add(&Line::Snapshot { path, bytes });
-    }
-
-    fn add(&mut self, line: &Line) {
-        let (bytes, sum) = seal_line(line, self.last_sum.as_ref());
-        self.bytes.extend_from_slice(&bytes);
-        self.last_sum = Some(sum);
+    fn add_snapshot(&mut self, path: String, bytes: &[u8]) {
+        let base = self.lines.bytes.len() as u64;
+        self.lines.add_snapshot(&path, bytes);
+        self.since.insert(path, Since { base, ..Since::default() });
     }
 }
 

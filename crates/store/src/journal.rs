@@ -16,7 +16,7 @@ pub use entry::{DocumentState, Entry, FileChange, Head};
 pub use line::{Hash, Line};
 pub use splice::Splice;
 
-pub(crate) use line::{Parsed, parse_line, parse_unsummed, seal_event, seal_line, seal_snapshot};
+pub(crate) use line::{Parsed, parse_line, parse_unsummed, seal_event, seal_head, seal_snapshot};
 pub(crate) use splice::{Text, common_end, common_start};
 pub(crate) use tail::last_event;
 pub(crate) use versions::{Reader, rebuild, rebuild_known};

@@ -20,6 +20,8 @@ mod read;
 mod reader;
 mod real;
 mod replace;
+#[cfg(test)]
+mod scratch;
 pub mod seal;
 mod secret;
 mod seen;

@@ -9,7 +9,7 @@ use crate::commit::sync_if_there;
 use crate::disk::{
     Access, Disk, DiskError, Handle, Imprint, LockError, Open, Stamp, directory_of, make_directories, name_of,
 };
-use crate::journal::{Entry, Hash, Head, Line, last_event, rebuild_known, seal_line};
+use crate::journal::{Entry, Hash, Head, last_event, rebuild_known, seal_head};
 use crate::seen::SeenContent;
 use crate::stray::Stray;
 
@@ -298,9 +298,9 @@ impl<'d> LockedUnit<'d> {
     }
 
     /// The first line of a journal.
-    pub(crate) fn head(&self) -> Line {
+    pub(crate) fn head(&self) -> Head {
         let Key { base, id, document, .. } = self.key.clone();
-        Line::Head(Head { unit: self.key.name(), base, id, document, after: 0 })
+        Head { unit: self.key.name(), base, id, document, after: 0 }
     }
 
     /// Writes once more what nobody has synced: after a sync that failed, the system may hold it in memory and never try
@@ -323,7 +323,7 @@ impl<'d> LockedUnit<'d> {
         if end < size {
             let torn = journal.read_at(end, usize::try_from(size - end).unwrap_or(usize::MAX))?;
             // A head alone is no loss.
-            if !(end == 0 && seal_line(&self.head(), None).0.starts_with(&torn)) {
+            if !(end == 0 && seal_head(&self.head()).0.starts_with(&torn)) {
                 self.cut = Some(keep_aside(self.disk, &self.key.directory(), "torn", &torn)?);
             }
             journal.truncate(end)?;

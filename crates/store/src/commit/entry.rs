@@ -8,7 +8,7 @@ use piton_model::Effect;
 
 use super::{CommitError, NewContent, NewEntry, Replacement, SeenContent, SeenDocument};
 use crate::disk::{DiskError, Open};
-use crate::journal::{DocumentState, Entry, FileChange, Hash, Line, Splice, seal_event, seal_line, seal_snapshot};
+use crate::journal::{DocumentState, Entry, FileChange, Hash, Head, Splice, seal_event, seal_head, seal_snapshot};
 use crate::unit::{LARGE, LockedUnit};
 
 /// How many splices may follow a snapshot.
@@ -123,11 +123,10 @@ impl LockedUnit<'_> {
 
     /// Lines behind the last one: none yet, or the head where there is no journal.
     pub(crate) fn new_lines(&self) -> Lines {
-        let mut lines = Lines { bytes: Vec::new(), last: self.last_sum.clone() };
-        if self.end == 0 {
-            lines.add_head(&self.head());
+        match self.end {
+            0 => Lines::begin(&self.head()),
+            _ => Lines { bytes: Vec::new(), last: self.last_sum.clone() },
         }
-        lines
     }
 
     /// The lines of an event: snapshots of documents first, where one is due, then the event itself.
@@ -183,8 +182,10 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    pub fn add_head(&mut self, head: &Line) {
-        self.add(seal_line(head, self.last.as_ref()));
+    /// The first line of a journal.
+    pub fn begin(head: &Head) -> Lines {
+        let (bytes, sum) = seal_head(head);
+        Lines { bytes, last: Some(sum) }
     }
 
     pub fn add_snapshot(&mut self, path: &str, bytes: &[u8]) {

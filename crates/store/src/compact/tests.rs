@@ -1,31 +1,13 @@
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use piton_model::{Effect, Time};
 use serde_json::Map;
 
 use super::*;
-use crate::disk::{Access, make_directories};
-use crate::{Key, Tree};
-
-/// A directory with a tree in it, removed with the value.
-struct Scratch {
-    path: PathBuf,
-    tree: Tree,
-}
+use crate::Key;
+use crate::scratch::Scratch;
 
 impl Scratch {
-    fn new() -> Scratch {
-        static COUNTER: AtomicU32 = AtomicU32::new(0);
-        let unique = format!("piton-compact-{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(unique);
-        std::fs::create_dir_all(&path).expect("a directory can be made");
-        let tree = Tree::open(&path).expect("a tree");
-        make_directories(&tree, ".piton", Access::Private).expect("a directory can be made");
-        Scratch { path, tree }
-    }
-
     fn lock(&self) -> LockedUnit<'_> {
         LockedUnit::lock(&self.tree, key(), Duration::ZERO, "").expect("nobody else is here")
     }
@@ -66,12 +48,6 @@ impl Scratch {
             (entry.seq, (format!("{}: {}", entry.event, entry.summary), documents))
         };
         log.events.iter().map(version).collect()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 

@@ -91,16 +91,12 @@ pub(crate) struct Parsed {
     pub sum: Hash,
 }
 
-/// Writes a line, with its end, behind the line that has the checksum `previous`; returns its own as well.
-pub(crate) fn seal_line(line: &Line, previous: Option<&Hash>) -> (Vec<u8>, Hash) {
-    match line {
-        Line::Head(head) => seal(previous, |out| head.write_to(out)),
-        Line::Snapshot { path, bytes } => seal_snapshot(path, bytes, previous),
-        Line::Event(entry) => seal_event(entry, previous),
-    }
+/// The first line of a journal, with its end, and its checksum.
+pub(crate) fn seal_head(head: &Head) -> (Vec<u8>, Hash) {
+    seal(None, |out| head.write_to(out))
 }
 
-/// The line of an event.
+/// The line of an event, behind the one that has the checksum `previous`.
 pub(crate) fn seal_event(entry: &Entry, previous: Option<&Hash>) -> (Vec<u8>, Hash) {
     seal(previous, |out| entry.write_to(out))
 }

@@ -1,27 +1,16 @@
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use super::*;
-use crate::Tree;
+use crate::scratch::Scratch;
 
 const LOCK: &str = "locks/readme.lock";
 
-struct Scratch {
-    path: PathBuf,
-    tree: Tree,
+/// A scratch directory with a directory for locks.
+fn yard() -> Scratch {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path.join("locks")).expect("a directory can be made");
+    scratch
 }
 
 impl Scratch {
-    fn new() -> Scratch {
-        static COUNTER: AtomicU32 = AtomicU32::new(0);
-        let unique = format!("piton-lock-{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(unique);
-        std::fs::create_dir_all(path.join("locks")).expect("a directory can be made");
-        std::fs::create_dir_all(path.join(".piton")).expect("a directory can be made");
-        let tree = Tree::open(&path).expect("a tree");
-        Scratch { path, tree }
-    }
-
     fn take(&self, wait: Duration) -> Asked<'_> {
         let judge = |text: &[u8], _: Duration| match text {
             b"over" => LockState::Over,
@@ -44,15 +33,9 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
-}
-
 #[test]
 fn a_lock_is_there_as_long_as_its_value() {
-    let scratch = Scratch::new();
+    let scratch = yard();
     let asked = scratch.take(Duration::ZERO);
     assert!(matches!(asked, Asked::Taken(_)), "{asked:?}");
     assert_eq!(scratch.text().as_deref(), Some("ours"));
@@ -63,7 +46,7 @@ fn a_lock_is_there_as_long_as_its_value() {
 
 #[test]
 fn what_somebody_has_is_left_alone() {
-    let scratch = Scratch::new();
+    let scratch = yard();
     scratch.put("theirs");
     let Asked::Held(text) = scratch.take(Duration::from_millis(60)) else { panic!("it is theirs") };
     assert_eq!((text.as_slice(), scratch.text().as_deref()), (b"theirs".as_slice(), Some("theirs")));
@@ -72,7 +55,7 @@ fn what_somebody_has_is_left_alone() {
 
 #[test]
 fn what_is_over_is_cleared_away_and_what_is_torn_after_a_while() {
-    let scratch = Scratch::new();
+    let scratch = yard();
     scratch.put("over");
     assert!(matches!(scratch.take(Duration::ZERO), Asked::Taken(_)));
     assert_eq!(scratch.text(), None);
@@ -84,7 +67,7 @@ fn what_is_over_is_cleared_away_and_what_is_torn_after_a_while() {
 
 #[test]
 fn whoever_comes_after_us_keeps_theirs() {
-    let scratch = Scratch::new();
+    let scratch = yard();
     let asked = scratch.take(Duration::ZERO);
     scratch.put("theirs");
     drop(asked);
@@ -93,7 +76,7 @@ fn whoever_comes_after_us_keeps_theirs() {
 
 #[test]
 fn a_lock_that_was_made_after_the_judgement_goes_back() {
-    let scratch = Scratch::new();
+    let scratch = yard();
     scratch.put("over");
     let judged = scratch.tree.read(LOCK).expect("it is there").stamp;
     std::fs::remove_file(scratch.path.join(LOCK)).expect("it goes");
