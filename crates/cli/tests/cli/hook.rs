@@ -110,6 +110,22 @@ fn with_plan(plans: &[&str]) -> Workspace {
 }
 
 #[test]
+fn an_edit_that_takes_all_ids_out_of_a_recorded_plan_is_told_and_changes_nothing() {
+    let workspace = with_plan(&["quay"]);
+    let host = Host::new(&workspace, ONE);
+    host.start(600, "startup");
+    host.wrote(601, "Edit", "plans/quay/plan.md");
+    let state = || fs::read_to_string(workspace.path("plans/quay/.checkpoint/state.json")).expect("there is a state");
+    let before = state();
+    let bare: String =
+        PLAN.lines().map(|line| format!("{}\n", line.split(" <!-- TASK").next().unwrap_or(line))).collect();
+    workspace.write("plans/quay/plan.md", &bare);
+    let told = host.wrote(602, "Edit", "plans/quay/plan.md").unwrap_or_default();
+    assert!(told.contains("none of the 3 checkboxes") && told.contains("piton plan mark"), "{told}");
+    assert_eq!(state(), before);
+}
+
+#[test]
 fn a_session_is_told_where_it_stands_and_its_deeds_are_recorded() {
     let workspace = with_plan(&["quay"]);
     let host = Host::new(&workspace, ONE);

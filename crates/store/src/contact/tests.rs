@@ -26,6 +26,25 @@ fn a_document_is_taken_as_it_is_when_nobody_can_be_at_it() {
 }
 
 #[test]
+fn lines_are_counted_as_they_differ_wherever_they_stand() {
+    for (old, new, added, removed) in [
+        ("a\nb\nc\n", "a\nb\nc\n", 0, 0),
+        ("a\nb\nc\n", "a\nx\nc\n", 1, 1),
+        ("a\nb\nc\n", "a\nc\n", 0, 1),
+        ("a\nc\n", "a\nb\nc\n", 1, 0),
+        ("a\nb\nend", "a\nb\nother end", 1, 1),
+        ("- [ ] one\n- [ ] two\n", "- [x] one\n- [ ] two\n", 1, 1),
+        ("a\na\n", "a\na\na\n", 1, 0),
+        ("one\ntwo\nthree\n", "three\ntwo\none\n", 0, 0),
+        ("x\nsame\n", "xx\nsame\n", 1, 1),
+        ("", "a\n", 1, 0),
+    ] {
+        let found = (lines_only_in(new.as_bytes(), old.as_bytes()), lines_only_in(old.as_bytes(), new.as_bytes()));
+        assert_eq!(found, (added, removed), "{old:?} to {new:?}");
+    }
+}
+
+#[test]
 fn one_that_is_saved_is_read_once_and_the_word_holds_for_one_contact() {
     let place = std::env::temp_dir().join(format!("piton-saved-{}", std::process::id()));
     std::fs::create_dir_all(&place).expect("it can be made");

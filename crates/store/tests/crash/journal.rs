@@ -55,6 +55,12 @@ impl Sound {
             return Err("the damage is not reported".to_owned());
         }
         let (unit, _) = open(&disk)?;
+        for path in [PLAN, STATE] {
+            let current = unit.current(path).expect("it can be read");
+            if current.is_some() && current != disk.bytes(path) {
+                return Err(format!("the journal gives another text for {path} than the one it has a digest of"));
+            }
+        }
         let cut = unit.cut().map(|path| disk.bytes(path).unwrap_or_default()).unwrap_or_default();
         drop(unit);
         let now = disk.bytes(&key().journal()).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use piton_model::Effect;
 use piton_store::{CommitError, History};
-use piton_testkit::{CrashDisk, File, Kind, Stop};
+use piton_testkit::{CrashDisk, File, Kind, PowerLoss, Stop};
 use proptest::prelude::*;
 
 use crate::script::{PLAN, key, new_entry, open};
@@ -268,6 +268,21 @@ fn what_was_half_saved_in_between_is_journaled_when_it_is_whole() {
             assert!(is_journaled(&disk, "saved slowly"), "filled {filled} and saved over {later} effects later");
         }
     }
+}
+
+/// Somebody writes a document that has been replaced, and who finds it does nothing else: no other place will have it when
+/// the power goes.
+#[test]
+fn what_was_written_late_is_durable_as_soon_as_it_is_seen() {
+    let (disk, _, _) = play(&[Act::Commit]);
+    let late = disk.open_outside(PLAN).expect("it is there");
+    commit(&disk, &Mutex::default(), 7).expect("nothing is in the way");
+    disk.write_open(late, b"written late\n");
+    let (unit, contact) = open(&disk).expect("it opens");
+    assert_eq!(contact.observed.len(), 1, "{:?}", contact.observed);
+    let lost = disk.after_power_loss(PowerLoss::ContentsLost);
+    drop(unit);
+    assert!(is_journaled(&lost, "written late"));
 }
 
 /// Whether the journal has a text, as a version of the document or beside one.
