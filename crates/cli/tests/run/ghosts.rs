@@ -17,9 +17,13 @@ fn signal(name: &str, pid: u32) {
 }
 
 /// Whether a process is stopped, as the kernel says.
+/// Whether every thread of a process is stopped. One that is still on its way there may yet be given the lock it waits for.
 fn is_stopped(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("a living process");
+    threads.map(|thread| thread.expect("a thread").path()).all(|thread| {
+        let stat = fs::read_to_string(thread.join("stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+    })
 }
 
 /// A part of a worker that left its tree and does not carry its mark, so that nobody can end it: it has everything else
@@ -125,7 +129,8 @@ fn who_slept_while_it_waited_for_the_lock_is_refused() {
     wait_for("it to wait for the lock", || has_open(late.id(), &lock_of(&yard)), String::new);
     signal("-STOP", late.id());
     wait_for("it to be stopped", || is_stopped(late.id()), String::new);
-    drop(lock);
+    // Not only closed: a child that another test is just starting may have a handle for a moment.
+    lock.unlock().expect("it is held");
     yard.run(&["resume", "task:copy/T01", "--force"]);
     signal("-CONT", late.id());
     let heard = finish(late);
