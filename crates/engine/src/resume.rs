@@ -3,7 +3,9 @@
 use piton_dialect::brief::{BriefFacts, brief};
 use piton_dialect::git_names;
 use piton_dialect::plan::{Sketch, sketch};
-use piton_model::{Event, Lifecycle, Liveness, Moment, ResumeAction, ResumeMode, ResumePlan, Row, Time, Unit, UnitRef};
+use piton_model::{
+    Event, Lifecycle, Liveness, Moment, Names, ResumeAction, ResumeMode, ResumePlan, Row, Time, Unit, UnitRef,
+};
 use piton_store::{Glance, seal};
 use serde_json::{Map, Value};
 
@@ -184,9 +186,10 @@ fn told(
         fence: &moment.fresh_id,
         budget,
     };
-    let texts = [&plan.done, &plan.remaining, &plan.instructions, &unit.blockers, &alarms];
+    let names = [&plan.done, &plan.remaining].into_iter().flat_map(Names::iter);
+    let texts = [&plan.instructions, &unit.blockers, &alarms].into_iter().flatten().map(String::as_str);
     let mut substance = format!("{}\0{}\0{}", target.name, plan.position, plan.next);
-    texts.into_iter().flatten().for_each(|text| substance.extend(["\0", text]));
+    names.chain(texts).for_each(|text| substance.extend(["\0", text]));
     Some(Standing { brief: brief(&facts), substance })
 }
 

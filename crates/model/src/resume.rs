@@ -1,3 +1,5 @@
+use crate::Names;
+
 /// How a unit is continued, as its dialect's resume protocol says. A brief is made from this.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResumePlan {
@@ -8,9 +10,9 @@ pub struct ResumePlan {
     /// The exact next thing to do, as an order to whoever resumes. Made of ids and rules, never of free text.
     pub next: String,
     /// What is done, and not to be done again.
-    pub done: Vec<String>,
+    pub done: Names,
     /// What remains, next first.
-    pub remaining: Vec<String>,
+    pub remaining: Names,
     /// Why it is this action; for a refusal, what is in the way.
     pub reasons: Vec<String>,
     /// The dialect's own resume block or message, word for word as its document gives it.

@@ -105,13 +105,20 @@ fn commands(program: &Path, scratch: &Path) -> Vec<Arguments> {
     for i in 0..10 {
         put(&root.join(format!("agent_checkpoints/secondary_{i:06}.json")), &agent(i));
     }
-    put(&root.join("plans/quay/plan.md"), &plan(200));
-    let root_word = root.display().to_string();
-    for arguments in [["start", "plan:quay"], ["beat", "crew:Secondary-000000"]] {
+    // Most repositories have one plan and nothing else; a session that starts there is told about it.
+    let alone = scratch.join("alone");
+    let words = [&root, &alone].map(|root| root.display().to_string());
+    for root in [&root, &alone] {
+        put(&root.join("plans/quay/plan.md"), &plan(200));
+    }
+    for (root, arguments) in
+        [(0, ["start", "plan:quay"]), (0, ["beat", "crew:Secondary-000000"]), (1, ["start", "plan:quay"])]
+    {
         let mut command = Command::new(program);
-        let status = command.args(["-C", &root_word]).args(arguments).stdout(Stdio::null()).status();
+        let status = command.args(["-C", &words[root]]).args(arguments).stdout(Stdio::null()).status();
         assert!(status.expect("piton starts").success(), "piton {} failed", arguments.join(" "));
     }
+    let [root_word, _] = &words;
     let checked = root.join("agent_checkpoints/secondary_000000.json").display().to_string();
     let mut commands = vec![vec!["--version".to_owned()], vec!["check".to_owned(), checked]];
     for words in [
@@ -121,14 +128,19 @@ fn commands(program: &Path, scratch: &Path) -> Vec<Arguments> {
         &["beat", "plan:quay"],
         &["step", "plan:quay", "done", "task-1"],
     ] {
-        commands.push(["-C", &root_word].iter().chain(words).map(|&word| word.to_owned()).collect());
+        commands.push(["-C", root_word].iter().chain(words).map(|&word| word.to_owned()).collect());
     }
     let mut commands: Vec<Arguments> =
         commands.into_iter().map(|words| Arguments { words, input: None, edited: None }).collect();
-    for (event, path) in [("PostToolUse", "src/a.rs"), ("SessionStart", ""), ("PostToolUse", "plans/quay/plan.md")] {
+    for (root, event, path) in [
+        (&root, "PostToolUse", "src/a.rs"),
+        (&alone, "SessionStart", ""),
+        (&root, "SessionStart", ""),
+        (&alone, "PostToolUse", "plans/quay/plan.md"),
+    ] {
         let input = scratch.join(format!("payload-{}", commands.len()));
         put(&input, &payload(event, &root.join(path)));
-        let words = ["-C", &root_word, "hook", event].map(str::to_owned).to_vec();
+        let words = ["-C", &root.display().to_string(), "hook", event].map(str::to_owned).to_vec();
         let edited = (!path.is_empty()).then(|| root.join(path)).filter(|path| path.exists());
         commands.push(Arguments { words, input: Some(input), edited });
     }

@@ -2,7 +2,7 @@
 
 use piton_model::text::printable;
 use piton_model::{
-    Gate, GateState, Lifecycle, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, Step, StepState, Unit,
+    Gate, GateState, Lifecycle, Moment, Names, Refusal, ResumeAction, ResumeMode, ResumePlan, Step, StepState, Unit,
 };
 
 use super::unit::REVIEW;
@@ -23,13 +23,14 @@ pub fn resume(
     let unit = &draft.unit;
     let (action, reasons) = decide(&draft, mode);
     let phase = resume_phase(&draft);
-    let ids = |wanted: fn(&StepState) -> bool| {
-        unit.steps.iter().filter(|step| wanted(&step.state)).map(|step| step.id.clone()).collect::<Vec<_>>()
+    let ids = |wanted: fn(&StepState) -> bool| -> Names {
+        unit.steps.iter().filter(|step| wanted(&step.state)).map(|step| &step.id).collect()
     };
     let done = ids(|state| matches!(state, StepState::Done { .. }));
     let open_gates = unit.gates.iter().filter(|gate| gate.state == GateState::Pending);
     let open_gates = open_gates.map(|gate| format!("gate {}", gate.name));
-    let remaining = ids(is_open).into_iter().chain(open_gates).collect();
+    let mut remaining = ids(is_open);
+    remaining.extend(open_gates);
     let goes_on = action != ResumeAction::Refuse;
     Ok(ResumePlan {
         action,

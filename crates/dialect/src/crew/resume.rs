@@ -49,7 +49,7 @@ pub fn resume(
 
 fn plan(unit: &Unit) -> ResumePlan {
     let named = |wanted: fn(&StepState) -> bool| {
-        unit.steps.iter().filter(move |step| wanted(&step.state)).map(|step| step.id.clone()).collect::<Vec<_>>()
+        unit.steps.iter().filter(move |step| wanted(&step.state)).map(|step| &step.id).collect()
     };
     let phase = note(unit, "phase").map(|phase| format!(" ({})", short(phase))).unwrap_or_default();
     ResumePlan {

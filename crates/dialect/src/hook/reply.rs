@@ -34,8 +34,8 @@ impl Reply {
     pub fn text(&self, event: &str) -> String {
         let mut own = serde_json::Map::new();
         if let Some(context) = self.context.as_ref().filter(|_| reaches_model(event)) {
-            let cut: String = context.chars().take(CONTEXT_BUDGET).collect();
-            own.insert("additionalContext".to_owned(), cut.into());
+            let end = context.char_indices().nth(CONTEXT_BUDGET).map_or(context.len(), |(at, _)| at);
+            own.insert("additionalContext".to_owned(), context[..end].into());
         }
         if event == "SessionStart" && !self.watch.is_empty() {
             own.insert("watchPaths".to_owned(), json!(self.watch));

@@ -39,13 +39,12 @@ pub fn resume(
         }
     }
     let list = |key: &str| draft.editor.strings(&[key]);
-    let mut remaining = list("tasksRemaining");
-    remaining.extend(list("plannedTasks"));
+    let remaining = list("tasksRemaining").into_iter().chain(list("plannedTasks")).collect();
     Ok(ResumePlan {
         action,
         position: format!("stage {stage}"),
         next: if goes_on { next(&draft, stage, is_same_stage) } else { String::new() },
-        done: list("tasksCompleted"),
+        done: list("tasksCompleted").into_iter().collect(),
         remaining,
         reasons,
         block: (goes_on && is_same_stage).then(|| block(&draft)),

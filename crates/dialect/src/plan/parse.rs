@@ -11,6 +11,9 @@ use crate::Findings;
 /// The phase of tasks that stand before the first CHECKPOINT marker.
 pub const MAIN_PHASE: &str = "main";
 
+/// How long the line of a task is that is short, in bytes.
+const SHORT_TASK: usize = 64;
+
 /// What a plan's text says. Spans are byte ranges of that text; edits use them.
 #[derive(Debug, Default)]
 pub struct Parsed {
@@ -102,13 +105,15 @@ pub struct Remark {
 
 /// Parses a plan. It never fails: whatever cannot be counted becomes a finding.
 pub fn parse(text: &str, findings: &mut Findings<'_>) -> Parsed {
+    // Memory that is never touched costs nothing, and a list that grows is copied.
+    let most_tasks = text.len() / SHORT_TASK;
     let mut parser = Parser {
         text,
-        plan: Parsed::default(),
+        plan: Parsed { tasks: Vec::with_capacity(most_tasks), ..Parsed::default() },
         phase_ids: HashMap::new(),
         phase: None,
-        task_ids: Ids::new(),
-        criterion_ids: Ids::new(),
+        task_ids: Ids::new(most_tasks),
+        criterion_ids: Ids::new(0),
         open_box: None,
         findings,
     };

@@ -11,9 +11,9 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Nothing yet. It is seeded, so that no plan can be written to make it slow.
-    pub fn new() -> Ids {
-        Ids { hashes: Vec::new(), seed: RandomState::new().hash_one(0) | 1 }
+    /// Nothing yet, with room for so many. It is seeded, so that no plan can be written to make it slow.
+    pub fn new(room: usize) -> Ids {
+        Ids { hashes: Vec::with_capacity(room), seed: RandomState::new().hash_one(0) | 1 }
     }
 
     /// Adds the next id.
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn every_repetition_is_found_with_the_place_before_it() {
         let ids: Vec<String> = (0..1000).map(|i| format!("task-{}", i % 700)).chain(["task-0".into()]).collect();
-        let mut table = Ids::new();
+        let mut table = Ids::new(0);
         ids.iter().for_each(|id| table.push(id));
         let want: Vec<_> = (700..1000).map(|place| (place - 700, place)).chain([(700, 1000)]).collect();
         assert_eq!(table.repeated(|place| &ids[place]), want);

@@ -1,12 +1,12 @@
 //! How a plan is continued: what its text says is done, and what its state adds.
 
 use piton_model::text::{counted, fit, printable};
-use piton_model::{Moment, Percent, Refusal, ResumeAction, ResumeMode, ResumePlan};
+use piton_model::{Moment, Names, Percent, Refusal, ResumeAction, ResumeMode, ResumePlan};
 use serde_json::Value as NewValue;
 
 use super::layout::{self, Paths};
 use super::own::Own;
-use super::write::{Book, Boxes, Ground, Texts, find_ground, to_new, workers};
+use super::write::{Book, Boxes, Ground, Item, Search, Texts, find_ground, to_new, workers};
 use crate::json::{Json, Value};
 use crate::{Files, Place, content};
 
@@ -63,8 +63,8 @@ fn refused() -> ResumePlan {
         action: ResumeAction::Refuse,
         position: String::new(),
         next: String::new(),
-        done: Vec::new(),
-        remaining: Vec::new(),
+        done: Names::default(),
+        remaining: Names::default(),
         reasons: Vec::new(),
         block: None,
         instructions: Vec::new(),
@@ -75,7 +75,7 @@ fn refused() -> ResumePlan {
 fn from_book(book: &Book<'_>, paths: &Paths) -> ResumePlan {
     let (_, id) = layout::id(&paths.directory);
     let done = [Boxes::Tasks, Boxes::Criteria].map(|boxes| book.items(boxes).iter().filter(|item| item.is_ticked));
-    let done = done.into_iter().flatten().map(|item| book.id(item).to_owned()).collect();
+    let done = done.into_iter().flatten().map(|item| book.id(item)).collect();
     let plan = ResumePlan { done, ..refused() };
     if !book.is_marked() {
         let reason = match book.unmarked_boxes() {
@@ -107,15 +107,12 @@ fn from_book(book: &Book<'_>, paths: &Paths) -> ResumePlan {
 }
 
 /// Open tasks and criteria by phase, the current phase first.
-fn remaining(book: &Book<'_>) -> Vec<String> {
-    let mut open: Vec<(usize, bool, &str)> = Vec::new();
-    for (boxes, is_criterion) in [(Boxes::Tasks, false), (Boxes::Criteria, true)] {
-        let items = book.items(boxes).iter().filter(|item| !item.is_ticked);
-        open.extend(items.map(|item| (item.phase, is_criterion, book.id(item))));
-    }
-    // Within a phase the order of the plan stays.
-    open.sort_by_key(|(phase, is_criterion, _)| (*phase, *is_criterion));
-    open.into_iter().map(|(_, _, id)| id.to_owned()).collect()
+fn remaining(book: &Book<'_>) -> Names {
+    let (tasks, criteria) = (book.items(Boxes::Tasks), book.items(Boxes::Criteria));
+    // Tasks come first, and within a phase the order of the plan stays.
+    let mut open: Vec<&Item> = tasks.iter().chain(criteria).filter(|item| !item.is_ticked).collect();
+    open.sort_by_key(|item| item.phase);
+    open.into_iter().map(|item| book.id(item)).collect()
 }
 
 /// Without a readable plan the last known state says where it stood.
@@ -124,10 +121,10 @@ fn from_state(ground: &Ground<'_>, paths: &Paths) -> ResumePlan {
     let Some(root) = ground.json.as_ref().map(Json::root) else { return refused() };
     for (_, phase) in root.get("phases").into_iter().flat_map(Value::entries) {
         for (id, task) in phase.get("tasks").into_iter().flat_map(Value::entries) {
-            let id = id.as_str().unwrap_or_default().into_owned();
+            let id = id.as_str().unwrap_or_default();
             match task.get("done").and_then(Value::as_bool) {
-                Some(true) => plan.done.push(id),
-                Some(false) | None => plan.remaining.push(id),
+                Some(true) => plan.done.extend([id]),
+                Some(false) | None => plan.remaining.extend([id]),
             }
         }
     }
@@ -169,11 +166,11 @@ fn doubts(ground: &Ground<'_>, book: Option<&Book<'_>>, root: Option<Value<'_, '
 fn regressed(book: &Book<'_>, root: Value<'_, '_>) -> Vec<String> {
     let phases = root.get("phases").into_iter().flat_map(Value::entries);
     let tasks = phases.filter_map(|(_, phase)| phase.get("tasks")).flat_map(Value::entries);
-    let done = tasks.filter(|(_, task)| task.get("done").and_then(Value::as_bool) == Some(true));
-    let open: std::collections::HashSet<&str> =
-        book.tasks.iter().filter(|task| !task.is_ticked).map(|task| book.id(task)).collect();
-    let ids = done.filter_map(|(id, _)| id.as_str());
-    ids.filter(|id| open.contains(&**id)).map(|id| id.into_owned()).collect()
+    let mut search = Search::new(book, Boxes::Tasks);
+    let mut is_open = |id| search.find(id).is_some_and(|place| !book.tasks[place].is_ticked);
+    let was_done = |task: Value<'_, '_>| task.get("done").and_then(Value::as_bool) == Some(true);
+    let regressed = tasks.filter(|(id, task)| is_open(*id) && was_done(*task));
+    regressed.filter_map(|(id, _)| Some(id.as_str()?.into_owned())).collect()
 }
 
 fn all_blockers(book: Option<&Book<'_>>, own: &Own) -> Vec<String> {

@@ -21,9 +21,10 @@ use serde_json::json;
 
 use self::agents::is_at_work;
 pub(super) use self::agents::workers;
-pub(super) use self::book::{Book, Boxes};
+pub(super) use self::book::{Book, Boxes, Item};
 use self::draft::Draft;
 pub(super) use self::ground::{Ground, Texts, find as find_ground};
+pub(super) use self::matches::Search;
 pub(super) use self::splice::to_new;
 use super::layout::{self, Paths};
 use crate::json::Value;

@@ -261,7 +261,7 @@ impl<'d> Desk<'d> {
             LockError::Busy { .. } => DiskError { doing: "lock", path, error: std::io::ErrorKind::TimedOut.into() },
             LockError::Disk(error) => error,
         })?;
-        let found = Session::read(&handle.read_at(0, LARGEST)?);
+        let found = Session::read(&content(&*handle)?);
         let is_new = found.is_none();
         // One that ended may go on.
         let session = found.or_else(|| read(disk, &ended_path_of(id))).unwrap_or_default();
@@ -323,7 +323,7 @@ pub(crate) fn peek(disk: &dyn Disk, id: &Id) -> Option<Session> {
     if seal::inspect(disk).ok()? != seal::Home::Ours {
         return None;
     }
-    Session::read(&file.read_at(0, LARGEST).ok()?)
+    Session::read(&content(&*file).ok()?)
 }
 
 /// What is known of a session that ended.
@@ -378,7 +378,13 @@ fn list(disk: &dyn Disk, directory: &str, path_of: fn(&Id) -> String) -> Vec<(Id
 
 fn read(disk: &dyn Disk, path: &str) -> Option<Session> {
     let file = disk.open(path, Open::Existing).ok()?;
-    Session::read(&file.read_at(0, LARGEST).ok()?)
+    Session::read(&content(&*file).ok()?)
+}
+
+/// What a session's file holds. Its size is asked for first: room for the largest would be zeroed for every small one.
+fn content(file: &dyn Handle) -> Result<Vec<u8>, DiskError> {
+    let size = file.size()?;
+    file.read_at(0, usize::try_from(size).map_or(LARGEST, |size| size.min(LARGEST)))
 }
 
 /// Binds a session to a unit that it has just recorded something about, when the session is known.

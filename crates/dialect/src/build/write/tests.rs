@@ -1,5 +1,5 @@
 use piton_model::{
-    Event, Evidence, GateJudgement, Id, Lifecycle, Moment, NotePurpose, RefusalKind, ResumeAction, ResumeMode,
+    Event, Evidence, GateJudgement, Id, Lifecycle, Moment, Names, NotePurpose, RefusalKind, ResumeAction, ResumeMode,
     Severity, Start, State, StepMove, StepTo, Time, Unit, Verdict,
 };
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::book::{Book, Boxes};
+use super::book::{Book, Boxes, Item};
 use crate::json::Value;
 
 /// Which entries of the state are about which boxes of the plan.
@@ -35,8 +35,7 @@ impl<'a, 'j> Matches<'a, 'j> {
         Matches { boxes, box_of_entry: Vec::new(), is_kept, moved, vanished: Vec::new(), missing }
     }
 
-    /// Finds the entries. The state mostly lists the boxes in the plan's own order, so the next box is looked at first; a table is made
-    /// only when that fails.
+    /// Finds the entries.
     pub fn find(
         phases: Value<'a, 'j>,
         book: &Book<'_>,
@@ -44,37 +43,27 @@ impl<'a, 'j> Matches<'a, 'j> {
         place_of_entry: &[Option<usize>],
     ) -> Matches<'a, 'j> {
         let items = book.items(boxes);
-        let mut table: Option<HashMap<&str, u32>> = None;
-        let mut next = 0;
+        let mut search = Search::new(book, boxes);
         let mut found: Vec<Option<(u32, bool)>> = Vec::with_capacity(items.len());
         let mut last: Vec<u32> = vec![u32::MAX; items.len()];
         let mut matches = Matches::new(book, boxes);
         for ((_, phase), place) in phases.entries().zip(place_of_entry) {
             for (key, value) in phase.get(key_of(boxes)).into_iter().flat_map(Value::entries) {
-                let is_next = items.get(next).is_some_and(|item| key.is_key(book.id(item)));
-                let item = if is_next {
-                    Some(next as u32)
-                } else {
-                    let table = table.get_or_insert_with(|| {
-                        items.iter().enumerate().map(|(place, item)| (book.id(item), place as u32)).collect()
-                    });
-                    key.as_str().and_then(|id| table.get(&*id).copied())
-                };
+                let item = search.find(key);
                 let entry = found.len() as u32;
-                found.push(item.map(|item| (item, *place == Some(items[item as usize].phase))));
+                found.push(item.map(|item| (item as u32, *place == Some(items[item].phase))));
                 let Some(item) = item else {
                     if value.get("done").and_then(Value::as_bool) == Some(true) {
                         matches.vanished.push(key.as_str().unwrap_or_default().into_owned());
                     }
                     continue;
                 };
-                next = item as usize + 1;
-                last[item as usize] = entry;
-                match *place == Some(items[item as usize].phase) {
+                last[item] = entry;
+                match *place == Some(items[item].phase) {
                     // Nearly always nothing has moved, and nothing is to be looked for.
                     true if matches.moved.is_empty() => {}
-                    true => drop(matches.moved.remove(&(item as usize))),
-                    false => drop(matches.moved.insert(item as usize, value)),
+                    true => drop(matches.moved.remove(&item)),
+                    false => drop(matches.moved.insert(item, value)),
                 }
             }
         }
@@ -93,6 +82,36 @@ impl<'a, 'j> Matches<'a, 'j> {
         for (place, item) in book.items(self.boxes).iter().enumerate().filter(|(place, _)| !self.is_kept[*place]) {
             self.missing.entry(item.phase).or_default().push(place);
         }
+    }
+}
+
+/// Finds the boxes that a state's entries are about. The state mostly lists them in the plan's own order, so the box
+/// behind the last one is looked at first; a table is made only when that fails.
+pub(in crate::plan) struct Search<'b, 'f> {
+    book: &'b Book<'f>,
+    items: &'b [Item],
+    next: usize,
+    table: Option<HashMap<&'b str, u32>>,
+}
+
+impl<'b, 'f> Search<'b, 'f> {
+    /// A search that begins with the first box.
+    pub fn new(book: &'b Book<'f>, boxes: Boxes) -> Search<'b, 'f> {
+        Search { book, items: book.items(boxes), next: 0, table: None }
+    }
+
+    /// The place of the box that has a key for its id.
+    pub fn find(&mut self, key: Value<'_, '_>) -> Option<usize> {
+        let Search { book, items, next, table } = self;
+        let place = match items.get(*next) {
+            Some(item) if key.is_key(book.id(item)) => *next,
+            _ => {
+                let places = || items.iter().enumerate().map(|(place, item)| (book.id(item), place as u32)).collect();
+                *table.get_or_insert_with(places).get(&*key.as_str()?)? as usize
+            }
+        };
+        *next = place + 1;
+        Some(place)
     }
 }
 

@@ -1,5 +1,5 @@
 use piton_model::{
-    Effect, Event, GateJudgement, Id, Moment, NotePurpose, RefusalKind, ResumeAction, Severity, Start, StepMove,
+    Effect, Event, GateJudgement, Id, Moment, Names, NotePurpose, RefusalKind, ResumeAction, Severity, Start, StepMove,
     StepTo, Time,
 };
 use serde_json::{Value as NewValue, json};
@@ -325,7 +325,7 @@ fn what_was_said_is_told_to_whoever_resumes() {
     );
     assert_eq!(
         (plan.done, plan.remaining),
-        (vec!["db-schema".to_owned()], ["auth-middleware", "migrations", "deploy"].map(str::to_owned).to_vec())
+        (Names::from_iter(["db-schema"]), Names::from_iter(["auth-middleware", "migrations", "deploy"]))
     );
     assert_eq!(plan.instructions, ["run the linter first"]);
     assert_eq!(plan.reasons, ["it was paused", "1 blocker is recorded"]);

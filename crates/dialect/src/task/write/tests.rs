@@ -1,5 +1,6 @@
 use piton_model::{
-    Event, GateJudgement, Id, Moment, NotePurpose, RefusalKind, ResumeAction, Severity, Start, StepMove, Time, Verdict,
+    Event, GateJudgement, Id, Moment, Names, NotePurpose, RefusalKind, ResumeAction, Severity, Start, StepMove, Time,
+    Verdict,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -233,7 +234,7 @@ fn the_full_example_goes_on_from_where_it_is() {
     );
     assert_eq!(
         (plan.done, plan.remaining),
-        (vec!["post-01".into(), "post-02".into()], vec!["post-20".to_owned(), "post-21".into()])
+        (Names::from_iter(["post-01", "post-02"]), Names::from_iter(["post-20", "post-21"]))
     );
     assert_eq!(plan.instructions, ["Continue from post-20.md"]);
     assert_eq!(plan.outputs, ["pdfs-markdown/post-02.md", "docs/pdfs-markdown/post-01.md"]);

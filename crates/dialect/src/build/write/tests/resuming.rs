@@ -19,8 +19,8 @@ fn a_resume_shows_the_protocols_display() {
         )
     );
     assert_eq!(paused.next, "begin WS2, WS3 of phase 2: piton step build:PRD-009 begin WS2 WS3");
-    assert_eq!((paused.done, paused.outputs), (vec!["WS1".to_owned()], vec!["a.sql".to_owned()]));
-    assert_eq!(paused.remaining[..2], ["WS2", "WS3"]);
+    assert_eq!((paused.done, paused.outputs), (Names::from_iter(["WS1"]), vec!["a.sql".to_owned()]));
+    assert_eq!(paused.remaining.iter().take(2).collect::<Vec<_>>(), ["WS2", "WS3"]);
     assert!(paused.reasons[1].contains("schema-validation (WS1)"), "{:?}", paused.reasons);
     bench.must(&begin(&["WS2", "WS3"]));
     let asked = plan(&bench, None);

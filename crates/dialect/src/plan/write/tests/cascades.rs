@@ -69,7 +69,7 @@ fn without_a_readable_plan_the_state_is_used_and_no_box_is_ticked() {
         assert_eq!(state(&files)["phases"], before);
         assert_eq!(state(&files)["decisions"][1]["decision"], json!("wait"));
         let plan = resume(&place(), &files, None, &at("12:00", "main")).expect("a plan");
-        assert_eq!((plan.action, plan.done), (ResumeAction::Continue, vec!["db-schema".to_owned()]));
+        assert_eq!((plan.action, plan.done), (ResumeAction::Continue, Names::from_iter(["db-schema"])));
         go(&mut files, &Event::Resumed { mode: None }, &at("12:01", "main"));
         assert_eq!(last_events(&files, 1)[0]["tasksRestored"], json!(1));
     }
