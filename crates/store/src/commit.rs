@@ -22,11 +22,11 @@ use piton_model::{Effect, Time};
 use serde_json::{Map, Value};
 
 use crate::ContactError;
-use crate::disk::{Access, DiskError, Rename, Stamp, directory_of, make_directories};
+use crate::disk::{Access, DiskError, Open, Rename, Stamp, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash};
 use crate::seen::{SeenContent, SeenDocument};
 use crate::stray::Stray;
-use crate::unit::{Left, LockedUnit, sync_names_to};
+use crate::unit::{LARGE, Left, LockedUnit, sync_names_to};
 pub(crate) use content::NewContent;
 use effects::{Undo, append, exchange, keep, take_away, write_aside};
 pub(crate) use effects::{hold_log, sync_if_there, sync_rest};
@@ -151,6 +151,11 @@ impl LockedUnit<'_> {
         // The event is durable and everybody can see it. What is left is tidying: should it fail, the event counts as
         // not settled, and whoever comes next tidies up.
         let _ = self.retire(&replacements, &undo.taken).and_then(|()| self.settle());
+        let gone = std::mem::take(&mut self.gone);
+        if !gone.is_empty() {
+            // Nobody waits for it: who ends before has them freed all the same, and without a thread it is done here.
+            let _ = std::thread::Builder::new().spawn(|| drop(gone));
+        }
         Ok(seq)
     }
 
@@ -309,8 +314,9 @@ impl LockedUnit<'_> {
         if found.is_some() && found.map(|found| found.inode) == own.map(|own| own.inode) {
             return self.disk.remove(aside);
         }
+        let gone = found.filter(|found| found.size >= LARGE).and_then(|_| self.disk.open(&kept, Open::Existing).ok());
         match self.disk.rename(aside, &kept, Rename::Replace) {
-            Ok(()) => {}
+            Ok(()) => self.gone.extend(gone),
             // A document on another file system than the journal.
             Err(error) if error.error.kind() == std::io::ErrorKind::CrossesDevices => {
                 self.note.replaced.remove(path);

@@ -125,25 +125,27 @@ impl LockedUnit<'_> {
         Ok(written)
     }
 
-    /// Reads documents. Large ones, as those were that they replaced, are read at once.
+    /// Reads documents. Large ones, as those were that they replaced, are read in two lanes: a core more would only wait for
+    /// the first one.
     fn read_all(
         &self,
-        paths: Vec<String>,
+        mut paths: Vec<String>,
         known: &[DocumentState],
     ) -> Result<Vec<(String, SeenDocument)>, ContactError> {
         let recorded = |path: &String| known.iter().find(|state| state.path == *path)?.hash.as_ref();
         let left = |path: &String| recorded(path).and_then(|recorded| self.read_left(path, recorded));
         let read = |path: &String| left(path).map_or_else(|| self.read_quiet(path, recorded(path)), Ok);
+        let size = |path: &String| self.note.replaced.get(path).map_or(0, |stamp| stamp.size);
+        paths.sort_by_key(|path| std::cmp::Reverse(size(path)));
         let (first, others) = match paths.split_first() {
-            Some(split) if self.note.replaced.values().any(|stamp| stamp.size >= LARGE) => split,
+            Some((first, others)) if size(first) >= LARGE => (first, others),
             _ => return paths.into_iter().map(|path| read(&path).map(|seen| (path, seen))).collect(),
         };
-        let seen: Vec<_> = std::thread::scope(|scope| {
-            let others: Vec<_> = others.iter().map(|path| scope.spawn(move || read(path))).collect();
-            let first = read(first);
-            let others = others.into_iter().map(|other| other.join().expect("reading does not panic"));
-            std::iter::once(first).chain(others).collect::<Result<_, _>>()
-        })?;
+        let (first, others) = std::thread::scope(|scope| {
+            let others = scope.spawn(|| others.iter().map(read).collect::<Result<Vec<_>, _>>());
+            (read(first), others.join().expect("reading does not panic"))
+        });
+        let seen: Vec<_> = std::iter::once(first?).chain(others?).collect();
         Ok(paths.into_iter().zip(seen).collect())
     }
 

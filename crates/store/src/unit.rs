@@ -94,6 +94,8 @@ pub struct LockedUnit<'d> {
     pub(crate) cut: Option<String>,
     /// A document whose writer said that it is saved, until the next contact.
     pub(crate) saved: Option<String>,
+    /// Large files that have no name any more. The last who closes one frees it, which takes as long as a sync.
+    pub(crate) gone: Vec<Box<dyn Handle>>,
 }
 
 /// Where a journal ends as far as it is durable.
@@ -166,6 +168,7 @@ impl<'d> LockedUnit<'d> {
             strays: Vec::new(),
             cut: None,
             saved: None,
+            gone: Vec::new(),
         };
         unit.find_tail()?;
         unit.write_note()?;

@@ -57,7 +57,7 @@ pub struct Phase {
     pub marker: Option<Range<usize>>,
 }
 
-/// A checkbox with a TASK or ACCEPT marker. There may be a hundred thousand of them, so it is kept small.
+/// A checkbox with a TASK or ACCEPT marker. There may be a hundred thousand of them, so it is kept small and holds no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     box_at: u32,
@@ -65,6 +65,12 @@ pub struct Mark {
     id_start: u32,
     id_end: u32,
     phase: u32,
+    /// The number of its file, in a plan that has several.
+    pub(super) sheet: u32,
+    /// Whether the box is ticked in the text.
+    pub(super) was_ticked: bool,
+    /// Whether it is ticked now.
+    pub(super) is_ticked: bool,
 }
 
 impl Mark {
@@ -84,14 +90,26 @@ impl Mark {
     }
 
     /// Whether the box is ticked.
-    pub fn is_ticked(&self, text: &str) -> bool {
-        matches!(text.as_bytes()[self.box_at()], b'x' | b'X')
+    pub fn is_ticked(&self) -> bool {
+        self.is_ticked
     }
 
     /// The place of its phase in [`Parsed::phases`].
     pub fn phase(&self) -> usize {
         self.phase as usize
     }
+
+    /// The same as one of a plan that has several files, with the phases of all of them.
+    pub(super) fn in_book(self, sheet: usize, phase: usize) -> Mark {
+        Mark { sheet: sheet as u32, phase: phase as u32, ..self }
+    }
+}
+
+/// Where a box's marker is.
+struct Marker {
+    text_end: u32,
+    id_start: u32,
+    id_end: u32,
 }
 
 /// A decision or a blocker.
@@ -156,9 +174,8 @@ impl Visit for Parser<'_, '_, '_> {
             has_task: true,
             has_criterion: false,
         });
-        let phase = self.phase.unwrap_or_else(|| self.main_phase());
-        let (box_at, text_end) = (checkbox.at as u32, marker as u32);
-        self.add_mark("TASK", Mark { box_at, text_end, id_start: id_start as u32, id_end: id_end as u32, phase });
+        let marker = Marker { text_end: marker as u32, id_start: id_start as u32, id_end: id_end as u32 };
+        self.add_mark("TASK", checkbox.at, marker);
     }
 
     fn heading(&mut self, heading: Heading) {
@@ -254,24 +271,28 @@ impl Parser<'_, '_, '_> {
             self.findings.at(span.start, &codes::PLAN_TWO_MARKERS, message);
             return;
         }
-        let (box_at, text_end) = (open.checkbox.at as u32, open.text_end);
+        let (box_at, text_end) = (open.checkbox.at, open.text_end);
         // A marker over several lines of a list is not in the text as one piece; its id still is.
         let id_start = self.text[inner_start..].starts_with(id).then_some(inner_start);
         let id_start = id_start.or_else(|| self.text[span.clone()].find(id).map(|at| span.start + at));
         let id_start = id_start.expect("the id stands in its marker") as u32;
-        let phase = self.phase.unwrap_or_else(|| self.main_phase());
-        let mark = Mark { box_at, text_end, id_start, id_end: id_start + id.len() as u32, phase };
-        self.add_mark(word, mark);
+        let mark = self.add_mark(word, box_at, Marker { text_end, id_start, id_end: id_start + id.len() as u32 });
         self.check_form(mark);
     }
 
-    fn add_mark(&mut self, word: &str, mark: Mark) {
+    fn add_mark(&mut self, word: &str, box_at: usize, marker: Marker) -> Mark {
+        let Marker { text_end, id_start, id_end } = marker;
+        let phase = self.phase.unwrap_or_else(|| self.main_phase());
+        let is_ticked = matches!(self.text.as_bytes()[box_at], b'x' | b'X');
+        let (box_at, was_ticked) = (box_at as u32, is_ticked);
+        let mark = Mark { box_at, text_end, id_start, id_end, phase, sheet: 0, was_ticked, is_ticked };
         let (marks, ids) = match word {
             "TASK" => (&mut self.plan.tasks, &mut self.task_ids),
             _ => (&mut self.plan.criteria, &mut self.criterion_ids),
         };
         ids.push(mark.id(self.text));
         marks.push(mark);
+        mark
     }
 
     /// The phase of what stands before the first CHECKPOINT marker, for as long as none comes.

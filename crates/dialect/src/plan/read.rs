@@ -160,7 +160,7 @@ fn add_plan(unit: &mut Unit, ticked: &mut Ticked, plan: &Parsed, text: &str, fin
         findings.at(mark.box_at(), &codes::PLAN_DUPLICATE_ID, message);
     };
     for task in &plan.tasks {
-        let state = match task.is_ticked(text) {
+        let state = match task.is_ticked() {
             true => StepState::Done { by: None, at: None, outputs: Vec::new() },
             false => StepState::Pending,
         };
@@ -178,7 +178,7 @@ fn add_plan(unit: &mut Unit, ticked: &mut Ticked, plan: &Parsed, text: &str, fin
         }
     }
     for criterion in &plan.criteria {
-        let state = if criterion.is_ticked(text) { GateState::Passed { result: None } } else { GateState::Pending };
+        let state = if criterion.is_ticked() { GateState::Passed { result: None } } else { GateState::Pending };
         let name = criterion.id(text).to_owned();
         let gate = Gate { name, step: None, stage: Some(Arc::clone(&phases[criterion.phase()])), state };
         match ticked.criteria.get(&gate.name) {

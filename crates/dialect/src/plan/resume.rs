@@ -4,9 +4,10 @@ use piton_model::text::{counted, fit, printable};
 use piton_model::{Moment, Names, Percent, Refusal, ResumeAction, ResumeMode, ResumePlan};
 use serde_json::Value as NewValue;
 
+use super::Mark;
 use super::layout::{self, Paths};
 use super::own::Own;
-use super::write::{Book, Boxes, Ground, Item, Search, Texts, find_ground, to_new, workers};
+use super::write::{Book, Boxes, Ground, Search, Texts, find_ground, to_new, workers};
 use crate::json::{Json, Value};
 use crate::{Files, Place, content};
 
@@ -110,8 +111,8 @@ fn from_book(book: &Book<'_>, paths: &Paths) -> ResumePlan {
 fn remaining(book: &Book<'_>) -> Names {
     let (tasks, criteria) = (book.items(Boxes::Tasks), book.items(Boxes::Criteria));
     // Tasks come first, and within a phase the order of the plan stays.
-    let mut open: Vec<&Item> = tasks.iter().chain(criteria).filter(|item| !item.is_ticked).collect();
-    open.sort_by_key(|item| item.phase);
+    let mut open: Vec<&Mark> = tasks.iter().chain(criteria).filter(|item| !item.is_ticked).collect();
+    open.sort_by_key(|item| item.phase());
     open.into_iter().map(|item| book.id(item)).collect()
 }
 

@@ -21,7 +21,7 @@ use serde_json::json;
 
 use self::agents::is_at_work;
 pub(super) use self::agents::workers;
-pub(super) use self::book::{Book, Boxes, Item};
+pub(super) use self::book::{Book, Boxes};
 use self::draft::Draft;
 pub(super) use self::ground::{Ground, Texts, find as find_ground};
 pub(super) use self::matches::Search;

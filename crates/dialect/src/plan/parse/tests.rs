@@ -14,7 +14,7 @@ fn read(text: &str) -> Outcome {
     let mut findings = Findings::new("plan.md".into(), text);
     let plan = parse(text, &mut findings);
     let show = |mark: &Mark| {
-        let tick = if mark.is_ticked(text) { "x" } else { " " };
+        let tick = if mark.is_ticked() { "x" } else { " " };
         format!("{}/{} [{tick}] {}", plan.phases[mark.phase()].id, mark.id(text), mark.text(text))
     };
     Outcome {
@@ -132,7 +132,7 @@ proptest! {
         }
         let mut findings = Findings::new("plan.md".into(), &text);
         let plan = parse(&text, &mut findings);
-        let ours: Vec<_> = plan.tasks.iter().map(|task| (task.id(&text).to_owned(), task.is_ticked(&text))).collect();
+        let ours: Vec<_> = plan.tasks.iter().map(|task| (task.id(&text).to_owned(), task.is_ticked())).collect();
         prop_assert_eq!(ours, by_pattern(&text));
         prop_assert_eq!(findings.finish(), vec![]);
     }
@@ -144,10 +144,10 @@ proptest! {
         for place in 0..plan.tasks.len() {
             let task = plan.tasks[place];
             let mut ticked = text.clone().into_bytes();
-            ticked[task.box_at()] = if task.is_ticked(&text) { b' ' } else { b'x' };
+            ticked[task.box_at()] = if task.is_ticked() { b' ' } else { b'x' };
             let ticked = String::from_utf8(ticked).expect("one ASCII byte for another");
             let again = parse(&ticked, &mut Findings::new("plan.md".into(), &ticked));
-            let states = |plan: &Parsed, text: &str| -> Vec<_> { plan.tasks.iter().map(|task| (task.id(text).to_owned(), task.is_ticked(text))).collect() };
+            let states = |plan: &Parsed, text: &str| -> Vec<_> { plan.tasks.iter().map(|task| (task.id(text).to_owned(), task.is_ticked())).collect() };
             let mut want = states(&plan, &text);
             want[place].1 = !want[place].1;
             prop_assert_eq!(states(&again, &ticked), want);

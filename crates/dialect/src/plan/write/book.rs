@@ -4,25 +4,12 @@ use std::collections::HashMap;
 
 use piton_model::{Effect, Refusal, text::counted};
 
-use super::super::Mark;
 use super::super::layout::{Paths, is_phase_file};
 use super::super::read::checksum_text;
+use super::super::{Mark, Parsed};
 use super::sheet::Sheet;
 use crate::Files;
 use crate::digest::digest_of;
-
-/// A task or criterion. There may be a hundred thousand of them, so it holds no text.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::plan) struct Item {
-    sheet: u32,
-    mark: Mark,
-    /// The place of its phase in [`Book::phases`].
-    pub phase: usize,
-    /// Whether the box was ticked when the file was read.
-    pub was_ticked: bool,
-    /// Whether it is now.
-    pub is_ticked: bool,
-}
 
 /// All files of a plan, as one.
 #[derive(Default)]
@@ -31,8 +18,9 @@ pub(in crate::plan) struct Book<'f> {
     pub sheets: Vec<Sheet<'f>>,
     /// The ids of the phases, in order.
     pub phases: Vec<String>,
-    pub tasks: Vec<Item>,
-    pub criteria: Vec<Item>,
+    /// The tasks of all files. Their phases are places in that list.
+    pub tasks: Vec<Mark>,
+    pub criteria: Vec<Mark>,
 }
 
 /// Which boxes.
@@ -71,7 +59,7 @@ impl<'f> Book<'f> {
     }
 
     /// All tasks, or all criteria.
-    pub fn items(&self, boxes: Boxes) -> &[Item] {
+    pub fn items(&self, boxes: Boxes) -> &[Mark] {
         match boxes {
             Boxes::Tasks => &self.tasks,
             Boxes::Criteria => &self.criteria,
@@ -79,8 +67,8 @@ impl<'f> Book<'f> {
     }
 
     /// An item's id.
-    pub fn id(&self, item: &Item) -> &str {
-        item.mark.id(self.sheets[item.sheet as usize].body())
+    pub fn id(&self, item: &Mark) -> &str {
+        item.id(self.sheets[item.sheet as usize].body())
     }
 
     /// Finds items by their ids, in the order asked for; the first that is not there is given back.
@@ -109,14 +97,14 @@ impl<'f> Book<'f> {
             return;
         }
         item.is_ticked = ticked;
-        let (number, at) = (item.sheet, item.mark.box_at());
+        let (number, at) = (item.sheet, item.box_at());
         // A box may carry a TASK and an ACCEPT marker.
         let others = match boxes {
             Boxes::Tasks => &mut self.criteria,
             Boxes::Criteria => &mut self.tasks,
         };
         for other in others {
-            if other.sheet == number && other.mark.box_at() == at {
+            if other.sheet == number && other.box_at() == at {
                 other.is_ticked = ticked;
             }
         }
@@ -162,7 +150,7 @@ impl<'f> Book<'f> {
     /// The first phase that is not completed, and its first open task, if it still has one.
     pub fn position(&self) -> (Option<&str>, Option<&str>) {
         let Some(phase) = self.counts().iter().position(|count| !count.is_complete()) else { return (None, None) };
-        let is_current = |task: &&Item| task.phase == phase && !task.is_ticked;
+        let is_current = |task: &&Mark| task.phase() == phase && !task.is_ticked;
         (Some(&self.phases[phase]), self.tasks.iter().find(is_current).map(|task| self.id(task)))
     }
 
@@ -222,11 +210,11 @@ impl<'f> Book<'f> {
         }
     }
 
-    fn count(&self, is_done: impl Fn(&Item) -> bool) -> Vec<Count> {
+    fn count(&self, is_done: impl Fn(&Mark) -> bool) -> Vec<Count> {
         let mut counts = vec![Count::default(); self.phases.len()];
         for item in self.tasks.iter().chain(&self.criteria) {
-            counts[item.phase].all += 1;
-            counts[item.phase].done += usize::from(is_done(item));
+            counts[item.phase()].all += 1;
+            counts[item.phase()].done += usize::from(is_done(item));
         }
         counts
     }
@@ -234,6 +222,13 @@ impl<'f> Book<'f> {
     /// Puts the items of all files into one list each. Of an id that two files have the later one counts, at the place
     /// of the first.
     fn collect(&mut self) {
+        if let [only] = &mut self.sheets[..] {
+            // Nobody else needs them, and copies of so many would have to be made.
+            let Parsed { phases, tasks, criteria, .. } = &mut only.parsed;
+            self.phases = phases.iter().map(|phase| phase.id.clone()).collect();
+            (self.tasks, self.criteria) = (std::mem::take(tasks), std::mem::take(criteria));
+            return;
+        }
         self.phases.clear();
         let mut phases: HashMap<String, usize> = HashMap::new();
         let mut tasks = Vec::new();
@@ -248,23 +243,16 @@ impl<'f> Book<'f> {
                 }
             };
             let places: Vec<usize> = sheet.parsed.phases.iter().map(|phase| place_of(&phase.id)).collect();
-            let item = |mark: &Mark| {
-                let ticked = mark.is_ticked(sheet.body());
-                let phase = places[mark.phase()];
-                Item { sheet: number as u32, mark: *mark, phase, was_ticked: ticked, is_ticked: ticked }
-            };
+            let item = |mark: &Mark| mark.in_book(number, places[mark.phase()]);
             tasks.extend(sheet.parsed.tasks.iter().map(item));
             criteria.extend(sheet.parsed.criteria.iter().map(item));
         }
-        (self.tasks, self.criteria) = (Vec::new(), Vec::new());
-        let is_single = self.sheets.len() == 1;
-        self.tasks = if is_single { tasks } else { self.keep_last(tasks) };
-        self.criteria = if is_single { criteria } else { self.keep_last(criteria) };
+        (self.tasks, self.criteria) = (self.keep_last(tasks), self.keep_last(criteria));
     }
 
-    fn keep_last(&self, items: Vec<Item>) -> Vec<Item> {
+    fn keep_last(&self, items: Vec<Mark>) -> Vec<Mark> {
         let mut places: HashMap<&str, usize> = HashMap::new();
-        let mut kept: Vec<Item> = Vec::with_capacity(items.len());
+        let mut kept: Vec<Mark> = Vec::with_capacity(items.len());
         for item in items {
             match places.get(self.id(&item)) {
                 Some(place) => kept[*place] = item,

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::book::{Book, Boxes, Item};
+use super::super::Mark;
+use super::book::{Book, Boxes};
 use crate::json::Value;
 
 /// Which entries of the state are about which boxes of the plan.
@@ -51,7 +52,7 @@ impl<'a, 'j> Matches<'a, 'j> {
             for (key, value) in phase.get(key_of(boxes)).into_iter().flat_map(Value::entries) {
                 let item = search.find(key);
                 let entry = found.len() as u32;
-                found.push(item.map(|item| (item as u32, *place == Some(items[item].phase))));
+                found.push(item.map(|item| (item as u32, *place == Some(items[item].phase()))));
                 let Some(item) = item else {
                     if value.get("done").and_then(Value::as_bool) == Some(true) {
                         matches.vanished.push(key.as_str().unwrap_or_default().into_owned());
@@ -59,7 +60,7 @@ impl<'a, 'j> Matches<'a, 'j> {
                     continue;
                 };
                 last[item] = entry;
-                match *place == Some(items[item].phase) {
+                match *place == Some(items[item].phase()) {
                     // Nearly always nothing has moved, and nothing is to be looked for.
                     true if matches.moved.is_empty() => {}
                     true => drop(matches.moved.remove(&item)),
@@ -80,7 +81,7 @@ impl<'a, 'j> Matches<'a, 'j> {
 
     fn find_missing(&mut self, book: &Book<'_>) {
         for (place, item) in book.items(self.boxes).iter().enumerate().filter(|(place, _)| !self.is_kept[*place]) {
-            self.missing.entry(item.phase).or_default().push(place);
+            self.missing.entry(item.phase()).or_default().push(place);
         }
     }
 }
@@ -89,7 +90,7 @@ impl<'a, 'j> Matches<'a, 'j> {
 /// behind the last one is looked at first; a table is made only when that fails.
 pub(in crate::plan) struct Search<'b, 'f> {
     book: &'b Book<'f>,
-    items: &'b [Item],
+    items: &'b [Mark],
     next: usize,
     table: Option<HashMap<&'b str, u32>>,
 }

@@ -35,7 +35,7 @@ fn find(book: &Book<'_>, ids: &[String], unit: &str) -> Result<Vec<usize>, Refus
 fn begun(scene: &mut Scene<'_, '_>, ids: &[String]) -> Result<(), Refusal> {
     for place in find(scene.book, ids, scene.unit)? {
         check_open(scene, place)?;
-        scene.draft.credit.begun.insert(scene.book.tasks[place].phase);
+        scene.draft.credit.begun.insert(scene.book.tasks[place].phase());
     }
     agents::assign(scene.draft, ids);
     for id in ids {
@@ -102,7 +102,7 @@ pub(super) fn complete_tasks(
 fn task_failed(scene: &mut Scene<'_, '_>, id: &str, message: &str, more: &[(&str, NewValue)]) -> Result<(), Refusal> {
     let place = find(scene.book, &[id.to_owned()], scene.unit)?[0];
     check_open(scene, place)?;
-    scene.draft.credit.begun.insert(scene.book.tasks[place].phase);
+    scene.draft.credit.begun.insert(scene.book.tasks[place].phase());
     let mut keys = vec![("taskId", json!(id)), ("by", json!(scene.draft.moment.by))];
     if !message.trim().is_empty() {
         keys.push(("message", json!(message.trim())));
