@@ -167,6 +167,9 @@ impl<'w> Session<'w> {
         if let Some(saved) = &target.saved {
             unit.is_saved(saved)?;
         }
+        if let Some(seldom) = dialects::seldom_read(target.dialect, &target.place) {
+            unit.is_seldom_read(&seldom)?;
+        }
         let others = || dialects::shared(target.dialect, &target.place, &DiskFiles::new(disk, None));
         let contact = unit.contact_beside(&documents, &others, recorder.now)?;
         warnings.extend(contact.observed.iter().map(described));

@@ -79,6 +79,7 @@ impl LockedUnit<'_> {
         let read = self.read_all(paths, &known)?;
         // It was said of what stands there now; who writes it next has said nothing.
         self.saved = None;
+        self.seldom = None;
         for (path, seen) in read {
             let recorded = known.iter().find(|state| state.path == path);
             let hash = seen.content.as_ref().map(|content| content.hash.clone());
@@ -167,11 +168,15 @@ impl LockedUnit<'_> {
         self.read_document(path)
     }
 
-    /// Reads a large document that is as we left it. Hashing one of megabytes costs more than all else that is done with
+    /// Reads a large document that is as we left it, unless it is seldom looked at. Hashing one of megabytes costs more than all else that is done with
     /// it, and what nobody has written is what is recorded.
     fn read_left(&self, path: &str, recorded: &Hash) -> Option<SeenDocument> {
         let Left { imprint, hash } = self.note.left.get(path).filter(|left| left.hash == *recorded)?;
         let is_as_left = || self.disk.imprint(path).is_ok_and(|found| found == Some(*imprint));
+        if self.seldom.as_deref() == Some(path) {
+            let unread = || SeenDocument { content: Some(SeenContent::unread(hash.clone(), imprint.stamp)) };
+            return is_as_left().then(unread);
+        }
         let content = is_as_left().then(|| self.disk.read(path).ok())??;
         // Whoever wrote it while it was read shows now.
         (content.stamp == imprint.stamp && is_as_left())

@@ -91,9 +91,11 @@ impl LockedUnit<'_> {
     /// are behind.
     fn can_defer(&self, effects: &[Effect], seen: &BTreeMap<String, SeenDocument>) -> bool {
         let is_known = |path: &str, content: &SeenContent| {
-            self.last()
-                .and_then(|entry| entry.document(path))
-                .is_some_and(|state| state.hash.as_ref() == Some(&content.hash))
+            !content.is_unread
+                && self
+                    .last()
+                    .and_then(|entry| entry.document(path))
+                    .is_some_and(|state| state.hash.as_ref() == Some(&content.hash))
         };
         let is_plain = |effect: &Effect| match effect {
             Effect::Write { path, .. } | Effect::Edit { path, .. } => {

@@ -18,8 +18,10 @@ pub struct SeenDocument {
 /// What a document held, and which file it was.
 #[derive(Debug, Clone)]
 pub struct SeenContent {
-    /// Its bytes.
+    /// Its bytes; none where it was not read.
     pub bytes: Vec<u8>,
+    /// Whether it was not read: nobody has written it since we did, and it is seldom looked at.
+    pub is_unread: bool,
     /// Their digest.
     pub hash: Hash,
     /// Which file, and when it was written.
@@ -43,18 +45,30 @@ impl SeenContent {
     /// Hashes what was read.
     pub fn new(bytes: Vec<u8>, stamp: Stamp) -> SeenContent {
         let (hash, steps) = Steps::hash(&bytes);
-        SeenContent { bytes, hash, stamp, steps }
+        SeenContent { bytes, is_unread: false, hash, stamp, steps }
     }
 
     /// What a document is going to hold in the same file's place, whose digest is known.
     pub(crate) fn known(bytes: Vec<u8>, hash: Hash, stamp: Stamp) -> SeenContent {
-        SeenContent { bytes, hash, stamp, steps: Steps::default() }
+        SeenContent { bytes, is_unread: false, hash, stamp, steps: Steps::default() }
+    }
+
+    /// What is as we left it, and is not read.
+    pub(crate) fn unread(hash: Hash, stamp: Stamp) -> SeenContent {
+        SeenContent { is_unread: true, ..SeenContent::known(Vec::new(), hash, stamp) }
+    }
+
+    /// Reads what was not read so far; nothing when somebody has written it since.
+    pub(crate) fn read_now(&self, disk: &dyn Disk, path: &str) -> Option<SeenContent> {
+        let content = disk.read(path).ok().filter(|content| content.stamp == self.stamp)?;
+        let seen = SeenContent::new(content.bytes, content.stamp);
+        (seen.hash == self.hash).then_some(seen)
     }
 
     /// The digest of what it holds with edits made; nothing when they do not fit.
     pub fn digest_with(&self, edits: &[Edit]) -> Option<Digest> {
-        let parts = Edit::parts(&self.bytes, edits)?;
         let Some(first) = edits.first() else { return Some(self.hash.digest()) };
+        let parts = Edit::parts(&self.bytes, edits).filter(|_| !self.is_unread)?;
         let (mut hasher, mut known) = self.steps.before(first.at);
         for part in parts {
             // What is known ends in the first part, before the first edit.

@@ -94,6 +94,8 @@ pub struct LockedUnit<'d> {
     pub(crate) cut: Option<String>,
     /// A document whose writer said that it is saved, until the next contact.
     pub(crate) saved: Option<String>,
+    /// A document that is hardly ever looked at, until the next contact.
+    pub(crate) seldom: Option<String>,
     /// Large files that have no name any more. The last who closes one frees it, which takes as long as a sync.
     pub(crate) gone: Vec<Box<dyn Handle>>,
 }
@@ -168,6 +170,7 @@ impl<'d> LockedUnit<'d> {
             strays: Vec::new(),
             cut: None,
             saved: None,
+            seldom: None,
             gone: Vec::new(),
         };
         unit.find_tail()?;
@@ -200,6 +203,15 @@ impl<'d> LockedUnit<'d> {
     /// more of it comes. One that is empty is waited for all the same.
     pub fn is_saved(&mut self, path: &str) -> Result<(), DiskError> {
         self.saved = Some(self.disk.resolve(path)?);
+        Ok(())
+    }
+
+    /// Lets the next contact leave a large document unread that nobody has written since we did: whoever looks at it reads
+    /// it then.
+    pub fn is_seldom_read(&mut self, path: &str) -> Result<(), DiskError> {
+        if !self.note.left.is_empty() {
+            self.seldom = Some(self.disk.resolve(path)?);
+        }
         Ok(())
     }
 

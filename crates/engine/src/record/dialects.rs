@@ -14,6 +14,14 @@ pub(super) fn documents(dialect: Dialect, place: &Place, files: &dyn Files) -> V
     }
 }
 
+/// A document of a unit that is written now and then and hardly ever looked at.
+pub(super) fn seldom_read(dialect: Dialect, place: &Place) -> Option<String> {
+    match dialect {
+        Dialect::Plan => Some(plan::layout::paths(place).recovery),
+        Dialect::Pipeline | Dialect::Build | Dialect::Task | Dialect::Crew => None,
+    }
+}
+
 /// What an event changes.
 pub(super) fn record(
     dialect: Dialect,

@@ -29,8 +29,10 @@ impl Files for DiskFiles<'_> {
         if self.hidden.iter().any(|hidden| hidden == path) {
             return Ok(None);
         }
-        if let Some(seen) = self.seen.and_then(|seen| seen.get(path)) {
-            return Ok(seen.content.as_ref().map(|content| Cow::Borrowed(content.bytes.as_slice())));
+        match self.seen.and_then(|seen| seen.get(path)).map(|seen| &seen.content) {
+            Some(Some(content)) if content.is_unread => {}
+            Some(content) => return Ok(content.as_ref().map(|content| Cow::Borrowed(content.bytes.as_slice()))),
+            None => {}
         }
         match self.disk.read(path) {
             Ok(content) => Ok(Some(Cow::Owned(content.bytes))),

@@ -27,7 +27,13 @@ impl LockedUnit<'_> {
             let (path, content, old, is_document) = match effect {
                 Effect::Write { path, bytes } => {
                     let path = self.disk.resolve(path)?;
-                    let old = seen.get(&path).and_then(|seen| seen.content.as_ref()).map(Cow::Borrowed);
+                    let old = match seen.get(&path).and_then(|seen| seen.content.as_ref()) {
+                        Some(unread) if unread.is_unread => match unread.read_now(self.disk, &path) {
+                            Some(read) => Some(Cow::Owned(read)),
+                            None => return Err(CommitError::Raced { path }),
+                        },
+                        old => old.map(Cow::Borrowed),
+                    };
                     (path, NewContent::whole(bytes), old, true)
                 }
                 Effect::Edit { path, edits, .. } => {

@@ -67,6 +67,15 @@ pub(super) fn bring_into_line<'a>(
     for (entry, place) in place_of_entry.iter_mut().enumerate() {
         *place = place.filter(|place| last_entry[*place] == Some(entry));
     }
+    // Nearly always the state lists the plan's phases and boxes, all of them and in their order.
+    if place_of_entry.iter().enumerate().all(|(entry, place)| *place == Some(entry))
+        && place_of_entry.len() == book.phases.len()
+        && let Some(tasks) = sync.differing(phases, Boxes::Tasks)
+        && let Some(criteria) = sync.differing(phases, Boxes::Criteria)
+    {
+        sync.differing_phases(splice, phases, [(Boxes::Tasks, tasks), (Boxes::Criteria, criteria)]);
+        return sync.seen;
+    }
     let tasks = Matches::find(phases, book, Boxes::Tasks, &place_of_entry);
     let criteria = Matches::find(phases, book, Boxes::Criteria, &place_of_entry);
     sync.note_vanished(&tasks);
@@ -128,6 +137,53 @@ impl Sync<'_> {
         self.seen.vanished.extend(tasks.vanished.iter().cloned());
     }
 
+    /// The boxes whose entries do not say what the plan says, with those entries; nothing when the entries are not those of
+    /// all boxes in their order, and have to be looked for.
+    fn differing<'a, 'j>(&self, phases: Value<'a, 'j>, boxes: Boxes) -> Option<Vec<(usize, Value<'a, 'j>)>> {
+        let mut items = self.book.items(boxes).iter().enumerate();
+        let mut differing = Vec::new();
+        for (place, (_, phase)) in phases.entries().enumerate() {
+            let list = phase.get(key_of(boxes)).filter(|list| list.kind() == Kind::Object)?;
+            for (key, entry) in list.entries() {
+                let (number, item) = items.next()?;
+                if item.phase() != place || !key.is_key(self.book.id(item)) {
+                    return None;
+                }
+                if !self.says_so(entry, boxes, number) {
+                    differing.push((number, entry));
+                }
+            }
+        }
+        items.next().is_none().then_some(differing)
+    }
+
+    /// Brings phases into line whose boxes are in their order.
+    fn differing_phases<'a>(
+        &mut self,
+        splice: &mut Splice<'a>,
+        phases: Value<'a, '_>,
+        differing: [(Boxes, Vec<(usize, Value<'a, '_>)>); 2],
+    ) {
+        let mut differing = differing.map(|(boxes, all)| (boxes, all.into_iter().peekable()));
+        for (place, (_, old)) in phases.entries().enumerate() {
+            let keys = self.phase_keys(place, old);
+            for (boxes, rest) in &mut differing {
+                let items = self.book.items(*boxes);
+                while let Some((item, old)) = rest.next_if(|(item, _)| items[*item].phase() == place) {
+                    self.change_entry(splice, old, *boxes, item);
+                }
+            }
+            splice.set_keys(old, &keys);
+        }
+    }
+
+    /// The keys of a phase that is there.
+    fn phase_keys(&mut self, place: usize, old: Value<'_, '_>) -> Vec<(&'static str, Option<NewValue>)> {
+        let was_complete = content::text(old, "status").as_deref() == Some("completed");
+        self.note_completed(place, was_complete);
+        self.keys(place, Some(old))
+    }
+
     fn phase<'a>(
         &mut self,
         splice: &mut Splice<'a>,
@@ -136,9 +192,7 @@ impl Sync<'_> {
         tasks: (&Matches<'a, '_>, &mut usize),
         criteria: (&Matches<'a, '_>, &mut usize),
     ) {
-        let was_complete = content::text(old, "status").as_deref() == Some("completed");
-        self.note_completed(place, was_complete);
-        let mut keys: Vec<(&str, Option<NewValue>)> = self.keys(place, Some(old));
+        let mut keys = self.phase_keys(place, old);
         for (matches, next) in [tasks, criteria] {
             let key = key_of(matches.boxes);
             match old.get(key).filter(|object| object.kind() == Kind::Object) {
@@ -199,7 +253,8 @@ impl Sync<'_> {
             let item = matches.box_of_entry.get(*next).copied().flatten();
             *next += 1;
             match item {
-                Some(item) => self.entry(splice, old, matches.boxes, item as usize),
+                Some(item) if self.says_so(old, matches.boxes, item as usize) => {}
+                Some(item) => self.change_entry(splice, old, matches.boxes, item as usize),
                 None => gone.push(entry),
             }
         }
@@ -213,18 +268,18 @@ impl Sync<'_> {
         NewValue::Object(missing.iter().map(|item| self.new_entry(matches, *item)).collect())
     }
 
-    /// An entry that is there: nearly always it says what the plan says, and nothing is to be done.
-    fn entry<'a>(&mut self, splice: &mut Splice<'a>, old: Value<'a, '_>, boxes: Boxes, item: usize) {
-        let flag = flag_of(boxes);
-        let is_ticked = self.book.items(boxes)[item].is_ticked;
-        let was = old.get(flag).and_then(Value::as_bool);
+    /// Whether an entry says what the plan says, and this event nothing more: nearly always it does.
+    fn says_so(&self, old: Value<'_, '_>, boxes: Boxes, item: usize) -> bool {
         let is_news = match boxes {
             Boxes::Tasks => self.credit.done_by.contains_key(&item),
             Boxes::Criteria => self.credit.judged.contains(&item),
         };
-        if was == Some(is_ticked) && !is_news {
-            return;
-        }
+        let was = old.get(flag_of(boxes)).and_then(Value::as_bool);
+        was == Some(self.book.items(boxes)[item].is_ticked) && !is_news
+    }
+
+    /// An entry that is there and does not say what it should.
+    fn change_entry<'a>(&mut self, splice: &mut Splice<'a>, old: Value<'a, '_>, boxes: Boxes, item: usize) {
         if old.kind() != Kind::Object {
             let (_, new) = self.made_entry(boxes, item, None);
             splice.become_value(old, &new);
