@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use piton_model::{Edit, Effect, Time};
-use piton_store::disk::LockError;
+use piton_store::disk::{Disk as _, LockError};
 use piton_store::{CommitError, History, Key, LockedUnit, NewEntry, Tree, holder_of, seal};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -170,23 +170,68 @@ fn whatever_others_do_to_a_large_document_is_seen() {
         },
         &|| open().set_len(text.len() as u64 - 1).expect("it is cut"),
     ];
-    let look = || {
+    let look = |is_seldom_read: bool| {
         let tree = Tree::open(&place.0).expect("it opens");
         let mut unit = lock(&tree, LONG).expect("nobody else wants it");
+        if is_seldom_read {
+            unit.is_seldom_read("plan.md").expect("it is there");
+        }
         let now = Time::from_unix_seconds(1_771_588_140);
         let contact = unit.contact(&["plan.md".to_owned()], now).expect("it can be read");
         let content = contact.documents["plan.md"].content.as_ref().expect("it is there");
-        assert_eq!(content.bytes, fs::read(&path).expect("it can be read"));
+        match content.is_unread {
+            true => assert!(is_seldom_read && content.bytes.is_empty()),
+            false => assert_eq!(content.bytes, fs::read(&path).expect("it can be read")),
+        }
         contact.observed.len()
     };
     for (number, edit) in edits.iter().enumerate() {
-        place.commit("plan.md", &format!("{text}{number}\n")).expect("it is written");
-        place.commit("plan.md", &text).expect("it is written");
-        assert_eq!(look(), 0, "{number}: nobody has done anything");
-        edit();
-        assert_eq!(look(), 1, "{number}: somebody has");
-        assert_eq!(look(), 0, "{number}: and that is known");
+        for is_seldom_read in [false, true] {
+            place.commit("plan.md", &format!("{text}{number}\n")).expect("it is written");
+            place.commit("plan.md", &text).expect("it is written");
+            assert_eq!(look(is_seldom_read), 0, "{number}: nobody has done anything");
+            edit();
+            assert_eq!(look(is_seldom_read), 1, "{number}: somebody has");
+            assert_eq!(look(is_seldom_read), 0, "{number}: and that is known");
+        }
     }
+}
+
+/// A large document that nobody has touched need not be read; it is replaced as any other, and not when somebody came first.
+#[test]
+fn what_was_not_read_is_replaced_unless_somebody_wrote_it() {
+    let place = Place::new();
+    let text = |number: usize| format!("{number}\n{}", "- [ ] a line\n".repeat(100_000));
+    let tree = Tree::open(&place.0).expect("it opens");
+    let now = Time::from_unix_seconds(1_771_588_140);
+    let mut unread = 0;
+    for number in 0..6 {
+        place.commit("plan.md", &text(number)).expect("it is written");
+        let mut unit = lock(&tree, LONG).expect("nobody else wants it");
+        unit.is_seldom_read("plan.md").expect("it is there");
+        let contact = unit.contact(&["plan.md".to_owned()], now).expect("it can be read");
+        let seen = contact.documents["plan.md"].content.as_ref().expect("it is there");
+        unread += usize::from(seen.is_unread);
+        let edits = [Edit { at: 0, removed: 1, inserted: b"x".to_vec() }];
+        assert_eq!(seen.digest_with(&edits).is_none(), seen.is_unread, "what was not read cannot be edited");
+        let next = text(number + 100);
+        let effects = [Effect::Write { path: "plan.md".to_owned(), bytes: next.clone().into_bytes() }];
+        if number % 2 == 0 {
+            let seq = unit.commit(new_entry("replaced"), &effects, &contact.documents).expect("it is written");
+            let history = History::open(&tree, &key()).expect("it opens").expect("it is there");
+            let version = |seq| history.version("plan.md", seq).expect("it can be read");
+            assert_eq!(version(seq).as_deref(), Some(next.as_bytes()));
+            assert_eq!(version(seq - 1).as_deref(), Some(text(number).as_bytes()));
+        } else {
+            place.write("plan.md", "somebody else's\n");
+            let error = unit.commit(new_entry("replaced"), &effects, &contact.documents);
+            assert!(matches!(error, Err(CommitError::Raced { .. })), "{error:?}");
+            assert_eq!(place.read("plan.md"), "somebody else's\n");
+        }
+    }
+    // Where the file system does not show every change, everything is read.
+    let is_shown = tree.imprint("plan.md").expect("it is there").is_some();
+    assert!(unread > 0 || !is_shown, "nothing was left unread");
 }
 
 #[test]

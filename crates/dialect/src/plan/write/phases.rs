@@ -1,5 +1,8 @@
 //! The `phases` of a state, brought into line with the plan. The plan says what is done; the state keeps who and when.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value as NewValue};
@@ -24,7 +27,7 @@ pub(super) struct Credit {
 }
 
 /// What was seen while the state was brought into line.
-#[derive(Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     /// Boxes that the state has as ticked and the plan does not: progress went backwards.
     pub regressed: Vec<String>,
@@ -43,6 +46,18 @@ pub(super) fn bring_into_line<'a>(
     book: &Book<'_>,
     credit: &Credit,
     now: &str,
+) -> Seen {
+    into_line(splice, phases, book, credit, now, true)
+}
+
+/// The same; in the order of the plan where that is to be tried and can be done, else by looking for each entry.
+fn into_line<'a>(
+    splice: &mut Splice<'a>,
+    phases: Value<'a, '_>,
+    book: &Book<'_>,
+    credit: &Credit,
+    now: &str,
+    may_be_in_order: bool,
 ) -> Seen {
     let mut sync = Sync {
         book,
@@ -68,7 +83,8 @@ pub(super) fn bring_into_line<'a>(
         *place = place.filter(|place| last_entry[*place] == Some(entry));
     }
     // Nearly always the state lists the plan's phases and boxes, all of them and in their order.
-    if place_of_entry.iter().enumerate().all(|(entry, place)| *place == Some(entry))
+    if may_be_in_order
+        && place_of_entry.iter().enumerate().all(|(entry, place)| *place == Some(entry))
         && place_of_entry.len() == book.phases.len()
         && let Some(tasks) = sync.differing(phases, Boxes::Tasks)
         && let Some(criteria) = sync.differing(phases, Boxes::Criteria)
