@@ -79,6 +79,11 @@ impl Mark {
         &text[self.id_start as usize..self.id_end as usize]
     }
 
+    /// How long its id is.
+    pub(super) fn id_length(&self) -> usize {
+        (self.id_end - self.id_start) as usize
+    }
+
     /// What stands between the box and the first marker.
     pub fn text<'t>(&self, text: &'t str) -> &'t str {
         text[self.box_at as usize + 2..self.text_end as usize].trim_ascii()

@@ -206,7 +206,7 @@ fn context(
         lines.extend(
             book.phases
                 .iter()
-                .zip(&counts)
+                .zip(counts)
                 .take(5 * SHOWN)
                 .map(|(phase, count)| format!("phase {phase}: {}/{}", count.done, count.all)),
         );

@@ -1,6 +1,7 @@
 //! A plan as its files say, and the boxes in them that are ticked and unticked.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use piton_model::{Effect, Refusal, text::counted};
 
@@ -21,6 +22,16 @@ pub(in crate::plan) struct Book<'f> {
     /// The tasks of all files. Their phases are places in that list.
     pub tasks: Vec<Mark>,
     pub criteria: Vec<Mark>,
+    /// How far it is now; known when it was asked for.
+    tallies: OnceLock<Tallies>,
+}
+
+/// How far a plan is.
+struct Tallies {
+    /// Tasks and criteria of each phase.
+    phases: Vec<Count>,
+    /// All tasks.
+    tasks: Count,
 }
 
 /// Which boxes.
@@ -75,7 +86,8 @@ impl<'f> Book<'f> {
     pub fn find<'w>(&self, boxes: Boxes, wanted: &'w [String]) -> Result<Vec<usize>, &'w str> {
         // Nearly always it is one of many, and comparing is cheaper than hashing.
         if let [id] = wanted {
-            let place = self.items(boxes).iter().position(|item| self.id(item) == id);
+            let is_it = |item: &Mark| item.id_length() == id.len() && self.id(item) == id;
+            let place = self.items(boxes).iter().position(is_it);
             return place.map(|place| vec![place]).ok_or(id);
         }
         let mut places: HashMap<&str, Option<usize>> = wanted.iter().map(|id| (id.as_str(), None)).collect();
@@ -96,6 +108,7 @@ impl<'f> Book<'f> {
         if item.is_ticked == ticked {
             return;
         }
+        self.tallies = OnceLock::new();
         item.is_ticked = ticked;
         let (number, at) = (item.sheet, item.box_at());
         // A box may carry a TASK and an ACCEPT marker.
@@ -133,8 +146,15 @@ impl<'f> Book<'f> {
     }
 
     /// How far each phase is now.
-    pub fn counts(&self) -> Vec<Count> {
-        self.count(|item| item.is_ticked)
+    pub fn counts(&self) -> &[Count] {
+        &self.tallies().phases
+    }
+
+    fn tallies(&self) -> &Tallies {
+        self.tallies.get_or_init(|| Tallies {
+            phases: self.count(|item| item.is_ticked),
+            tasks: Count { done: self.tasks.iter().filter(|task| task.is_ticked).count(), all: self.tasks.len() },
+        })
     }
 
     /// How far each phase was when the files were read.
@@ -144,7 +164,7 @@ impl<'f> Book<'f> {
 
     /// How many tasks are done, and how many there are.
     pub fn progress(&self) -> Count {
-        Count { done: self.tasks.iter().filter(|task| task.is_ticked).count(), all: self.tasks.len() }
+        self.tallies().tasks
     }
 
     /// The first phase that is not completed, and its first open task, if it still has one.
@@ -222,6 +242,7 @@ impl<'f> Book<'f> {
     /// Puts the items of all files into one list each. Of an id that two files have the later one counts, at the place
     /// of the first.
     fn collect(&mut self) {
+        self.tallies = OnceLock::new();
         if let [only] = &mut self.sheets[..] {
             // Nobody else needs them, and copies of so many would have to be made.
             let Parsed { phases, tasks, criteria, .. } = &mut only.parsed;

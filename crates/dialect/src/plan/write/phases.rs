@@ -141,7 +141,7 @@ struct Sync<'b> {
     book: &'b Book<'b>,
     credit: &'b Credit,
     now: &'b str,
-    counts: Vec<Count>,
+    counts: &'b [Count],
     before: Vec<Count>,
     /// Whether there was no state: nobody knows then since when a box is ticked.
     is_fresh: bool,
