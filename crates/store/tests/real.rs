@@ -212,8 +212,14 @@ fn what_was_not_read_is_replaced_unless_somebody_wrote_it() {
         let contact = unit.contact(&["plan.md".to_owned()], now).expect("it can be read");
         let seen = contact.documents["plan.md"].content.as_ref().expect("it is there");
         unread += usize::from(seen.is_unread);
-        let edits = [Edit { at: 0, removed: 1, inserted: b"x".to_vec() }];
+        let edits = [Edit { at: 0, removed: 0, inserted: b"x".to_vec() }];
         assert_eq!(seen.digest_with(&edits).is_none(), seen.is_unread, "what was not read cannot be edited");
+        if seen.is_unread {
+            let digest = seen.digest_with(&[]).expect("it is known");
+            let effects = [Effect::Edit { path: "plan.md".to_owned(), edits: edits.to_vec(), digest }];
+            let error = unit.commit(new_entry("edited"), &effects, &contact.documents);
+            assert!(matches!(error, Err(CommitError::Raced { .. })), "{error:?}");
+        }
         let next = text(number + 100);
         let effects = [Effect::Write { path: "plan.md".to_owned(), bytes: next.clone().into_bytes() }];
         if number % 2 == 0 {

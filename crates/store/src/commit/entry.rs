@@ -39,7 +39,8 @@ impl LockedUnit<'_> {
                 Effect::Edit { path, edits, .. } => {
                     let path = self.disk.resolve(path)?;
                     let old = seen.get(&path).and_then(|seen| seen.content.as_ref());
-                    let content = old.and_then(|old| NewContent::edited(old, edits));
+                    // Edits are of what was read.
+                    let content = old.filter(|old| !old.is_unread).and_then(|old| NewContent::edited(old, edits));
                     let Some(content) = content else { return Err(CommitError::Raced { path }) };
                     (path, content, old.map(Cow::Borrowed), true)
                 }
