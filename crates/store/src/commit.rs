@@ -134,7 +134,12 @@ impl LockedUnit<'_> {
     ) -> Result<u64, CommitError> {
         self.bring_up()?;
         let seq = self.seq() + 1;
-        let replacements = self.replacements(seq, effects, seen)?;
+        let replacements = self.replacements(seq, effects, seen).inspect_err(|error| {
+            // Whatever was noted of it: next time it is read.
+            if let CommitError::Raced { path } = error {
+                self.note.left.remove(path);
+            }
+        })?;
         let mut entry = self.entry(seq, new, effects, &replacements, seen)?;
         let lines = self.lines(&mut entry, &replacements);
         let mut undo = Undo::new(self.disk, self.key.directory());
@@ -151,12 +156,17 @@ impl LockedUnit<'_> {
         // The event is durable and everybody can see it. What is left is tidying: should it fail, the event counts as
         // not settled, and whoever comes next tidies up.
         let _ = self.retire(&replacements, &undo.taken).and_then(|()| self.settle());
+        self.let_go();
+        Ok(seq)
+    }
+
+    /// Frees large files that have no name any more, beside whatever comes next. Who ends before has them freed all the
+    /// same; without a thread it is done here.
+    fn let_go(&mut self) {
         let gone = std::mem::take(&mut self.gone);
         if !gone.is_empty() {
-            // Nobody waits for it: who ends before has them freed all the same, and without a thread it is done here.
             let _ = std::thread::Builder::new().spawn(|| drop(gone));
         }
-        Ok(seq)
     }
 
     /// Everything up to the point of no return, in order.
@@ -250,6 +260,7 @@ impl LockedUnit<'_> {
             return Err(error);
         }
         self.retire(&replacements, &[])?;
+        self.let_go();
         Ok(self.settle()?)
     }
 

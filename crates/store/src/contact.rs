@@ -168,8 +168,8 @@ impl LockedUnit<'_> {
         self.read_document(path)
     }
 
-    /// Reads a large document that is as we left it, unless it is seldom looked at. Hashing one of megabytes costs more than all else that is done with
-    /// it, and what nobody has written is what is recorded.
+    /// A large document that is as we left it; one that is seldom looked at stays unread. Hashing one of megabytes costs more
+    /// than all else that is done with it, and what nobody has written is what is recorded.
     fn read_left(&self, path: &str, recorded: &Hash) -> Option<SeenDocument> {
         let Left { imprint, hash } = self.note.left.get(path).filter(|left| left.hash == *recorded)?;
         let is_as_left = || self.disk.imprint(path).is_ok_and(|found| found == Some(*imprint));

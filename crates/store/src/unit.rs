@@ -16,7 +16,7 @@ use crate::stray::Stray;
 /// How long a note is at least.
 const NOTE: usize = 512;
 
-/// From this size on, work on several documents is worth a thread for each.
+/// From this size on, work on several documents is worth a second thread, and freeing one is worth its own.
 pub(crate) const LARGE: u64 = 1024 * 1024;
 
 /// Which unit a journal belongs to, and so where it is.

@@ -240,6 +240,34 @@ fn what_was_not_read_is_replaced_unless_somebody_wrote_it() {
     assert!(unread > 0 || !is_shown, "nothing was left unread");
 }
 
+/// Files that are replaced and gone are closed, also those that a writer replaces which stays.
+#[test]
+fn what_is_gone_does_not_stay_open() {
+    let place = Place::new();
+    let text = |number: usize| format!("{number}\n{}", "- [ ] a line\n".repeat(100_000));
+    place.commit("plan.md", &text(0)).expect("it is written");
+    let tree = Tree::open(&place.0).expect("it opens");
+    let mut unit = lock(&tree, LONG).expect("nobody else wants it");
+    let now = Time::from_unix_seconds(1_771_588_140);
+    let mut contact = unit.contact(&["plan.md".to_owned()], now).expect("it can be read");
+    for number in 1..8 {
+        let effects = [Effect::Write { path: "plan.md".to_owned(), bytes: text(number).into_bytes() }];
+        unit.commit_deferred(new_entry("later"), &effects, &mut contact.documents).expect("it is written down");
+        unit.flush(&contact.documents).expect("it is written");
+        contact = unit.contact(&["plan.md".to_owned()], now).expect("it can be read");
+    }
+    let gone = || {
+        let open = fs::read_dir("/proc/self/fd").expect("a process has files").flatten();
+        let is_gone = |path: &PathBuf| path.starts_with(&place.0) && path.to_string_lossy().ends_with(" (deleted)");
+        open.filter_map(|file| fs::read_link(file.path()).ok()).filter(is_gone).count()
+    };
+    let until = std::time::Instant::now() + LONG;
+    while gone() > 0 {
+        assert!(std::time::Instant::now() < until, "{} files stay open", gone());
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn writers_at_once_get_numbers_without_gaps() {
     let place = Place::new();

@@ -72,10 +72,12 @@ fn shell(bench: &Bench, ours: &Path, unit: &str, step: &str) {
 
 fn plans(bench: &Bench, limit: &Path) {
     println!("a plan of 200 tasks, cold: plan.md, its state, its log, history");
-    let (ours, bare) = (bench.directory("plan"), bench.directory("bare-plan"));
+    let (ours, bare, edited) = (bench.directory("plan"), bench.directory("bare-plan"), bench.directory("edited-plan"));
     let documents = ["plan.md", ".checkpoint/state.json"];
-    put(&ours.join("plans/p/plan.md"), &plan(200));
-    bench.prepare(&ours, &["start", "plan:p"]);
+    for workspace in [&ours, &edited] {
+        put(&workspace.join("plans/p/plan.md"), &plan(200));
+        bench.prepare(workspace, &["start", "plan:p"]);
+    }
     for document in documents {
         let text = fs::read_to_string(ours.join("plans/p").join(document)).expect("it was made");
         put(&bare.join(document), &text);
@@ -91,10 +93,46 @@ fn plans(bench: &Bench, limit: &Path) {
                 command
             }),
             Contender::program("piton step done", |round| bench.piton(&ours, &["step", "plan:p", "done", task(round)])),
+            Contender::timed("a hook that is told of an edit", |_| told(bench, &edited))
+                .after(|round| edit(&edited, task(round))),
         ],
         open.len() - 1,
     );
     goal("at most 1.5 times the bare program", ratios[1], ratios[1] <= 1.5);
+    let state = fs::read_to_string(edited.join("plans/p").join(documents[1])).expect("it was made");
+    let ticked = fs::read_to_string(edited.join("plans/p/plan.md")).expect("it is there").matches("- [x]").count();
+    assert!(state.contains(&format!("\"completedTasks\": {ticked},")), "the hook recorded what it was told of");
+    println!("  told of an edit, beside step done: {:.2} x", ratios[2] / ratios[1]);
+}
+
+/// Ticks a box as an agent's tool does.
+fn edit(workspace: &Path, task: &str) {
+    let path = workspace.join("plans/p/plan.md");
+    let text = fs::read_to_string(&path).expect("it is there");
+    let lines = text.lines().map(|line| match line.ends_with(&format!("TASK: {task} -->")) {
+        true => line.replacen("[ ]", "[x]", 1) + "\n",
+        false => format!("{line}\n"),
+    });
+    let (aside, text) = (path.with_extension("new"), lines.collect::<String>());
+    fs::write(&aside, text).and_then(|()| fs::rename(&aside, &path)).expect("it can be edited");
+}
+
+/// Tells our program that a tool has edited the plan; how long that took, in seconds.
+fn told(bench: &Bench, workspace: &Path) -> f64 {
+    let payload = workspace.join("payload");
+    let path = workspace.join("plans/p/plan.md").display().to_string();
+    put(
+        &payload,
+        &format!(
+            r#"{{"session_id":"s","cwd":"/","hook_event_name":"PostToolUse","tool_name":"Edit","tool_input":{{"file_path":"{path}","old_string":"a","new_string":"b"}}}}"#
+        ),
+    );
+    let mut command = bench.piton(workspace, &["hook", "PostToolUse"]);
+    let input = fs::File::open(&payload).expect("it was just written");
+    command.env_clear().stdin(input).stdout(Stdio::null()).stderr(Stdio::null());
+    let start = std::time::Instant::now();
+    assert!(command.status().expect("piton starts").success(), "the hook failed");
+    start.elapsed().as_secs_f64()
 }
 
 /// A checkpoint for the bare program.

@@ -16,7 +16,6 @@ fn signal(name: &str, pid: u32) {
     assert!(status.success(), "{name} {pid}");
 }
 
-/// Whether a process is stopped, as the kernel says.
 /// Whether every thread of a process is stopped. One that is still on its way there may yet be given the lock it waits for.
 fn is_stopped(pid: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("a living process");

@@ -99,7 +99,7 @@ impl Mark {
         self.is_ticked
     }
 
-    /// The place of its phase in [`Parsed::phases`].
+    /// The place of its phase in [`Parsed::phases`], or among those of all files.
     pub fn phase(&self) -> usize {
         self.phase as usize
     }

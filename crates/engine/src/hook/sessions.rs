@@ -27,6 +27,9 @@ const ENDED: &str = ".piton/sessions-ended";
 /// The largest file that is read.
 const LARGEST: usize = 64 * 1024;
 
+/// How much a file may have grown before all of it is read again.
+const ROOM: usize = 1024;
+
 /// How long another hook of the same session is waited for.
 const WAIT: Duration = Duration::from_secs(3);
 
@@ -381,10 +384,12 @@ fn read(disk: &dyn Disk, path: &str) -> Option<Session> {
     Session::read(&content(&*file).ok()?)
 }
 
-/// What a session's file holds. Its size is asked for first: room for the largest would be zeroed for every small one.
+/// What a session's file holds. Its size is asked for first: room for the largest would be zeroed for every small one. Who
+/// has not locked it may find that it has grown since.
 fn content(file: &dyn Handle) -> Result<Vec<u8>, DiskError> {
-    let size = file.size()?;
-    file.read_at(0, usize::try_from(size).map_or(LARGEST, |size| size.min(LARGEST)))
+    let room = usize::try_from(file.size()?).map_or(LARGEST, |size| (size + ROOM).min(LARGEST));
+    let found = file.read_at(0, room)?;
+    if found.len() < room || room == LARGEST { Ok(found) } else { file.read_at(0, LARGEST) }
 }
 
 /// Binds a session to a unit that it has just recorded something about, when the session is known.
@@ -442,6 +447,44 @@ mod tests {
         }
         for torn in ["", "{", "{}", "null", "{\"bound\": {\"dialect\": \"task\"}"] {
             assert_eq!(Session::read(torn.as_bytes()), None, "{torn:?}");
+        }
+    }
+
+    /// A file that grows between the question for its size and the reading of it.
+    struct Growing<'t>(&'t str);
+
+    impl Handle for Growing<'_> {
+        fn size(&self) -> Result<u64, DiskError> {
+            Ok(3)
+        }
+
+        fn read_at(&self, at: u64, length: usize) -> Result<Vec<u8>, DiskError> {
+            let bytes = &self.0.as_bytes()[at as usize..];
+            Ok(bytes[..length.min(bytes.len())].to_vec())
+        }
+
+        fn write_at(&self, _: u64, _: &[u8]) -> Result<(), DiskError> {
+            unreachable!("it is read")
+        }
+
+        fn truncate(&self, _: u64) -> Result<(), DiskError> {
+            unreachable!("it is read")
+        }
+
+        fn sync(&self) -> Result<(), DiskError> {
+            unreachable!("it is read")
+        }
+
+        fn stamp(&self) -> Result<piton_store::disk::Stamp, DiskError> {
+            unreachable!("it is read")
+        }
+    }
+
+    #[test]
+    fn a_file_that_grows_while_it_is_read_is_read_whole() {
+        for length in [3, 900, ROOM + 3, ROOM + 4, 9 * ROOM] {
+            let text = "x".repeat(length);
+            assert_eq!(content(&Growing(&text)).expect("it can be read"), text.as_bytes(), "{length}");
         }
     }
 
