@@ -1,8 +1,5 @@
 //! The `phases` of a state, brought into line with the plan. The plan says what is done; the state keeps who and when.
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value as NewValue};
@@ -373,3 +370,6 @@ fn time_of(boxes: Boxes) -> &'static str {
 fn is_text(value: &Value<'_, '_>) -> bool {
     value.kind() == Kind::String
 }
+
+#[cfg(test)]
+mod tests;
