@@ -87,3 +87,30 @@ fn a_plan_without_ids_gets_them_and_nothing_else() {
         "# Paint\r\n\r\n- [x] Paint the door <!-- TASK: paint-the-door -->\r\n- [x] Buy the *paint* <!-- TASK: buy-the-paint -->\r\n\r\nNo box here."
     );
 }
+
+/// The backup of a state of megabytes is left unread as long as nobody needs it. Who needs it, and who replaces it, has
+/// what it holds.
+#[test]
+fn a_large_backup_is_there_when_it_is_needed() {
+    let workspace = Workspace::new();
+    let task = |number: usize| format!("- [ ] Task {number} <!-- TASK: task-{number} -->\n");
+    let plan: String = (0..20_000).map(task).collect();
+    workspace.write("plans/wall/plan.md", format!("# Wall\n<!-- CHECKPOINT: all -->\n{plan}"));
+    workspace.run(&["start", "plan:wall"]).exits(0);
+    let done = |number: usize| workspace.run(&["step", "plan:wall", "done", &format!("task-{number}")]).exits(0);
+    let read = |path: &str| std::fs::read_to_string(workspace.path(path)).expect("it is there");
+    // Every fifth checkpoint keeps a copy, which replaces one that was not read.
+    (0..10).for_each(|number| drop(done(number)));
+    let backup = read("plans/wall/.checkpoint/recovery.json");
+    assert!(backup.len() > 1024 * 1024, "{}", backup.len());
+    workspace.write("plans/wall/.checkpoint/state.json", "{");
+    let run = done(10);
+    assert!(run.stderr.contains("restored from recovery.json"), "{}", run.stderr);
+    let state = read("plans/wall/.checkpoint/state.json");
+    assert!(state.contains("\"completedTasks\": 11,"), "{}", &state[..600]);
+    // What the backup said of who did it and when is kept.
+    let credited = |text: &str| text.matches("\"completedBy\"").count();
+    assert!(credited(&backup) > 5, "{}", credited(&backup));
+    assert_eq!(credited(&state), credited(&backup) + 1);
+    workspace.run(&["check", "plan:wall"]).exits(0);
+}

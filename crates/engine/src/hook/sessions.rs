@@ -387,7 +387,7 @@ fn read(disk: &dyn Disk, path: &str) -> Option<Session> {
 /// What a session's file holds. Its size is asked for first: room for the largest would be zeroed for every small one. Who
 /// has not locked it may find that it has grown since.
 fn content(file: &dyn Handle) -> Result<Vec<u8>, DiskError> {
-    let room = usize::try_from(file.size()?).map_or(LARGEST, |size| (size + ROOM).min(LARGEST));
+    let room = usize::try_from(file.size()?).map_or(LARGEST, |size| size.saturating_add(ROOM).min(LARGEST));
     let found = file.read_at(0, room)?;
     if found.len() < room || room == LARGEST { Ok(found) } else { file.read_at(0, LARGEST) }
 }

@@ -19,7 +19,7 @@ pub(in crate::plan) struct Book<'f> {
     pub sheets: Vec<Sheet<'f>>,
     /// The ids of the phases, in order.
     pub phases: Vec<String>,
-    /// The tasks of all files. Their phases are places in that list.
+    /// The tasks of all files. The phase of each is a place in [`Book::phases`].
     pub tasks: Vec<Mark>,
     pub criteria: Vec<Mark>,
     /// How far it is now; known when it was asked for.
