@@ -8,14 +8,15 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Which of our crates each of our crates may use.
-const MAY_USE: [(&str, &[&str]); 8] = [
+const MAY_USE: [(&str, &[&str]); 9] = [
     ("piton", &["piton-server", "piton-engine", "piton-dialect", "piton-model"]),
     ("piton-server", &["piton-engine", "piton-model"]),
-    ("piton-engine", &["piton-supervisor", "piton-store", "piton-dialect", "piton-model"]),
+    ("piton-engine", &["piton-supervisor", "piton-store", "piton-dialect", "piton-model", "piton-cores"]),
     ("piton-supervisor", &[]),
-    ("piton-store", &["piton-model"]),
+    ("piton-store", &["piton-model", "piton-cores"]),
     ("piton-dialect", &["piton-model"]),
     ("piton-model", &[]),
+    ("piton-cores", &[]),
     // Nobody is built from this one; tests may use it.
     ("piton-testkit", &["piton-store", "piton-model"]),
 ];

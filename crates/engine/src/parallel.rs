@@ -3,6 +3,8 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
+use piton_cores::Core;
+
 /// Below this many items threads cost more than they save.
 const FEW: usize = 512;
 
@@ -34,10 +36,12 @@ pub(crate) fn map_in_order<T: Sync, S, R: Send>(
     };
     let (send, receive) = mpsc::sync_channel(threads * 4);
     let mut in_order = InOrder { early: BTreeMap::new(), wanted: 0, take };
+    let here = Core::here();
     std::thread::scope(|scope| {
         for _ in 1..threads {
             let (send, begin, next_results) = (send.clone(), &begin, &next_results);
             scope.spawn(move || {
+                here.avoid();
                 let mut state = begin();
                 while let Some(results) = next_results(&mut state) {
                     if send.send(results).is_err() {

@@ -28,8 +28,8 @@ pub enum Effect {
         path: String,
         /// The places, in order.
         edits: Vec<Edit>,
-        /// The digest of all that it holds then.
-        digest: Digest,
+        /// The digest of all that it holds then, where that is known already.
+        digest: Option<Digest>,
     },
     /// A file that units share gets new content: a table of all tasks, a mailbox.
     Share {

@@ -9,6 +9,7 @@
 //! That documents have changed places is not synced before the answer, because the line is enough to do it again. It
 //! is synced with the next event, so that never more than one event has to be done again.
 
+mod ahead;
 mod content;
 mod effects;
 mod entry;
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
+use piton_cores::Core;
 use piton_model::{Effect, Time};
 use serde_json::{Map, Value};
 
@@ -26,7 +28,8 @@ use crate::disk::{Access, DiskError, Open, Rename, Stamp, directory_of, make_dir
 use crate::journal::{Entry, FileChange, Hash};
 use crate::seen::{SeenContent, SeenDocument};
 use crate::stray::Stray;
-use crate::unit::{LARGE, Left, LockedUnit, sync_names_to};
+use crate::unit::{Left, LockedUnit, sync_names_to};
+use ahead::Ahead;
 pub(crate) use content::NewContent;
 use effects::{Undo, append, exchange, keep, take_away, write_aside};
 pub(crate) use effects::{hold_log, sync_if_there, sync_rest};
@@ -114,12 +117,31 @@ pub(crate) struct Replacement<'a> {
     pub content: NewContent<'a>,
     /// A large document's file, as it was when all of it was written aside.
     written: OnceLock<Stamp>,
-    /// The digest of what it is to hold.
-    pub hash: Hash,
+    /// The digest of what it is to hold, once it was asked for.
+    hash: OnceLock<Hash>,
     /// What it replaces; nothing when there was no file.
     old: Option<Cow<'a, SeenContent>>,
     /// Whether it is a document of the unit, whose replaced version is kept for whoever has it open.
     is_document: bool,
+}
+
+impl<'a> Replacement<'a> {
+    fn new(
+        path: String,
+        aside: String,
+        content: NewContent<'a>,
+        known: Option<Hash>,
+        old: Option<Cow<'a, SeenContent>>,
+        is_document: bool,
+    ) -> Replacement<'a> {
+        let hash = known.map_or_else(OnceLock::new, OnceLock::from);
+        Replacement { path, aside, content, written: OnceLock::new(), hash, old, is_document }
+    }
+
+    /// The digest of what it is to hold.
+    pub fn hash(&self) -> &Hash {
+        self.hash.get_or_init(|| self.content.hash())
+    }
 }
 
 impl LockedUnit<'_> {
@@ -140,10 +162,14 @@ impl LockedUnit<'_> {
                 self.note.left.remove(path);
             }
         })?;
-        let mut entry = self.entry(seq, new, effects, &replacements, seen)?;
-        let lines = self.lines(&mut entry, &replacements);
         let mut undo = Undo::new(self.disk, self.key.directory());
-        if let Err(error) = self.perform(&entry, &lines.bytes, &replacements, seen, &mut undo) {
+        self.release_kept(&replacements);
+        let ahead = self.hash_all(&replacements, &mut undo);
+        let mut entry = self.entry(seq, new, effects, &replacements, seen).inspect_err(|_| {
+            undo.everything();
+        })?;
+        let lines = self.lines(&mut entry, &replacements);
+        if let Err(error) = self.perform(&entry, &lines.bytes, &replacements, ahead, seen, &mut undo) {
             // Nobody was told about the line. It is cut last: as long as it stands, what is left over is its business.
             let is_undone = undo.everything() && self.cut_journal().is_ok();
             self.is_stale = !is_undone;
@@ -156,17 +182,7 @@ impl LockedUnit<'_> {
         // The event is durable and everybody can see it. What is left is tidying: should it fail, the event counts as
         // not settled, and whoever comes next tidies up.
         let _ = self.retire(&replacements, &undo.taken).and_then(|()| self.settle());
-        self.let_go();
         Ok(seq)
-    }
-
-    /// Frees large files that have no name any more, beside whatever comes next. Who ends before has them freed all the
-    /// same; without a thread it is done here.
-    fn let_go(&mut self) {
-        let gone = std::mem::take(&mut self.gone);
-        if !gone.is_empty() {
-            let _ = std::thread::Builder::new().spawn(|| drop(gone));
-        }
     }
 
     /// Everything up to the point of no return, in order.
@@ -175,6 +191,7 @@ impl LockedUnit<'_> {
         entry: &Entry,
         lines: &[u8],
         replacements: &'a [Replacement<'a>],
+        ahead: Vec<Ahead>,
         seen: &BTreeMap<String, SeenDocument>,
         undo: &mut Undo<'_>,
     ) -> Result<(), CommitError> {
@@ -184,8 +201,11 @@ impl LockedUnit<'_> {
         for each in replacements {
             make_directories(disk, directory_of(&each.path), Access::Shared)?;
         }
-        let handles = write_aside(disk, replacements, undo)?;
-        handles.iter().for_each(|handle| handle.begin_sync());
+        let begun: Vec<usize> = ahead.iter().map(|ahead| ahead.place).collect();
+        let handles = write_aside(disk, replacements, ahead, undo)?;
+        // To begin twice would take a file out of memory that is read next time.
+        let not_begun = handles.iter().enumerate().filter(|(place, _)| !begun.contains(place));
+        not_begun.for_each(|(_, handle)| handle.begin_sync());
         self.sync_journal()?;
         let mut names = self.unsynced_directories();
         for change in &entry.files {
@@ -248,9 +268,8 @@ impl LockedUnit<'_> {
             .filter_map(|(path, old)| {
                 let SeenContent { bytes, hash, .. } = seen.get(path)?.content.as_ref()?;
                 let (aside, old) = (self.aside_of(path, seq), Some(Cow::Borrowed(old)));
-                let (content, written) = (NewContent::whole(bytes), OnceLock::new());
-                let (path, hash) = (path.clone(), hash.clone());
-                Some(Replacement { path, aside, content, written, hash, old, is_document: true })
+                let (path, content, hash) = (path.clone(), NewContent::whole(bytes), Some(hash.clone()));
+                Some(Replacement::new(path, aside, content, hash, old, true))
             })
             .collect();
         let mut undo = Undo::new(self.disk, self.key.directory());
@@ -260,12 +279,11 @@ impl LockedUnit<'_> {
             return Err(error);
         }
         self.retire(&replacements, &[])?;
-        self.let_go();
         Ok(self.settle()?)
     }
 
     fn place(&self, replacements: &[Replacement<'_>], undo: &mut Undo<'_>) -> Result<(), CommitError> {
-        let handles = write_aside(self.disk, replacements, undo)?;
+        let handles = write_aside(self.disk, replacements, Vec::new(), undo)?;
         sync_rest(self.disk, &handles, &[])?;
         replacements.iter().try_for_each(|each| exchange(self.disk, each, undo))
     }
@@ -298,7 +316,7 @@ impl LockedUnit<'_> {
             if let Ok(Some(imprint)) = self.disk.imprint(&each.path)
                 && imprint.is_telling(*written)
             {
-                self.note.left.insert(each.path.clone(), Left { imprint, hash: each.hash.clone() });
+                self.note.left.insert(each.path.clone(), Left { imprint, hash: each.hash().clone() });
             }
         }
     }
@@ -325,9 +343,8 @@ impl LockedUnit<'_> {
         if found.is_some() && found.map(|found| found.inode) == own.map(|own| own.inode) {
             return self.disk.remove(aside);
         }
-        let gone = found.filter(|found| found.size >= LARGE).and_then(|_| self.disk.open(&kept, Open::Existing).ok());
         match self.disk.rename(aside, &kept, Rename::Replace) {
-            Ok(()) => self.gone.extend(gone),
+            Ok(()) => {}
             // A document on another file system than the journal.
             Err(error) if error.error.kind() == std::io::ErrorKind::CrossesDevices => {
                 self.note.replaced.remove(path);
@@ -337,6 +354,29 @@ impl LockedUnit<'_> {
         }
         self.note.replaced.extend(own.map(|own| (path.to_owned(), own)));
         Ok(())
+    }
+
+    /// Removes the versions that were kept so far of large documents that are replaced now, unless somebody has written to one
+    /// since the last contact. To free what such a file takes is worth a sync, so it is done beside all else.
+    fn release_kept(&self, replacements: &[Replacement<'_>]) {
+        let is_large = |each: &&Replacement<'_>| each.is_document && each.old.is_some() && each.is_large();
+        let remove = |each: &Replacement<'_>| {
+            let kept = self.replaced_path(&each.path);
+            let known = self.note.replaced.get(&each.path)?;
+            // Who closes the last handle of a file without a name frees it.
+            let file = self.disk.open(&kept, Open::Existing).ok()?;
+            let is_as_kept = self.disk.stamp(&kept).is_ok_and(|found| found == Some(*known));
+            (is_as_kept && self.disk.remove(&kept).is_ok()).then_some(file)
+        };
+        let gone: Vec<_> = replacements.iter().filter(is_large).filter_map(remove).collect();
+        if !gone.is_empty() {
+            let here = Core::here();
+            // Without a thread it is done here. Whoever ends before that has it done all the same.
+            let _ = std::thread::Builder::new().spawn(move || {
+                here.avoid();
+                drop(gone);
+            });
+        }
     }
 
     /// Directories whose names the last event changed after its last sync of them.

@@ -142,10 +142,8 @@ impl LockedUnit<'_> {
             Some((first, others)) if size(first) >= LARGE => (first, others),
             _ => return paths.into_iter().map(|path| read(&path).map(|seen| (path, seen))).collect(),
         };
-        let (first, others) = std::thread::scope(|scope| {
-            let others = scope.spawn(|| others.iter().map(read).collect::<Result<Vec<_>, _>>());
-            (read(first), others.join().expect("reading does not panic"))
-        });
+        let (others, first) =
+            piton_cores::both(|| others.iter().map(read).collect::<Result<Vec<_>, _>>(), || read(first));
         let seen: Vec<_> = std::iter::once(first?).chain(others?).collect();
         Ok(paths.into_iter().zip(seen).collect())
     }

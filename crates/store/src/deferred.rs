@@ -57,9 +57,11 @@ impl LockedUnit<'_> {
         self.end += lines.bytes.len() as u64;
         self.last_sum = lines.last;
         self.tail = Some(entry);
-        let written: Vec<_> =
-            replacements.into_iter().map(|each| (each.path, each.content.bytes().into_owned(), each.hash)).collect();
-        for (path, bytes, hash) in written {
+        let written: Vec<_> = replacements
+            .into_iter()
+            .map(|each| (each.hash().clone(), each.path, each.content.bytes().into_owned()))
+            .collect();
+        for (hash, path, bytes) in written {
             let Some(old) = seen.get_mut(&path).and_then(|seen| seen.content.as_mut()) else { continue };
             let new = SeenContent::known(bytes, hash, old.stamp);
             let old = std::mem::replace(old, new);

@@ -16,7 +16,7 @@ use crate::stray::Stray;
 /// How long a note is at least.
 const NOTE: usize = 512;
 
-/// From this size on, work on several documents is worth a second thread, and freeing one is worth its own.
+/// From this size on, work on several documents is worth a second thread, and so is freeing one.
 pub(crate) const LARGE: u64 = 1024 * 1024;
 
 /// Which unit a journal belongs to, and so where it is.
@@ -96,8 +96,6 @@ pub struct LockedUnit<'d> {
     pub(crate) saved: Option<String>,
     /// A document that is hardly ever looked at, until the next contact.
     pub(crate) seldom: Option<String>,
-    /// Large files that have no name any more. The last who closes one frees it, which takes as long as a sync.
-    pub(crate) gone: Vec<Box<dyn Handle>>,
 }
 
 /// Where a journal ends as far as it is durable.
@@ -171,7 +169,6 @@ impl<'d> LockedUnit<'d> {
             cut: None,
             saved: None,
             seldom: None,
-            gone: Vec::new(),
         };
         unit.find_tail()?;
         unit.write_note()?;

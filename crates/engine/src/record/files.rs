@@ -45,6 +45,16 @@ impl Files for DiskFiles<'_> {
         self.seen?.get(path)?.content.as_ref()?.digest_with(edits)
     }
 
+    fn hash_ahead(&self, path: &str, is_time: &dyn Fn() -> bool) {
+        if let Some(content) = self.seen.and_then(|seen| seen.get(path)?.content.as_ref()) {
+            content.hash_ahead(is_time);
+        }
+    }
+
+    fn both(&self, other: &mut (dyn FnMut() + Send), own: &mut dyn FnMut()) {
+        piton_cores::both(other, own);
+    }
+
     fn list(&self, directory: &str) -> Vec<String> {
         self.disk.list(directory)
     }

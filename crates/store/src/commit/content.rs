@@ -1,10 +1,11 @@
 use std::borrow::Cow;
 
 use piton_model::Edit;
+use sha2::{Digest as _, Sha256};
 
 use super::SeenContent;
 use crate::disk::{DiskError, Handle};
-use crate::journal::Splice;
+use crate::journal::{Hash, Splice};
 
 /// Up to this length a content is put together and written at once.
 const TOGETHER: usize = 256 * 1024;
@@ -39,6 +40,13 @@ impl<'a> NewContent<'a> {
             [only] => Cow::Borrowed(only),
             _ => Cow::Owned(self.parts.concat()),
         }
+    }
+
+    /// The digest of all of it.
+    pub fn hash(&self) -> Hash {
+        let mut hasher = Sha256::new();
+        self.parts.iter().for_each(|part| hasher.update(part));
+        Hash::finished(hasher)
     }
 
     /// What leads to it from an older content, which is the one that was read.

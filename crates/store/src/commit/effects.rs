@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use super::ahead::{Ahead, new_file};
 use super::{CommitError, Replacement, SeenContent};
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Rename, directory_of, make_directories};
 use crate::journal::Hash;
@@ -15,47 +16,49 @@ const COMPARED: u64 = 256 * 1024;
 /// How long is waited for a log. Whoever holds it does so for one sync.
 const LOG_WAIT: Duration = Duration::from_secs(5);
 
-/// Writes new contents aside, two large ones at once.
+/// Writes new contents aside, two large ones at once. What was written ahead only gets its name.
 pub(super) fn write_aside(
     disk: &dyn Disk,
     replacements: &[Replacement<'_>],
+    ahead: Vec<Ahead>,
     undo: &mut Undo<'_>,
 ) -> Result<Vec<Box<dyn Handle>>, DiskError> {
-    let handles = replacements.iter().map(|each| open_aside(disk, each, undo)).collect::<Result<Vec<_>, _>>()?;
-    let mut writes = replacements.iter().zip(&handles);
-    if replacements.iter().filter(|each| each.is_large()).count() < 2 {
-        writes.try_for_each(|(each, handle)| each.write_to(&**handle))?;
-        return Ok(handles);
+    let mut handles = Vec::with_capacity(replacements.len());
+    let mut unwritten = Vec::with_capacity(replacements.len());
+    let mut ahead = ahead.into_iter().peekable();
+    for (place, each) in replacements.iter().enumerate() {
+        let ahead = ahead.next_if(|ahead| ahead.place == place);
+        let written = ahead.and_then(|ahead| ahead.put_aside(disk, each, undo));
+        if written.is_none() {
+            unwritten.push(place);
+        }
+        handles.push(match written {
+            Some(file) => file,
+            None => {
+                let file = new_file(disk, &each.aside, &each.path)?;
+                undo.asides.push(each.aside.clone());
+                file
+            }
+        });
     }
-    std::thread::scope(|scope| {
-        let writing: Vec<_> = writes.map(|(each, handle)| scope.spawn(|| each.write_to(&**handle))).collect();
-        // All of them end before what they did is taken back.
-        let written = writing.into_iter().map(|write| write.join().expect("writing does not panic"));
-        written.fold(Ok(()), Result::and)
-    })?;
+    let write = |place: &usize| replacements[*place].write_to(&*handles[*place]);
+    match &unwritten[..] {
+        [first, others @ ..] if unwritten.iter().filter(|place| replacements[**place].is_large()).count() > 1 => {
+            // All of them end before what they did is taken back.
+            let (others, first) = piton_cores::both(|| others.iter().try_for_each(write), || write(first));
+            first.and(others)?;
+        }
+        all => all.iter().try_for_each(write)?,
+    }
     Ok(handles)
 }
 
-fn open_aside(disk: &dyn Disk, each: &Replacement<'_>, undo: &mut Undo<'_>) -> Result<Box<dyn Handle>, DiskError> {
-    let how = Open::New { like: &each.path };
-    let handle = match disk.open(&each.aside, how) {
-        Err(error) if error.is_taken() => {
-            // The rest of an attempt that died; only the holder of the lock makes such names.
-            disk.remove(&each.aside)?;
-            disk.open(&each.aside, how)?
-        }
-        opened => opened?,
-    };
-    undo.asides.push(each.aside.clone());
-    Ok(handle)
-}
-
 impl Replacement<'_> {
-    fn is_large(&self) -> bool {
+    pub(super) fn is_large(&self) -> bool {
         self.content.length() as u64 >= LARGE
     }
 
-    fn write_to(&self, file: &dyn Handle) -> Result<(), DiskError> {
+    pub(super) fn write_to(&self, file: &dyn Handle) -> Result<(), DiskError> {
         self.content.write_to(file)?;
         if self.is_document && self.is_large() {
             let _ = self.written.set(file.stamp()?);
@@ -128,7 +131,7 @@ pub(crate) fn hold_log(disk: &dyn Disk, path: &str) -> Result<Box<dyn Handle>, D
 /// Puts a file in its place, and looks at what came out.
 pub(super) fn exchange(disk: &dyn Disk, each: &Replacement<'_>, undo: &mut Undo<'_>) -> Result<(), CommitError> {
     let raced = || CommitError::Raced { path: each.path.clone() };
-    let put = Placed { aside: each.aside.clone(), path: each.path.clone(), hash: each.hash.clone() };
+    let put = Placed { aside: each.aside.clone(), path: each.path.clone(), hash: each.hash().clone() };
     let Some(old) = &each.old else {
         return match disk.rename(&each.aside, &each.path, Rename::New) {
             Ok(()) => {
@@ -207,7 +210,8 @@ pub(super) struct Undo<'d> {
     disk: &'d dyn Disk,
     /// Where bytes go that have no other place.
     directory: String,
-    asides: Vec<String>,
+    /// What was written aside, or ahead of that.
+    pub(super) asides: Vec<String>,
     /// Documents that changed places with what was aside.
     exchanged: Vec<Placed>,
     /// Documents that were not there before.

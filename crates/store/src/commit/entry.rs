@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
 use piton_model::Effect;
 
 use super::{CommitError, NewContent, NewEntry, Replacement, SeenContent, SeenDocument};
 use crate::disk::{DiskError, Open};
 use crate::journal::{DocumentState, Entry, FileChange, Hash, Head, Splice, seal_event, seal_head, seal_snapshot};
-use crate::unit::{LARGE, LockedUnit};
+use crate::unit::LockedUnit;
 
 /// How many splices may follow a snapshot.
 const MOST_SPLICES: u64 = 500;
@@ -22,9 +21,8 @@ impl LockedUnit<'_> {
         seen: &'a BTreeMap<String, SeenDocument>,
     ) -> Result<Vec<Replacement<'a>>, CommitError> {
         let mut replacements = Vec::new();
-        let mut hashes = hashes_of(effects).into_iter();
         for effect in effects {
-            let (path, content, old, is_document) = match effect {
+            let (path, content, known, old, is_document) = match effect {
                 Effect::Write { path, bytes } => {
                     let path = self.disk.resolve(path)?;
                     let old = match seen.get(&path).and_then(|seen| seen.content.as_ref()) {
@@ -34,28 +32,29 @@ impl LockedUnit<'_> {
                         },
                         old => old.map(Cow::Borrowed),
                     };
-                    (path, NewContent::whole(bytes), old, true)
+                    (path, NewContent::whole(bytes), None, old, true)
                 }
-                Effect::Edit { path, edits, .. } => {
+                Effect::Edit { path, edits, digest } => {
                     let path = self.disk.resolve(path)?;
                     let old = seen.get(&path).and_then(|seen| seen.content.as_ref());
                     // Edits are of what was read.
                     let content = old.filter(|old| !old.is_unread).and_then(|old| NewContent::edited(old, edits));
                     let Some(content) = content else { return Err(CommitError::Raced { path }) };
-                    (path, content, old.map(Cow::Borrowed), true)
+                    (path, content, digest.map(Hash::from), old.map(Cow::Borrowed), true)
                 }
                 Effect::Share { path, bytes, before } => {
                     let path = self.disk.resolve(path)?;
                     let old = self.shared(&path, before.as_deref())?.map(Cow::Owned);
-                    (path, NewContent::whole(bytes), old, false)
+                    (path, NewContent::whole(bytes), None, old, false)
                 }
                 Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => continue,
             };
             let aside = self.aside_of(&path, seq);
-            let hash = hashes.next().expect("one for each");
-            debug_assert_eq!(Hash::of(&content.bytes()), hash, "{path} is to hold what its digest says");
-            let written = OnceLock::new();
-            replacements.push(Replacement { path, aside, content, written, hash, old, is_document });
+            debug_assert!(
+                known.as_ref().is_none_or(|known| *known == content.hash()),
+                "{path} holds what its digest says"
+            );
+            replacements.push(Replacement::new(path, aside, content, known, old, is_document));
         }
         Ok(replacements)
     }
@@ -152,27 +151,6 @@ impl LockedUnit<'_> {
     }
 }
 
-/// The digest of everything that is to be written, in order. Hashing is most of what a document of megabytes costs, so
-/// several of them are hashed at once.
-fn hashes_of(effects: &[Effect]) -> Vec<Hash> {
-    let hash = |effect: &Effect| match effect {
-        Effect::Write { bytes, .. } | Effect::Share { bytes, .. } => Some(Hash::of(bytes)),
-        Effect::Edit { digest, .. } => Some(Hash::from(*digest)),
-        Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => None,
-    };
-    let is_large = |effect: &&Effect| match effect {
-        Effect::Write { bytes, .. } | Effect::Share { bytes, .. } => bytes.len() as u64 >= LARGE,
-        Effect::Edit { .. } | Effect::Append { .. } | Effect::Keep { .. } | Effect::Remove { .. } => false,
-    };
-    if effects.iter().filter(is_large).count() < 2 {
-        return effects.iter().filter_map(hash).collect();
-    }
-    std::thread::scope(|scope| {
-        let hashing: Vec<_> = effects.iter().map(|effect| scope.spawn(move || hash(effect))).collect();
-        hashing.into_iter().filter_map(|hash| hash.join().expect("hashing does not panic")).collect()
-    })
-}
-
 /// What is to be appended to a log already.
 fn appended_to<'f>(files: &'f mut [FileChange], log: &str) -> Option<&'f mut String> {
     files.iter_mut().find_map(|change| match change {
@@ -215,7 +193,7 @@ impl Lines {
 /// How a document changes, and where it stands then. A snapshot is due when there is none, when too many splices
 /// came since, or when they weigh more than the document: so neither the journal nor a rebuild grows beyond measure.
 fn document_change(each: &Replacement<'_>, documents: &mut Vec<DocumentState>) -> FileChange {
-    let after = each.hash.clone();
+    let after = each.hash().clone();
     let before = each.old.as_ref().map(|old| old.hash.clone());
     let known = documents.iter().position(|state| state.path == each.path);
     let place = known.unwrap_or_else(|| {
@@ -258,7 +236,7 @@ fn shared_change(each: &Replacement<'_>) -> FileChange {
         path: each.path.clone(),
         aside: each.aside.clone(),
         before: before.map(|old| old.hash.clone()),
-        after: each.hash.clone(),
+        after: each.hash().clone(),
         splice: Splice::between(before.map_or(&[], |old| &old.bytes), &each.content.bytes()),
     }
 }

@@ -25,7 +25,7 @@ fn a_large_document_is_written_from_what_stays_and_what_comes() {
         let contact = unit.contact(&["plan.md".to_owned()], now).expect("it can be read");
         let seen = contact.documents["plan.md"].content.as_ref().expect("it is there");
         let digest = seen.digest_with(&edits).expect("they fit");
-        let effects = [Effect::Edit { path: "plan.md".to_owned(), edits, digest }];
+        let effects = [Effect::Edit { path: "plan.md".to_owned(), edits, digest: Some(digest) }];
         let seq = unit.commit(new_entry("edited"), &effects, &contact.documents).expect("it is written");
         assert_eq!(place.read("plan.md").as_bytes(), after);
         let history = History::open(&tree, &key()).expect("it opens").expect("it is there");
@@ -125,7 +125,7 @@ fn what_was_not_read_is_replaced_unless_somebody_wrote_it() {
         assert_eq!(seen.digest_with(&edits).is_none(), seen.is_unread, "what was not read cannot be edited");
         if seen.is_unread {
             let digest = seen.digest_with(&[]).expect("it is known");
-            let effects = [Effect::Edit { path: "plan.md".to_owned(), edits: edits.to_vec(), digest }];
+            let effects = [Effect::Edit { path: "plan.md".to_owned(), edits: edits.to_vec(), digest: Some(digest) }];
             let error = unit.commit(new_entry("edited"), &effects, &contact.documents);
             assert!(matches!(error, Err(CommitError::Raced { .. })), "{error:?}");
         }

@@ -172,7 +172,7 @@ impl<'a> Draft<'a> {
             (Some(book), Some(phases)) => {
                 // The checksum is one of the keys below, and is known then.
                 let into_line = || phases::bring_into_line(&mut splice, phases, book, &self.credit, &self.now);
-                beside(book.is_large(), || book.checksum(), into_line).1
+                beside(ground.files, book.is_large(), || book.checksum(), into_line).1
             }
             (Some(book), None) => {
                 let (phases, seen) = phases::make(book, &self.credit, &self.now);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use piton_model::{Edit, Effect, Refusal};
 use serde_json::json;
@@ -37,7 +38,7 @@ pub(in crate::plan) struct Ground<'a> {
     pub warnings: Vec<String>,
     /// Whether the state was written for this very text of the plan.
     pub is_current: bool,
-    files: &'a dyn Files,
+    pub(super) files: &'a dyn Files,
 }
 
 impl<'f> Texts<'f> {
@@ -54,11 +55,22 @@ impl<'f> Texts<'f> {
         Ok(self.recovery.get().and_then(Option::as_deref))
     }
 
-    /// Parses the plan, and beside it the state.
+    /// Parses the plan, and beside it the state. That one is shorter: who is done with it begins to hash the plan.
     pub fn parse(&self, paths: &Paths) -> Result<(Option<Book<'f>>, Result<Found<'_>, Refusal>), Refusal> {
         let state = self.state.as_deref();
         let is_large = state.is_some_and(|state| state.len() >= LARGE);
-        let (found, book) = beside(is_large, || look(state, &paths.state), || Book::open(paths, self.files));
+        let is_parsing = AtomicBool::new(is_large);
+        let other = || {
+            let found = look(state, &paths.state);
+            self.files.hash_ahead(&paths.plan, &|| is_parsing.load(Ordering::Relaxed));
+            found
+        };
+        let own = || {
+            let book = Book::open(paths, self.files);
+            is_parsing.store(false, Ordering::Relaxed);
+            book
+        };
+        let (found, book) = beside(self.files, is_large, other, own);
         Ok((book?, found))
     }
 }
@@ -174,8 +186,9 @@ impl<'a> Ground<'a> {
         if let (NewState::Edited(edits), "state.json") = (&state, self.from) {
             let moved = |edit: &Edit| Edit { at: edit.at + start.len(), ..edit.clone() };
             let edits: Vec<Edit> = edits.iter().map(moved).collect();
-            if let Some(digest) = self.files.digest(&path, &edits) {
-                return Effect::Edit { path, edits, digest };
+            if self.files.digest(&path, &[]).is_some() {
+                // Nothing in the change needs it, and whoever writes has something to do meanwhile.
+                return Effect::Edit { path, edits, digest: None };
             }
         }
         Effect::Write { path, bytes: [&[start], &self.parts(&state)[..]].concat().concat() }

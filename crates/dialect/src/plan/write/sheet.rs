@@ -40,7 +40,7 @@ impl<'f> Sheet<'f> {
         let Some(text) = files.look(path)?.and_then(text_of) else { return Ok(None) };
         let known = files.digest(path, &[]);
         let sum = || known.unwrap_or_else(|| digest_of([text.as_bytes()]));
-        let (digest, parsed) = beside(known.is_none() && text.len() >= LARGE, sum, || parsed(&text));
+        let (digest, parsed) = beside(files, known.is_none() && text.len() >= LARGE, sum, || parsed(&text));
         let sheet = Sheet::new(path.to_owned(), text, parsed);
         let _ = sheet.now.set((digest, known.is_some()));
         Ok(Some(sheet))
@@ -107,7 +107,7 @@ impl<'f> Sheet<'f> {
         }
         let edits = self.edits();
         Some(match self.now(files) {
-            (digest, true) => Effect::Edit { path: self.path, edits, digest },
+            (digest, true) => Effect::Edit { path: self.path, edits, digest: Some(digest) },
             (_, false) => {
                 let bytes = self.parts(&edits).concat();
                 Effect::Write { path: self.path, bytes }
