@@ -12,6 +12,11 @@ mod render;
 
 use std::process::ExitCode;
 
+use piton_pages::LargePages;
+
+#[global_allocator]
+static MEMORY: LargePages = LargePages;
+
 fn main() -> ExitCode {
     if let Some(call) = hook::called() {
         return call.run();
