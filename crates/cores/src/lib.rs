@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn without_a_thread_both_are_done_here() {
         // No machine has memory for such a stack.
-        let refused = Builder::new().stack_size(1 << 46);
+        let refused = Builder::new().stack_size(1 << 62);
         let here = thread::current().id();
         let done = both_with(refused, || thread::current().id() == here, || 2);
         assert_eq!(done, (true, 2));

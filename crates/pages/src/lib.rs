@@ -6,10 +6,12 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 
 use rustix::mm::{Advice, madvise};
-use rustix::param::page_size;
 
 /// From this size on a piece is worth telling the system about: a large page of most machines.
 const LARGE: usize = 2 * 1024 * 1024;
+
+/// How long a page is. A system whose pages are longer refuses what it is told; to ask it could fail, which nothing here may.
+const PAGE: usize = 4096;
 
 /// The system's allocator, which asks for large pages where a piece is large.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +56,7 @@ fn advise(piece: *mut u8, size: usize) {
 
 #[cold]
 fn advise_large(piece: *mut u8, size: usize) {
-    let before = piece.addr() % page_size();
+    let before = piece.addr() % PAGE;
     let start = piece.wrapping_sub(before);
     // SAFETY: the range begins in the page in which the piece begins and ends where the piece does, so all of its pages are
     // mapped. The advice changes no byte of them.

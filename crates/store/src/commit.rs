@@ -5,9 +5,9 @@
 //! looked at: if somebody else has written the document since it was read, everything is put back, and the caller
 //! decides again. Nothing is ever overwritten unseen.
 //!
-//! The line is written before anything else, so that whoever finds the rest of a commit that died finds its line too.
-//! That documents have changed places is not synced before the answer, because the line is enough to do it again. It
-//! is synced with the next event, so that never more than one event has to be done again.
+//! The line is written before anything that has a name, so that whoever finds the rest of a commit that died finds its line
+//! too. That documents have changed places is not synced before the answer, because the line is enough to do it again. It is
+//! synced with the next event, so that never more than one event has to be done again.
 
 mod ahead;
 mod content;
@@ -28,7 +28,7 @@ use crate::disk::{Access, DiskError, Open, Rename, Stamp, directory_of, make_dir
 use crate::journal::{Entry, FileChange, Hash};
 use crate::seen::{SeenContent, SeenDocument};
 use crate::stray::Stray;
-use crate::unit::{Left, LockedUnit, sync_names_to};
+use crate::unit::{LARGE, Left, LockedUnit, sync_names_to};
 use ahead::Ahead;
 pub(crate) use content::NewContent;
 use effects::{Undo, append, exchange, keep, take_away, write_aside};
@@ -162,13 +162,11 @@ impl LockedUnit<'_> {
                 self.note.left.remove(path);
             }
         })?;
-        let mut undo = Undo::new(self.disk, self.key.directory());
-        self.release_kept(&replacements);
-        let ahead = self.hash_all(&replacements, &mut undo);
-        let mut entry = self.entry(seq, new, effects, &replacements, seen).inspect_err(|_| {
-            undo.everything();
-        })?;
+        self.free_gone(&replacements);
+        let ahead = self.prepare(&replacements);
+        let mut entry = self.entry(seq, new, effects, &replacements, seen)?;
         let lines = self.lines(&mut entry, &replacements);
+        let mut undo = Undo::new(self.disk, self.key.directory());
         if let Err(error) = self.perform(&entry, &lines.bytes, &replacements, ahead, seen, &mut undo) {
             // Nobody was told about the line. It is cut last: as long as it stands, what is left over is its business.
             let is_undone = undo.everything() && self.cut_journal().is_ok();
@@ -201,11 +199,9 @@ impl LockedUnit<'_> {
         for each in replacements {
             make_directories(disk, directory_of(&each.path), Access::Shared)?;
         }
-        let begun: Vec<usize> = ahead.iter().map(|ahead| ahead.place).collect();
-        let handles = write_aside(disk, replacements, ahead, undo)?;
-        // To begin twice would take a file out of memory that is read next time.
-        let not_begun = handles.iter().enumerate().filter(|(place, _)| !begun.contains(place));
-        not_begun.for_each(|(_, handle)| handle.begin_sync());
+        let asides = write_aside(disk, replacements, ahead, undo)?;
+        // With those that were written ahead it has begun. To begin again would take out of memory what is read next time.
+        asides.written_now.iter().for_each(|place| asides.files[*place].begin_sync());
         self.sync_journal()?;
         let mut names = self.unsynced_directories();
         for change in &entry.files {
@@ -221,8 +217,8 @@ impl LockedUnit<'_> {
         }
         names.sort();
         names.dedup();
-        sync_rest(disk, &handles, &names)?;
-        drop(handles);
+        sync_rest(disk, &asides.files, &names)?;
+        drop(asides);
         let mut touched = Vec::new();
         for change in &entry.files {
             if let FileChange::Append { path, size, text } = change {
@@ -283,8 +279,8 @@ impl LockedUnit<'_> {
     }
 
     fn place(&self, replacements: &[Replacement<'_>], undo: &mut Undo<'_>) -> Result<(), CommitError> {
-        let handles = write_aside(self.disk, replacements, Vec::new(), undo)?;
-        sync_rest(self.disk, &handles, &[])?;
+        let asides = write_aside(self.disk, replacements, Vec::new(), undo)?;
+        sync_rest(self.disk, &asides.files, &[])?;
         replacements.iter().try_for_each(|each| exchange(self.disk, each, undo))
     }
 
@@ -343,6 +339,10 @@ impl LockedUnit<'_> {
         if found.is_some() && found.map(|found| found.inode) == own.map(|own| own.inode) {
             return self.disk.remove(aside);
         }
+        if found.is_some_and(|found| found.size >= LARGE) {
+            // The next event frees it, and has something to do meanwhile.
+            self.disk.rename(&kept, &self.gone_path(path), Rename::Replace)?;
+        }
         match self.disk.rename(aside, &kept, Rename::Replace) {
             Ok(()) => {}
             // A document on another file system than the journal.
@@ -356,19 +356,17 @@ impl LockedUnit<'_> {
         Ok(())
     }
 
-    /// Removes the versions that were kept so far of large documents that are replaced now, unless somebody has written to one
-    /// since the last contact. To free what such a file takes is worth a sync, so it is done beside all else.
-    fn release_kept(&self, replacements: &[Replacement<'_>]) {
-        let is_large = |each: &&Replacement<'_>| each.is_document && each.old.is_some() && each.is_large();
+    /// Frees what was kept of large documents until the event before. Where a disk is told which of its blocks are free, that
+    /// takes as long as a sync, so it is done beside all else.
+    fn free_gone(&self, replacements: &[Replacement<'_>]) {
         let remove = |each: &Replacement<'_>| {
-            let kept = self.replaced_path(&each.path);
-            let known = self.note.replaced.get(&each.path)?;
+            let gone = self.gone_path(&each.path);
             // Who closes the last handle of a file without a name frees it.
-            let file = self.disk.open(&kept, Open::Existing).ok()?;
-            let is_as_kept = self.disk.stamp(&kept).is_ok_and(|found| found == Some(*known));
-            (is_as_kept && self.disk.remove(&kept).is_ok()).then_some(file)
+            let file = self.disk.open(&gone, Open::Existing).ok()?;
+            self.disk.remove(&gone).ok().map(|()| file)
         };
-        let gone: Vec<_> = replacements.iter().filter(is_large).filter_map(remove).collect();
+        let large = replacements.iter().filter(|each| each.is_document && each.is_large());
+        let gone: Vec<_> = large.filter_map(remove).collect();
         if !gone.is_empty() {
             let here = Core::here();
             // Without a thread it is done here. Whoever ends before that has it done all the same.
@@ -398,6 +396,15 @@ impl LockedUnit<'_> {
 
     /// Where the version of a document that was replaced last is kept.
     pub(crate) fn replaced_path(&self, path: &str) -> String {
-        format!("{}/replaced-{}", self.key.directory(), &Hash::of(path.as_bytes()).as_str()[..8])
+        self.path_for("replaced", path)
+    }
+
+    /// Where the one that was kept before it waits to be freed, when it is large.
+    fn gone_path(&self, path: &str) -> String {
+        self.path_for("gone", path)
+    }
+
+    fn path_for(&self, what: &str, path: &str) -> String {
+        format!("{}/{what}-{}", self.key.directory(), &Hash::of(path.as_bytes()).as_str()[..8])
     }
 }

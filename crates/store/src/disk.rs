@@ -48,6 +48,13 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// Opens a file to read and write parts of it.
     fn open(&self, path: &str, how: Open<'_>) -> Result<Box<dyn Handle>, DiskError>;
 
+    /// Makes a file that has no name, in the directory of another one and like it: whatever becomes of us, nothing is left of
+    /// it. Nothing where that cannot be done.
+    fn unnamed(&self, like: &str) -> Option<Box<dyn Handle>> {
+        let _ = like;
+        None
+    }
+
     /// Makes a directory in one that is there; it may be there already.
     fn make_directory(&self, path: &str, access: Access) -> Result<(), DiskError>;
 
@@ -80,6 +87,11 @@ pub trait Handle: Send + Sync {
     fn write_at(&self, at: u64, bytes: &[u8]) -> Result<(), DiskError>;
     /// Cuts it.
     fn truncate(&self, size: u64) -> Result<(), DiskError>;
+    /// Gives a file without a name its first one, which must be free, in the directory that it was made in.
+    fn name(&self, path: &str) -> Result<(), DiskError> {
+        Err(DiskError { doing: "name", path: path.to_owned(), error: io::ErrorKind::Unsupported.into() })
+    }
+
     /// Begins with what `sync` waits for, where that can be told. It promises nothing.
     fn begin_sync(&self) {}
 

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -109,6 +109,16 @@ impl Disk for Tree {
 
     fn open(&self, path: &str, how: Open<'_>) -> Result<Box<dyn Handle>, DiskError> {
         self.open_file(path, how).map(|file| Box::new(file) as Box<dyn Handle>)
+    }
+
+    fn unnamed(&self, like: &str) -> Option<Box<dyn Handle>> {
+        stop::here();
+        let directory = self.parent(like, "create").ok()?;
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(&*directory, ".", flags, Mode::from_raw_mode(0o666)).ok()?;
+        self.make_alike(&opened, like, like).ok()?;
+        let file = Arc::new(File::from(opened));
+        Some(Box::new(RealFile { file, path: like.to_owned(), holding: None, unnamed_in: Some(directory) }))
     }
 
     fn make_directory(&self, path: &str, access: Access) -> Result<(), DiskError> {
@@ -245,7 +255,7 @@ impl Tree {
         if let Open::New { like } = how {
             self.make_alike(&opened, like, path)?;
         }
-        Ok(RealFile { file: Arc::new(File::from(opened)), path: path.to_owned(), holding: None })
+        Ok(RealFile { file: Arc::new(File::from(opened)), path: path.to_owned(), holding: None, unnamed_in: None })
     }
 
     /// Gives a new file the mode and, where that is allowed, the owner of the one it is to replace.
@@ -270,6 +280,8 @@ struct RealFile {
     path: String,
     /// When it is locked.
     holding: Option<Holding>,
+    /// The directory that it was made in without a name.
+    unnamed_in: Option<Arc<OwnedFd>>,
 }
 
 impl RealFile {
@@ -306,6 +318,14 @@ impl Handle for RealFile {
     fn truncate(&self, size: u64) -> Result<(), DiskError> {
         stop::here();
         self.file.set_len(size).map_err(self.fail("cut"))
+    }
+
+    fn name(&self, path: &str) -> Result<(), DiskError> {
+        stop::here();
+        let Some(directory) = &self.unnamed_in else { return Err(failed("name", path, rustix::io::Errno::EXIST)) };
+        let open = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        rustix::fs::linkat(rustix::fs::CWD, open, &**directory, name_of(path), AtFlags::SYMLINK_FOLLOW)
+            .map_err(|error| failed("name", path, error))
     }
 
     fn begin_sync(&self) {

@@ -243,6 +243,18 @@ impl Disk for CrashDisk {
         Ok(Box::new(self.handle(path, node)))
     }
 
+    fn unnamed(&self, like: &str) -> Option<Box<dyn Handle>> {
+        let path = format!("{}/(no name)", directory_of(like));
+        let made = self.effect((Kind::Create, "create", &path), nothing, |state| {
+            state.directory(directory_of(like)).ok_or_else(missing)?;
+            let mode = state.find(like).and_then(|node| state.file(node)).map_or(0o644, |file| file.mode);
+            state.clock += 1;
+            let modified = state.clock;
+            Ok(state.add(Node::File(FileNode { mode, modified, ..FileNode::default() })))
+        });
+        Some(Box::new(self.handle(&path, made.ok()?)))
+    }
+
     fn make_directory(&self, path: &str, _: Access) -> Result<(), DiskError> {
         if self.identity(path)?.is_some() {
             return Ok(());

@@ -1,8 +1,9 @@
 //! An open file of the disk.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use piton_store::disk::{DiskError, Handle, Stamp};
+use piton_store::disk::{DiskError, Handle, Stamp, directory_of, name_of};
 
 use crate::CrashDisk;
 use crate::crash::{nothing, stamp_of};
@@ -49,6 +50,17 @@ impl Handle for CrashHandle {
         let size = usize::try_from(size).expect("a size in memory");
         self.disk.effect((Kind::Cut, "cut", &self.path), nothing, |state| {
             state.change(self.node, Pending::Cut { size });
+            Ok(())
+        })
+    }
+
+    fn name(&self, path: &str) -> Result<(), DiskError> {
+        self.disk.effect((Kind::Link, "name", path), nothing, |state| {
+            let directory = state.directory(directory_of(path)).ok_or(io::ErrorKind::NotFound)?;
+            if state.find(path).is_some() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            state.name(directory, name_of(path), self.node);
             Ok(())
         })
     }

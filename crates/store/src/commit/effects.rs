@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::ahead::{Ahead, new_file};
+use super::ahead::Ahead;
 use super::{CommitError, Replacement, SeenContent};
 use crate::disk::{Access, Disk, DiskError, Handle, LockError, Open, Rename, directory_of, make_directories};
 use crate::journal::Hash;
@@ -16,41 +16,58 @@ const COMPARED: u64 = 256 * 1024;
 /// How long is waited for a log. Whoever holds it does so for one sync.
 const LOG_WAIT: Duration = Duration::from_secs(5);
 
+/// The files aside, in order.
+pub(super) struct Asides {
+    pub files: Vec<Box<dyn Handle>>,
+    /// Places of those that were not written ahead.
+    pub written_now: Vec<usize>,
+}
+
 /// Writes new contents aside, two large ones at once. What was written ahead only gets its name.
 pub(super) fn write_aside(
     disk: &dyn Disk,
     replacements: &[Replacement<'_>],
     ahead: Vec<Ahead>,
     undo: &mut Undo<'_>,
-) -> Result<Vec<Box<dyn Handle>>, DiskError> {
-    let mut handles = Vec::with_capacity(replacements.len());
-    let mut unwritten = Vec::with_capacity(replacements.len());
+) -> Result<Asides, DiskError> {
+    let mut files: Vec<Box<dyn Handle>> = Vec::with_capacity(replacements.len());
+    let mut written_now = Vec::with_capacity(replacements.len());
     let mut ahead = ahead.into_iter().peekable();
     for (place, each) in replacements.iter().enumerate() {
         let ahead = ahead.next_if(|ahead| ahead.place == place);
-        let written = ahead.and_then(|ahead| ahead.put_aside(disk, each, undo));
-        if written.is_none() {
-            unwritten.push(place);
-        }
-        handles.push(match written {
+        let file = match ahead.and_then(|ahead| ahead.put_aside(disk, each, undo)) {
             Some(file) => file,
             None => {
-                let file = new_file(disk, &each.aside, &each.path)?;
-                undo.asides.push(each.aside.clone());
-                file
+                written_now.push(place);
+                open_aside(disk, each, undo)?
             }
-        });
+        };
+        files.push(file);
     }
-    let write = |place: &usize| replacements[*place].write_to(&*handles[*place]);
-    match &unwritten[..] {
-        [first, others @ ..] if unwritten.iter().filter(|place| replacements[**place].is_large()).count() > 1 => {
+    let write = |place: &usize| replacements[*place].write_to(&*files[*place]);
+    match &written_now[..] {
+        [first, others @ ..] if written_now.iter().filter(|place| replacements[**place].is_large()).count() > 1 => {
             // All of them end before what they did is taken back.
             let (others, first) = piton_cores::both(|| others.iter().try_for_each(write), || write(first));
             first.and(others)?;
         }
         all => all.iter().try_for_each(write)?,
     }
-    Ok(handles)
+    Ok(Asides { files, written_now })
+}
+
+fn open_aside(disk: &dyn Disk, each: &Replacement<'_>, undo: &mut Undo<'_>) -> Result<Box<dyn Handle>, DiskError> {
+    let how = Open::New { like: &each.path };
+    let handle = match disk.open(&each.aside, how) {
+        Err(error) if error.is_taken() => {
+            // The rest of an attempt that died; only the holder of the lock makes such names.
+            disk.remove(&each.aside)?;
+            disk.open(&each.aside, how)?
+        }
+        opened => opened?,
+    };
+    undo.asides.push(each.aside.clone());
+    Ok(handle)
 }
 
 impl Replacement<'_> {
@@ -210,7 +227,6 @@ pub(super) struct Undo<'d> {
     disk: &'d dyn Disk,
     /// Where bytes go that have no other place.
     directory: String,
-    /// What was written aside, or ahead of that.
     pub(super) asides: Vec<String>,
     /// Documents that changed places with what was aside.
     exchanged: Vec<Placed>,

@@ -70,10 +70,14 @@ fn fail_once(start: &Start, step: &Step, point: u64, fault: Fault) -> Result<Opt
 }
 
 fn fail_everywhere(fault: Fault) -> usize {
-    let steps = life();
+    fail_from(0, &life(), fault)
+}
+
+/// Fails at every effect of every step from one on. Returns how many those were.
+pub fn fail_from(first: usize, steps: &[Step], fault: Fault) -> usize {
     let mut tried = 0;
     let mut failures = Vec::new();
-    for (number, step) in steps.iter().enumerate() {
+    for (number, step) in steps.iter().enumerate().skip(first) {
         let disk = CrashDisk::default();
         let start = Start { run: run(&disk, &steps[..number], Manners::Syncing), disk };
         for point in 1.. {

@@ -4,6 +4,7 @@ mod check;
 mod compacting;
 mod faults;
 mod journal;
+mod large;
 mod outside;
 mod points;
 mod restart;

@@ -286,7 +286,7 @@ fn what_was_written_late_is_durable_as_soon_as_it_is_seen() {
 }
 
 /// Whether the journal has a text, as a version of the document or beside one.
-fn is_journaled(disk: &CrashDisk, text: &str) -> bool {
+pub fn is_journaled(disk: &CrashDisk, text: &str) -> bool {
     let history = History::open(disk, &key()).expect("it opens").expect("it is there");
     let log = history.log().expect("it can be read");
     log.events.iter().any(|event| {

@@ -42,7 +42,7 @@ fn crash_everywhere(base: &CrashDisk, steps: &[Step], manners: Manners) -> usize
 }
 
 /// The same from some effect on, with some ways to lose power.
-fn crash_from(
+pub fn crash_from(
     first: u64,
     base: &CrashDisk,
     steps: &[Step],
@@ -113,27 +113,6 @@ fn a_crash_of_a_process_that_stays_loses_nothing_that_was_acknowledged() {
         let states = crash_everywhere(&CrashDisk::default(), &steps, manners);
         assert!(states > 500, "{states}");
     }
-}
-
-/// Documents of a megabyte are written before the journal has its line, where nobody looks.
-#[test]
-fn a_crash_around_large_documents_loses_nothing() {
-    let large = |number: usize| format!("{number:07}\n{}", "- [ ] a box\n".repeat(90_000));
-    let both = |number: usize| vec![Do::Write(PLAN, large(number)), Do::Write(STATE, large(number + 1))];
-    let steps = [Step::Commit(both(1)), Step::Commit(both(2)), Step::Commit(both(3))];
-    let disk = CrashDisk::default();
-    run(&disk, &steps[..2], Manners::Syncing);
-    let before = disk.effects();
-    let disk = CrashDisk::default();
-    run(&disk, &steps, Manners::Syncing);
-    let is_ahead = |path: &str| path.starts_with(&format!("{}/ahead-", key().directory()));
-    let made = disk.trace().iter().filter(|(kind, path)| *kind == Kind::Create && is_ahead(path)).count();
-    assert_eq!(made, 4, "two documents twice; of new ones no digest is known before");
-    assert!(!disk.files().iter().any(|path| is_ahead(path)), "they were put aside");
-    // Only the third one has all there is: what was replaced by the second one goes. The rest is as with small documents.
-    let losses = |point| vec![PowerLoss::ContentsTorn, PowerLoss::Mixed(point)];
-    let states = crash_from(before + 1, &CrashDisk::default(), &steps, Manners::Syncing, losses);
-    assert!(states > 75, "{states}");
 }
 
 fn snapshots_in(disk: &CrashDisk) -> usize {

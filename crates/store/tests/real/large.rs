@@ -1,5 +1,7 @@
 //! Documents of a megabyte and more: pieces that stay, digests and contents that are not computed or read again.
 
+use rustix::fs::{Mode, OFlags};
+
 use super::*;
 
 #[test]
@@ -175,4 +177,29 @@ fn what_is_gone_does_not_stay_open() {
         assert!(std::time::Instant::now() < until, "{} files stay open", gone());
         std::thread::yield_now();
     }
+}
+
+/// What is written before the journal has its line.
+#[test]
+fn a_file_without_a_name_is_like_its_neighbour_and_leaves_nothing() {
+    let place = Place::new();
+    place.write("plan.md", "old\n");
+    fs::set_permissions(place.0.join("plan.md"), fs::Permissions::from_mode(0o640)).expect("it is ours");
+    let names = || fs::read_dir(&place.0).expect("it is there").count();
+    let before = names();
+    let tree = Tree::open(&place.0).expect("it opens");
+    let flags = OFlags::TMPFILE | OFlags::RDWR;
+    let can_do = rustix::fs::open(&place.0, flags, Mode::from_raw_mode(0o600)).is_ok();
+    let Some(file) = tree.unnamed("plan.md") else {
+        assert!(!can_do, "the file system has such files");
+        return;
+    };
+    file.write_at(0, b"new\n").expect("it can be written");
+    assert_eq!(names(), before);
+    assert!(file.name("plan.md").expect_err("the name is taken").is_taken());
+    file.name("other.md").expect("the name is free");
+    assert_eq!((place.read("other.md").as_str(), place.mode("other.md")), ("new\n", 0o640));
+    assert_eq!(place.read("plan.md"), "old\n");
+    drop(tree.unnamed("plan.md"));
+    assert_eq!(names(), before + 1);
 }
