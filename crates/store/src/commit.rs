@@ -13,22 +13,21 @@ mod ahead;
 mod content;
 mod effects;
 mod entry;
+mod retire;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-use piton_cores::Core;
 use piton_model::{Effect, Time};
 use serde_json::{Map, Value};
 
 use crate::ContactError;
-use crate::disk::{Access, DiskError, Open, Rename, Stamp, directory_of, make_directories};
+use crate::disk::{Access, DiskError, Stamp, directory_of, make_directories};
 use crate::journal::{Entry, FileChange, Hash};
 use crate::seen::{SeenContent, SeenDocument};
-use crate::stray::Stray;
-use crate::unit::{LARGE, Left, LockedUnit, sync_names_to};
+use crate::unit::{LockedUnit, sync_names_to};
 use ahead::Ahead;
 pub(crate) use content::NewContent;
 use effects::{Undo, append, exchange, keep, take_away, write_aside};
@@ -284,99 +283,6 @@ impl LockedUnit<'_> {
         replacements.iter().try_for_each(|each| exchange(self.disk, each, undo))
     }
 
-    /// Keeps the replaced documents where a late writer's bytes can be found; removes what else is left over.
-    fn retire(&mut self, replacements: &[Replacement<'_>], taken: &[(String, String)]) -> Result<(), DiskError> {
-        self.note_left(replacements);
-        for each in replacements {
-            match &each.old {
-                Some(old) if each.is_document => self.retire_document(&each.path, &each.aside, Some(old.stamp))?,
-                Some(_) => self.disk.remove(&each.aside)?,
-                None => {}
-            }
-        }
-        for (aside, path) in taken {
-            match self.last().is_some_and(|entry| entry.document(path).is_some()) {
-                true => self.retire_document(path, aside, None)?,
-                false => self.disk.remove(aside)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Notes how large documents are left, where whatever others do to them from now on shows. Whoever has written one
-    /// since it is in its place has changed its stamp.
-    fn note_left(&mut self, replacements: &[Replacement<'_>]) {
-        for each in replacements.iter().filter(|each| each.is_document) {
-            self.note.left.remove(&each.path);
-            let Some(written) = each.written.get() else { continue };
-            if let Ok(Some(imprint)) = self.disk.imprint(&each.path)
-                && imprint.is_telling(*written)
-            {
-                self.note.left.insert(each.path.clone(), Left { imprint, hash: each.hash().clone() });
-            }
-        }
-    }
-
-    /// Keeps the file that came out of a document's place. `stamp` is what it was when it was compared last: who writes
-    /// to it since then is late.
-    pub(crate) fn retire_document(&mut self, path: &str, aside: &str, stamp: Option<Stamp>) -> Result<(), DiskError> {
-        let kept = self.replaced_path(path);
-        let found = self.disk.stamp(&kept)?;
-        // The one that was kept so far goes. Somebody may have written to it since the last contact.
-        if let Some(known) = self.note.replaced.get(path)
-            && found.is_some_and(|found| found != *known)
-            && let Ok(content) = self.disk.read(&kept)
-        {
-            let own = self.key.directory();
-            self.strays.push(Stray::copy(self.disk, &own, path, &content.bytes)?);
-            self.note.has_strays = true;
-        }
-        // Two names of one file, which a rename would leave as they are.
-        let own = match stamp {
-            Some(stamp) => Some(stamp),
-            None => self.disk.stamp(aside)?,
-        };
-        if found.is_some() && found.map(|found| found.inode) == own.map(|own| own.inode) {
-            return self.disk.remove(aside);
-        }
-        if found.is_some_and(|found| found.size >= LARGE) {
-            // The next event frees it, and has something to do meanwhile.
-            self.disk.rename(&kept, &self.gone_path(path), Rename::Replace)?;
-        }
-        match self.disk.rename(aside, &kept, Rename::Replace) {
-            Ok(()) => {}
-            // A document on another file system than the journal.
-            Err(error) if error.error.kind() == std::io::ErrorKind::CrossesDevices => {
-                self.note.replaced.remove(path);
-                return self.disk.remove(aside);
-            }
-            Err(error) => return Err(error),
-        }
-        self.note.replaced.extend(own.map(|own| (path.to_owned(), own)));
-        Ok(())
-    }
-
-    /// Frees what was kept of large documents until the event before. Where a disk is told which of its blocks are free, that
-    /// takes as long as a sync, so it is done beside all else.
-    fn free_gone(&self, replacements: &[Replacement<'_>]) {
-        let remove = |each: &Replacement<'_>| {
-            let gone = self.gone_path(&each.path);
-            // Who closes the last handle of a file without a name frees it.
-            let file = self.disk.open(&gone, Open::Existing).ok()?;
-            self.disk.remove(&gone).ok().map(|()| file)
-        };
-        let large = replacements.iter().filter(|each| each.is_document && each.is_large());
-        let gone: Vec<_> = large.filter_map(remove).collect();
-        if !gone.is_empty() {
-            let here = Core::here();
-            // Without a thread it is done here. Whoever ends before that has it done all the same.
-            let _ = std::thread::Builder::new().spawn(move || {
-                here.avoid();
-                drop(gone);
-            });
-        }
-    }
-
     /// Directories whose names the last event changed after its last sync of them.
     pub(crate) fn unsynced_directories(&self) -> Vec<String> {
         let changes = self.last().map_or(&[][..], |entry| &entry.files);
@@ -392,19 +298,5 @@ impl LockedUnit<'_> {
         directories.sort();
         directories.dedup();
         directories
-    }
-
-    /// Where the version of a document that was replaced last is kept.
-    pub(crate) fn replaced_path(&self, path: &str) -> String {
-        self.path_for("replaced", path)
-    }
-
-    /// Where the one that was kept before it waits to be freed, when it is large.
-    fn gone_path(&self, path: &str) -> String {
-        self.path_for("gone", path)
-    }
-
-    fn path_for(&self, what: &str, path: &str) -> String {
-        format!("{}/{what}-{}", self.key.directory(), &Hash::of(path.as_bytes()).as_str()[..8])
     }
 }
