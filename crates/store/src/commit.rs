@@ -267,6 +267,7 @@ impl LockedUnit<'_> {
                 Some(Replacement::new(path, aside, content, hash, old, true))
             })
             .collect();
+        self.free_gone(&replacements);
         let mut undo = Undo::new(self.disk, self.key.directory());
         if let Err(error) = self.place(&replacements, &mut undo) {
             undo.everything();

@@ -330,6 +330,8 @@ impl LockedUnit<'_> {
 
     fn write_again(&self, path: &str, aside: &str, bytes: &[u8], is_there: bool) -> Result<(), DiskError> {
         make_directories(self.disk, directory_of(path), Access::Shared)?;
+        // What waits to be freed may be the room that this takes.
+        let _ = self.disk.remove(&self.gone_path(path));
         if is_there {
             self.disk.remove(aside)?;
         }

@@ -322,7 +322,8 @@ impl Handle for RealFile {
 
     fn name(&self, path: &str) -> Result<(), DiskError> {
         stop::here();
-        let Some(directory) = &self.unnamed_in else { return Err(failed("name", path, rustix::io::Errno::EXIST)) };
+        let directory = self.unnamed_in.as_ref().filter(|_| directory_of(path) == directory_of(&self.path));
+        let Some(directory) = directory else { return Err(failed("name", path, rustix::io::Errno::XDEV)) };
         let open = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         rustix::fs::linkat(rustix::fs::CWD, open, &**directory, name_of(path), AtFlags::SYMLINK_FOLLOW)
             .map_err(|error| failed("name", path, error))

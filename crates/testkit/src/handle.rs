@@ -55,6 +55,7 @@ impl Handle for CrashHandle {
     }
 
     fn name(&self, path: &str) -> Result<(), DiskError> {
+        assert_eq!(directory_of(path), directory_of(&self.path), "it gets its name where it was made");
         self.disk.effect((Kind::Link, "name", path), nothing, |state| {
             let directory = state.directory(directory_of(path)).ok_or(io::ErrorKind::NotFound)?;
             if state.find(path).is_some() {

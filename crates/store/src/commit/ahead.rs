@@ -28,8 +28,8 @@ impl Ahead {
 }
 
 impl LockedUnit<'_> {
-    /// Computes the digest of everything that is to be written. To hash a large content keeps a core busy; where the
-    /// digest of one is known, another core writes all large ones meanwhile.
+    /// Computes the digest of everything that is to be written. To hash a large content keeps a core busy; where that of the
+    /// first one is known, this core writes all large ones while another one hashes, else it hashes the first.
     pub(super) fn prepare(&self, replacements: &[Replacement<'_>]) -> Vec<Ahead> {
         let large = || replacements.iter().enumerate().filter(|(_, each)| each.is_large());
         let (Some((_, first)), true) = (large().next(), large().count() > 1) else { return Vec::new() };

@@ -54,11 +54,8 @@ impl LockedUnit<'_> {
         // The one that was kept so far goes. Somebody may have written to it since the last contact.
         if let Some(known) = self.note.replaced.get(path)
             && found.is_some_and(|found| found != *known)
-            && let Ok(content) = self.disk.read(&kept)
         {
-            let own = self.key.directory();
-            self.strays.push(Stray::copy(self.disk, &own, path, &content.bytes)?);
-            self.note.has_strays = true;
+            self.keep_late(path, &kept)?;
         }
         // Two names of one file, which a rename would leave as they are.
         let own = match stamp {
@@ -68,9 +65,15 @@ impl LockedUnit<'_> {
         if found.is_some() && found.map(|found| found.inode) == own.map(|own| own.inode) {
             return self.disk.remove(aside);
         }
-        if found.is_some_and(|found| found.size >= LARGE) {
-            // The next event frees it, and has something to do meanwhile.
-            self.disk.rename(&kept, &self.gone_path(path), Rename::Replace)?;
+        let is_large = |stamp: Option<Stamp>| stamp.is_some_and(|stamp| stamp.size >= LARGE);
+        let gone = self.gone_path(path);
+        // The next event frees it, and has something to do meanwhile.
+        if is_large(found)
+            && is_large(own)
+            && self.disk.rename(&kept, &gone, Rename::Replace).is_ok()
+            && self.disk.stamp(&gone)? != found
+        {
+            self.keep_late(path, &gone)?;
         }
         match self.disk.rename(aside, &kept, Rename::Replace) {
             Ok(()) => {}
@@ -85,6 +88,16 @@ impl LockedUnit<'_> {
         Ok(())
     }
 
+    /// Keeps what somebody wrote to a replaced document that goes.
+    fn keep_late(&mut self, path: &str, file: &str) -> Result<(), DiskError> {
+        if let Ok(content) = self.disk.read(file) {
+            let own = self.key.directory();
+            self.strays.push(Stray::copy(self.disk, &own, path, &content.bytes)?);
+            self.note.has_strays = true;
+        }
+        Ok(())
+    }
+
     /// Frees what was kept of large documents until the event before. Where a disk is told which of its blocks are free, that
     /// takes as long as a sync, so it is done beside all else.
     pub(super) fn free_gone(&self, replacements: &[Replacement<'_>]) {
@@ -94,8 +107,10 @@ impl LockedUnit<'_> {
             let file = self.disk.open(&gone, Open::Existing).ok()?;
             self.disk.remove(&gone).ok().map(|()| file)
         };
-        let large = replacements.iter().filter(|each| each.is_document && each.is_large());
-        let gone: Vec<_> = large.filter_map(remove).collect();
+        // Only behind a large one does another wait.
+        let is_large =
+            |each: &&Replacement<'_>| self.note.replaced.get(&each.path).is_some_and(|kept| kept.size >= LARGE);
+        let gone: Vec<_> = replacements.iter().filter(is_large).filter_map(remove).collect();
         if !gone.is_empty() {
             let here = Core::here();
             // Without a thread it is done here. Whoever ends before that has it done all the same.
@@ -112,7 +127,7 @@ impl LockedUnit<'_> {
     }
 
     /// Where the one that was kept before it waits to be freed, when it is large.
-    fn gone_path(&self, path: &str) -> String {
+    pub(crate) fn gone_path(&self, path: &str) -> String {
         self.path_for("gone", path)
     }
 

@@ -167,6 +167,15 @@ fn what_is_gone_does_not_stay_open() {
         unit.flush(&contact.documents).expect("it is written");
         contact = unit.contact(&["plan.md".to_owned()], now).expect("it can be read");
     }
+    for number in 8..12 {
+        let bytes = if number < 10 { text(number) } else { "short\n".to_owned() }.into_bytes();
+        let effects = [Effect::Write { path: "plan.md".to_owned(), bytes }];
+        unit.commit(new_entry("at once"), &effects, &contact.documents).expect("it is written");
+        contact = unit.contact(&["plan.md".to_owned()], now).expect("it can be read");
+    }
+    let own = fs::read_dir(place.0.join(key().directory())).expect("it is there").flatten();
+    let waiting = own.filter(|file| file.file_name().to_string_lossy().starts_with("gone-")).count();
+    assert_eq!(waiting, 0, "behind what is small nothing waits");
     let gone = || {
         let open = fs::read_dir("/proc/self/fd").expect("a process has files").flatten();
         let is_gone = |path: &PathBuf| path.starts_with(&place.0) && path.to_string_lossy().ends_with(" (deleted)");
