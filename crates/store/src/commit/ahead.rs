@@ -14,14 +14,9 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// Puts it aside. Where that fails nothing was written so far.
-    pub fn put_aside(self, disk: &dyn Disk, each: &Replacement<'_>, undo: &mut Undo<'_>) -> Option<Box<dyn Handle>> {
-        let named = match self.file.name(&each.aside) {
-            // The rest of an attempt that died; only the holder of the lock makes such names.
-            Err(error) if error.is_taken() => disk.remove(&each.aside).and_then(|()| self.file.name(&each.aside)),
-            named => named,
-        };
-        named.ok()?;
+    /// Puts it aside. Where that fails, because the name is taken for one, nothing was written so far.
+    pub fn put_aside(self, each: &Replacement<'_>, undo: &mut Undo<'_>) -> Option<Box<dyn Handle>> {
+        self.file.name(&each.aside).ok()?;
         undo.asides.push(each.aside.clone());
         Some(self.file)
     }

@@ -35,7 +35,7 @@ pub(super) fn write_aside(
     let mut ahead = ahead.into_iter().peekable();
     for (place, each) in replacements.iter().enumerate() {
         let ahead = ahead.next_if(|ahead| ahead.place == place);
-        let file = match ahead.and_then(|ahead| ahead.put_aside(disk, each, undo)) {
+        let file = match ahead.and_then(|ahead| ahead.put_aside(each, undo)) {
             Some(file) => file,
             None => {
                 written_now.push(place);
