@@ -7,6 +7,7 @@
 pub mod brief;
 pub mod codes;
 pub mod content;
+pub mod excerpt;
 pub mod graph;
 pub mod hook;
 pub mod json;

@@ -28,6 +28,15 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns the text as one word of a POSIX shell: as it is where that is safe, else in single quotes.
+pub fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+%^".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("'{}'", text.replace('\'', "'\\''"))),
+    }
+}
+
 /// A number with the words that fit it: `1 task remains`, `2 tasks remain`.
 pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
@@ -93,6 +102,21 @@ mod tests {
             ("del\x7f", "del\\x7f"),
         ] {
             assert_eq!(printable(text), want);
+        }
+    }
+
+    #[test]
+    fn a_shell_reads_a_word_as_it_was() {
+        for (text, want) in [
+            ("build:PRD-009", "build:PRD-009"),
+            ("", "''"),
+            ("two words", "'two words'"),
+            ("it's", "'it'\\''s'"),
+            ("$(rm -rf /)", "'$(rm -rf /)'"),
+            ("a;b", "'a;b'"),
+            ("~x", "'~x'"),
+        ] {
+            assert_eq!(shell_word(text), want);
         }
     }
 

@@ -1,0 +1,112 @@
+//! Why a worker starts again on work that an earlier one called done: facts for its prompt and for the report.
+
+use crate::text;
+
+/// One reason to work on something again, with what the next worker needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rework {
+    /// A gate's command failed.
+    GateFailed {
+        /// The gate's name.
+        gate: String,
+        /// Its command.
+        command: String,
+        /// How it ended: `exit code 1`.
+        exit: String,
+        /// The last lines that it printed.
+        tail: String,
+    },
+    /// The branch cannot be merged.
+    Conflict {
+        /// The branch that it conflicts with.
+        base: String,
+        /// The conflicting files.
+        files: Vec<String>,
+    },
+    /// Files in the worktree are not committed.
+    Uncommitted {
+        /// These files.
+        files: Vec<String>,
+    },
+    /// The worker ended without an error, and nothing of its work is recorded or there.
+    NothingDone {
+        /// What is missing: tasks, outputs, a commit.
+        missing: Vec<String>,
+        /// The last lines that it printed.
+        printed: String,
+    },
+    /// The record of a stage is incomplete: what it lacks.
+    Incomplete {
+        /// The fields, each with the values that are allowed.
+        missing: Vec<String>,
+    },
+    /// The quality gate said FAIL.
+    ReviewFailed {
+        /// What is wrong.
+        issues: String,
+    },
+    /// Something is recorded as done that is not there, or that nothing proves.
+    Unproved {
+        /// Each claim.
+        claims: Vec<String>,
+    },
+}
+
+impl Rework {
+    /// The reason in one line, for a console, `why` and a report.
+    pub fn summary(&self) -> String {
+        let listed = |items: &[String]| items.join(", ");
+        let text = match self {
+            Rework::GateFailed { gate, command, exit, tail } => {
+                let last = tail.lines().next_back().map(str::trim).filter(|last| !last.is_empty());
+                let last = last.map_or_else(String::new, |last| format!(": {last}"));
+                format!("gate {gate} failed: `{command}` ended with {exit}{last}")
+            }
+            Rework::Conflict { base, files } => format!("conflicts with {base} in {}", listed(files)),
+            Rework::Uncommitted { files } => format!("files are not committed: {}", listed(files)),
+            Rework::NothingDone { missing, .. } => format!("its worker ended and did not do: {}", listed(missing)),
+            Rework::Incomplete { missing } => format!("the checkpoint lacks {}", listed(missing)),
+            Rework::ReviewFailed { issues } => format!("FAIL: {issues}"),
+            Rework::Unproved { claims } => claims.join("; "),
+        };
+        text::printable(&text).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_fits_on_a_line() {
+        let list = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>();
+        for (rework, want) in [
+            (
+                Rework::GateFailed {
+                    gate: "test".to_owned(),
+                    command: "make test".to_owned(),
+                    exit: "exit code 2".to_owned(),
+                    tail: "one\n  two failed  \n".to_owned(),
+                },
+                "gate test failed: `make test` ended with exit code 2: two failed",
+            ),
+            (
+                Rework::Conflict { base: "main".to_owned(), files: list(&["a.rs", "b.rs"]) },
+                "conflicts with main in a.rs, b.rs",
+            ),
+            (Rework::Uncommitted { files: list(&["a.rs"]) }, "files are not committed: a.rs"),
+            (
+                Rework::NothingDone { missing: list(&["a commit"]), printed: String::new() },
+                "its worker ended and did not do: a commit",
+            ),
+            (
+                Rework::Incomplete { missing: list(&["readiness (1 to 10)"]) },
+                "the checkpoint lacks readiness (1 to 10)",
+            ),
+            (Rework::ReviewFailed { issues: "two\ntests".to_owned() }, "FAIL: two tests"),
+            (Rework::Unproved { claims: list(&["a", "b"]) }, "a; b"),
+        ] {
+            assert_eq!(rework.summary(), want);
+        }
+    }
+}
