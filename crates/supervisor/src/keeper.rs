@@ -8,6 +8,7 @@
 mod begin;
 mod drain;
 mod hold;
+mod reap;
 mod spool;
 
 use std::ffi::OsString;

@@ -24,6 +24,15 @@ pub(crate) fn end_descendants() -> u32 {
     end(&|| descendants(&BTreeSet::from([std::process::id()])))
 }
 
+/// The children of this process, those included that it adopted and that have exited.
+pub(crate) fn children() -> Vec<u32> {
+    let own = std::process::id();
+    process::children(own).unwrap_or_else(|| {
+        let is_child = |pid: &u32| process::stat(*pid).is_some_and(|stat| stat.parent == own);
+        process::all().into_iter().filter(is_child).collect()
+    })
+}
+
 /// Ends every process with this mark, the worker itself if it is still the one, its session, and everything below them.
 pub(crate) fn end_marked(mark: &str, worker: Option<&Identity>) -> u32 {
     end(&|| marked(mark, worker))

@@ -2,7 +2,7 @@ use std::fs;
 
 use piton_supervisor::{AdoptError, Condition, Exit, Launch, StartError, Stream, Worker, tail};
 
-use crate::lab::{Lab, end_of, program};
+use crate::lab::{Lab, content_of, end_of, program, until};
 
 #[test]
 fn how_a_worker_ended_is_known() {
@@ -130,6 +130,29 @@ fn leftovers_are_ended() {
         lab.assert_empty(what);
     }
     assert_eq!(sleepers(), 0);
+}
+
+#[test]
+fn orphans_that_exit_are_collected_while_the_worker_runs() {
+    let lab = Lab::new();
+    let script = "i=0; while [ $i -lt 200 ]; do (true &); i=$((i+1)); done; echo made > made; while [ ! -e go ]; do sleep 0.01; done";
+    let worker = lab.start(script);
+    content_of(&lab.path("made"));
+    let keeper = fs::read_to_string(worker.home().join("keeper")).expect("the keeper says who it is");
+    let keeper = keeper.split(' ').next().expect("a pid").to_owned();
+    until("no zombie is left", || zombies_of(&keeper) == 0);
+    lab.write("go", "");
+    assert_eq!(end_of(&worker).exit, Exit::Code(0), "the worker's own status is not lost");
+}
+
+/// Children of a process that have exited and were not collected.
+fn zombies_of(parent: &str) -> usize {
+    let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).expect("the keeper runs");
+    let is_zombie = |pid: &&str| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
+    };
+    children.split_ascii_whitespace().filter(is_zombie).count()
 }
 
 /// A time to sleep by which our sleepers are told from others.

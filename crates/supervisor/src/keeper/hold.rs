@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::drain::Drain;
+use super::reap::Reaper;
 use super::{OURSELVES, say};
 use crate::end::{End, Exit, Signs};
 use crate::home::{Claim, Home, Reserve};
@@ -50,6 +51,7 @@ enum Held {
     Child {
         child: Child,
         drain: Box<Drain>,
+        reaper: Reaper,
     },
     /// Its keeper died. Neither its output nor its status can be had any more.
     Orphan,
@@ -81,9 +83,10 @@ pub(super) fn hold(home: Home) -> Result<(), String> {
         return Err("the worker has no pipes".to_owned());
     };
     let drain = Drain::new(&home, claim.launch.spool, out.into(), err.into()).map_err(own(&home))?;
-    let held = Held::Child { child, drain: Box::new(drain) };
     // It is our child, so that its pid is its own until we collect it.
     let pid = Pid::from_raw(identity.pid as i32).ok_or("the worker has no pid")?;
+    let reaper = Reaper::new(pid).map_err(|error| format!("cannot watch the worker's processes: {error}"))?;
+    let held = Held::Child { child, drain: Box::new(drain), reaper };
     let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
         .map_err(|error| format!("cannot watch the worker: {error}"))?;
     let keeper = Keeper { home, claim, identity, handle, control, held, reserve, deadline: None, _lock: lock };
@@ -103,7 +106,7 @@ pub(super) fn hold_orphan(home: Home) -> Result<(), String> {
 fn settle_in(home: &Home) -> Result<(File, File, Claim), String> {
     rustix::process::setsid().map_err(|error| format!("cannot begin a session: {error}"))?;
     rustix::process::set_child_subreaper(Pid::from_raw(std::process::id() as i32))
-        .map_err(|error| format!("cannot become the one to whom orphans come: {error}"))?;
+        .map_err(|error| format!("cannot become child subreaper: {error}"))?;
     let owner = std::fs::metadata(&home.path).map_err(own(home))?.uid();
     if owner != rustix::process::geteuid().as_raw() {
         return Err(format!("{} belongs to somebody else", home.path.display()));
@@ -171,8 +174,9 @@ impl Keeper {
     fn wait(&mut self) -> io::Result<Exit> {
         loop {
             let has_ended = self.poll()?;
-            if let Held::Child { drain, .. } = &mut self.held {
+            if let Held::Child { drain, reaper, .. } = &mut self.held {
                 drain.read(&self.home);
+                reaper.reap();
             }
             if has_ended {
                 return match &mut self.held {
@@ -203,8 +207,9 @@ impl Keeper {
             PollFd::from_borrowed_fd(self.handle.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.control.as_fd(), PollFlags::IN),
         ];
-        if let Held::Child { drain, .. } = &self.held {
+        if let Held::Child { drain, reaper, .. } = &self.held {
             fds.extend(drain.poll_fds());
+            fds.push(reaper.poll_fd());
         }
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) => Ok(!fds[0].revents().is_empty()),
