@@ -1,5 +1,6 @@
 //! `pipeline`: stories that go through stages 0 to 3, driven by a lead.
 
+mod briefs;
 mod checkpoint;
 pub mod codes;
 pub mod layout;
@@ -12,6 +13,7 @@ mod unit;
 pub mod wire;
 mod write;
 
+pub use briefs::{Briefs, PROJECT_KEYS, STORY_KEYS, told};
 pub use checkpoint::{Checkpoint, is_our_checkpoint, read_checkpoint};
 pub use lead::{KnownStory, LeadState, LeadStory, known_stories, stage_of, standing, state_path, write_state};
 pub use read::{Seen, read};

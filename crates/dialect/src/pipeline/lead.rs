@@ -6,6 +6,7 @@ use piton_model::fleet::{StageResult, Standing};
 use piton_model::{Moment, Refusal, State, Time};
 use serde_json::{Value as NewValue, json};
 
+use super::briefs::Briefs;
 use super::layout;
 use super::state::is_our_state;
 use super::write::{Draft, clean, verdict_word};
@@ -100,8 +101,6 @@ pub struct LeadStory {
     pub git: Option<(u64, u64, u64)>,
     /// The readiness that its validation gave.
     pub readiness: Option<f64>,
-    /// What there is to say about it in short.
-    pub brief: Option<String>,
 }
 
 /// What a lead writes down on every heartbeat and transition.
@@ -115,8 +114,8 @@ pub struct LeadState {
     pub started: Time,
     /// The name of the team of workers.
     pub team: String,
-    /// The project's name.
-    pub project: String,
+    /// What the settings tell workers about the project and its stories; what the state says already stays.
+    pub briefs: Briefs,
     /// The stories, the most urgent first.
     pub stories: Vec<LeadStory>,
     /// What went wrong that is no story's fault: phase, kind, message.
@@ -174,14 +173,25 @@ pub fn write_state(before: Option<&[u8]>, lead: &LeadState, now: Time) -> Result
         ("status_cache", json!({})),
         ("pipeline_start_time", lead.started.to_string().into()),
         ("team_name", lead.team.as_str().into()),
-        ("business_answers", json!({})),
         ("storage_mode", "file".into()),
         ("skill_repo_path", "".into()),
-        ("project_brief", json!({ "name": lead.project })),
     ] {
         let is_known = editor.get(&[key]).is_some_and(|value| !value.is_null());
         if !is_known || key == "infra_issues" {
             editor.set(&[key], value);
+        }
+    }
+    let briefs = before.map(Briefs::read).unwrap_or_default().with(&lead.briefs);
+    for (key, map) in
+        [("business_answers", briefs.answers), ("project_brief", briefs.project), ("story_briefs", briefs.stories)]
+    {
+        match editor.get(&[key]) {
+            // Another form than the protocol's stays as it is.
+            Some(NewValue::Bool(_) | NewValue::Number(_) | NewValue::String(_) | NewValue::Array(_)) => {}
+            Some(NewValue::Object(known)) if known == map => {}
+            Some(NewValue::Object(_) | NewValue::Null) | None => {
+                editor.set(&[key], NewValue::Object(map));
+            }
         }
     }
     Ok(editor.into_bytes())
@@ -290,7 +300,7 @@ mod tests {
             active_workers: 1,
             started: Time::from_unix_seconds(0),
             team: "pipeline-1970-01-01".to_owned(),
-            project: "shop".to_owned(),
+            briefs: Briefs::default(),
             stories: vec![story],
             issues: Vec::new(),
         }
@@ -301,8 +311,11 @@ mod tests {
         let bytes = write_state(None, &lead(), Time::from_unix_seconds(60)).expect("written");
         let value: NewValue = serde_json::from_slice(&bytes).expect("JSON");
         for field in super::super::wire::STATE {
-            let is_optional_here = field.key == "story_briefs";
-            assert!(value.get(field.key).is_some() || is_optional_here, "{} is missing", field.key);
+            assert!(value.get(field.key).is_some(), "{} is missing", field.key);
+        }
+        // What nobody wrote down is empty; a directory's name is no project's name.
+        for key in ["business_answers", "project_brief", "story_briefs"] {
+            assert_eq!(value[key], json!({}), "{key}");
         }
         assert_eq!(value["story_state"]["A-1"], "QUEUED");
         assert_eq!(value["stories_remaining"], 1);

@@ -104,6 +104,16 @@ impl Section {
         }
     }
 
+    /// A text, or a list of texts, as it was written.
+    pub fn words(&mut self, key: &'static str) -> Result<Option<Value>, BadFile> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(value @ Value::String(_)) => Ok(Some(value)),
+            Some(Value::Array(items)) if items.iter().all(Value::is_string) => Ok(Some(Value::Array(items))),
+            Some(_) => Err(self.bad(key, "neither a text nor a list of texts")),
+        }
+    }
+
     pub fn flag(&mut self, key: &'static str) -> Result<Option<bool>, BadFile> {
         match self.take(key) {
             None => Ok(None),

@@ -1,8 +1,11 @@
 //! `piton.toml`: how workers start, how many, how long they are waited for, and which commands are gates.
 
+mod briefs;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use piton_dialect::pipeline::Briefs;
 use piton_model::fleet::Limits;
 use piton_supervisor::{Adapter, Agent, CommandLine, PromptBy};
 
@@ -31,6 +34,8 @@ pub struct Settings {
     pub preamble: Option<String>,
     /// The command of each gate.
     pub gates: BTreeMap<String, String>,
+    /// What workers are told about the project.
+    pub briefs: Briefs,
     /// Stories that stand in the settings themselves.
     pub(super) stories: Vec<super::work::Story>,
     /// Whether the file was there.
@@ -66,6 +71,7 @@ impl Settings {
             settings.gates = gates.into_texts()?.into_iter().collect();
         }
         settings.stories = super::work::stories(&mut root)?;
+        settings.briefs = briefs::take(&mut root)?;
         root.finish()?;
         Ok(settings)
     }
@@ -93,6 +99,7 @@ impl Settings {
             adapter: Adapter::Claude(Agent::claude()),
             preamble: None,
             gates: BTreeMap::new(),
+            briefs: Briefs::default(),
             stories: Vec::new(),
             is_there: false,
         }

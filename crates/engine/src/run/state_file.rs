@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use piton_dialect::pipeline::{KnownStory, LeadState, LeadStory, known_stories, state_path, write_state};
+use piton_dialect::pipeline::{Briefs, KnownStory, LeadState, LeadStory, known_stories, state_path, write_state};
 use piton_model::Dialect;
 use piton_model::fleet::{LaneAt, LaneState};
 use piton_store::ReadError;
@@ -52,14 +52,19 @@ impl Lead<'_> {
             active_workers: self.work.fleet.active(),
             started,
             team: format!("pipeline-{day}"),
-            project: self
-                .workspace
-                .root()
-                .file_name()
-                .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+            briefs: self.briefs(),
             stories: order.into_iter().map(|at| self.lead_story(at)).collect(),
             issues: self.memory.issues.clone(),
         }
+    }
+
+    /// What the settings and the lists of stories tell workers.
+    pub(super) fn briefs(&self) -> Briefs {
+        let mut briefs = self.settings.briefs.clone();
+        for work in self.work.lanes.iter().filter(|work| !work.brief.is_empty()) {
+            briefs.stories.insert(work.id.clone(), work.brief.clone().into());
+        }
+        briefs
     }
 
     fn lead_story(&self, at: LaneAt) -> LeadStory {
@@ -103,7 +108,6 @@ impl Lead<'_> {
             times: memory.times,
             git: memory.git.map(|git| (git.insertions, git.deletions, git.files)),
             readiness: lane.readiness,
-            brief: None,
         }
     }
 

@@ -52,6 +52,8 @@ pub struct LaneWork {
     pub step: Option<String>,
     /// Files that it makes.
     pub outputs: Vec<String>,
+    /// What a story's workers are told in short: the keys of `story_briefs`.
+    pub brief: serde_json::Map<String, serde_json::Value>,
     /// How its unit starts.
     pub start: Start,
 }

@@ -104,6 +104,7 @@ impl Draft<'_> {
                 text: None,
                 step: Some(id.to_string()),
                 outputs: stream.outputs.clone(),
+                brief: serde_json::Map::new(),
                 start: start.clone(),
             };
             self.add_lane(DraftLane { lane, work, after: stream.depends_on.clone(), key: stream.id.clone() });

@@ -53,6 +53,7 @@ impl Draft<'_> {
             text: listed.text,
             step: None,
             outputs: Vec::new(),
+            brief: serde_json::Map::new(),
             start,
         };
         self.add_lane(DraftLane { lane, work, after: listed.depends_on, key });

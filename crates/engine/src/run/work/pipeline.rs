@@ -1,8 +1,9 @@
 //! Stories: a list in a run file or in the settings, a board, or what an earlier lead wrote down.
 
-use piton_dialect::pipeline::{known_stories, state_path};
+use piton_dialect::pipeline::{STORY_KEYS, known_stories, state_path};
 use piton_model::fleet::{Approval, Lane};
 use piton_model::{Dialect, Id, Start, UnitRef};
+use serde_json::{Map, Value};
 
 use super::super::section::{BadFile, Section, parse};
 use super::super::settings::Settings;
@@ -13,7 +14,7 @@ use crate::Workspace;
 const BOARDS: [&str; 2] = [".pipeline/board.json", ".pipeline/board.toml"];
 
 /// A story as somebody listed it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Story {
     /// Its id.
     pub id: Id,
@@ -25,6 +26,8 @@ pub struct Story {
     pub priority: i64,
     /// Stories that must be done before.
     pub depends_on: Vec<String>,
+    /// What its workers are told in short: the keys of `story_briefs`.
+    pub brief: Map<String, Value>,
 }
 
 /// Takes the stories of a file.
@@ -40,6 +43,7 @@ pub fn stories(root: &mut Section) -> Result<Vec<Story>, BadFile> {
             text: section.text("text")?,
             priority: section.integer("priority")?.unwrap_or(1000 + i64::try_from(place).unwrap_or(0)),
             depends_on: section.texts("depends_on")?.unwrap_or_default(),
+            brief: brief(&mut section)?,
         };
         section.finish()?;
         if all.iter().any(|known| known.id == story.id) {
@@ -49,6 +53,17 @@ pub fn stories(root: &mut Section) -> Result<Vec<Story>, BadFile> {
         all.push(story);
     }
     Ok(all)
+}
+
+/// Takes a story's brief.
+fn brief(story: &mut Section) -> Result<Map<String, Value>, BadFile> {
+    let Some(mut section) = story.section("brief")? else { return Ok(Map::new()) };
+    let mut brief = Map::new();
+    for key in STORY_KEYS {
+        brief.extend(section.words(key)?.map(|value| (key.to_owned(), value)));
+    }
+    section.finish()?;
+    Ok(brief)
 }
 
 /// The stories of the board, when there is one.
@@ -76,7 +91,8 @@ pub(super) fn known(workspace: &Workspace, settings: &Settings) -> Result<Vec<St
     let story = |(place, known): (usize, piton_dialect::pipeline::KnownStory)| {
         let priority = 1000 + i64::try_from(place).unwrap_or(0);
         let id = Id::parse(&known.id).ok()?;
-        Some(Story { id, title: None, text: None, priority, depends_on: known.depends_on })
+        let (depends_on, brief) = (known.depends_on, Map::new());
+        Some(Story { id, title: None, text: None, priority, depends_on, brief })
     };
     Ok(known_stories(&state.bytes).into_iter().enumerate().filter_map(story).collect())
 }
@@ -131,6 +147,7 @@ impl Draft<'_> {
                 text: story.text,
                 step: None,
                 outputs: Vec::new(),
+                brief: story.brief,
                 start,
             };
             self.add_lane(DraftLane { lane, work, after: story.depends_on, key: story.id.to_string() });

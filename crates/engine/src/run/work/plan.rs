@@ -64,6 +64,7 @@ impl Draft<'_> {
                 text: None,
                 step: Some(step.id.clone()),
                 outputs: Vec::new(),
+                brief: serde_json::Map::new(),
                 start: Start::default(),
             };
             self.add_lane(DraftLane { lane, work, after: Vec::new(), key: step.id.clone() });
