@@ -80,11 +80,16 @@ impl Failure {
                 Failure::new(NOTHING, format!("there is no snapshot of {name}"))
                     .hint(format!("there are snapshots of {}", known.join(", ")))
             }
-            WorktreesError::Git(GitError::Failed { message, .. }) if message.contains("not a git repository") => {
+            WorktreesError::NoRepository => {
                 Failure::new(NOTHING, "this is no git repository").hint("name one with -C DIR")
             }
-            WorktreesError::Git(error) => Failure::new(FAILED, error.to_string()),
+            WorktreesError::Git(error) => Failure::git(error),
         }
+    }
+
+    /// Something that git does not do.
+    pub fn git(error: &GitError) -> Failure {
+        error.hint().into_iter().fold(Failure::new(FAILED, error.to_string()), Failure::hint)
     }
 
     /// Something that a rule forbids.

@@ -29,7 +29,7 @@ use std::time::Duration;
 use piton_model::Time;
 use piton_model::fleet::{Outcome, waves};
 use piton_store::disk::{Access, LockError, make_directories};
-use piton_supervisor::Identity;
+use piton_supervisor::{GitError, Identity};
 
 pub use approvals::{Unapproved, approve_commands, approve_group, unapproved};
 pub use lead::slept;
@@ -79,6 +79,8 @@ pub enum RunError {
     },
     /// Commands of the repository that nobody approved.
     NotApproved(Vec<Unapproved>),
+    /// git does not use the repository, or failed.
+    Git(GitError),
     /// A disk or the system failed.
     Failed {
         /// What, as a fragment.

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use piton_model::{Dialect, Lifecycle, Time, UnitRef};
-use piton_supervisor::{GitError, Kept, Listed, Removal, Repository, RestoreTo, Restored, Snapshot};
+use piton_supervisor::{GitError, Head, Kept, Listed, Maker, Removal, Repository, RestoreTo, Restored, Snapshot};
 
 use crate::{Workspace, find};
 
-/// Where worktrees of workers are, below the repository's root.
+/// Where worktrees of workers are, below the workspace.
 const OURS: &str = ".worktrees";
 
 /// All worktrees of a repository, and snapshots of some that are gone.
@@ -30,11 +30,11 @@ pub struct WorktreeRow {
     pub path: String,
     /// Its branch.
     pub branch: Option<String>,
-    /// The unit that is worked on there, by its name, whether or not there is such a unit.
+    /// The unit that is worked on there, by its name, whether or not there is such a unit. Nothing when a person made it.
     pub unit: Option<String>,
-    /// Whether a lead made it. Others are listed and never touched.
+    /// Whether Piton made it. Others are listed and never touched.
     pub is_ours: bool,
-    /// Why it stays; empty when a clean-up would remove it.
+    /// Why it stays; empty when a clean-up would remove it, or when Piton did not make it.
     pub reasons: Vec<String>,
     /// Its snapshots, the newest first.
     pub snapshots: Vec<Snapshot>,
@@ -56,6 +56,8 @@ pub struct Cleaned {
 /// Why something about worktrees was not done.
 #[derive(Debug)]
 pub enum WorktreesError {
+    /// There is no repository.
+    NoRepository,
     /// git does not do it.
     Git(GitError),
     /// There is no snapshot of that name.
@@ -79,13 +81,15 @@ pub fn worktrees(workspace: &Workspace, now: Time) -> Result<Worktrees, Worktree
     let snapshots = repository.snapshots()?;
     let mut rows = Vec::new();
     for listed in repository.worktrees()? {
-        let reasons = reasons(workspace, &repository, &listed, &base, now)?;
+        let is_ours = is_ours(&repository, &listed);
+        // What is not Piton's is listed and not looked into: it may be on a disk that is not there.
+        let reasons = if is_ours { reasons(workspace, &repository, &listed, &base, now)? } else { Vec::new() };
         let name = Snapshot::name_for(&listed.name);
         let snapshots = snapshots.iter().filter(|each| each.name == name).cloned().collect();
         rows.push(WorktreeRow {
             path: shown(&repository, &listed.path),
-            unit: unit_of(&listed.name).map(|unit| unit.to_string()),
-            is_ours: is_ours(&repository, &listed),
+            unit: unit_of(&listed.name).filter(|_| is_ours).map(|unit| unit.to_string()),
+            is_ours,
             name: listed.name,
             branch: listed.branch,
             reasons,
@@ -142,10 +146,12 @@ pub fn restore_worktree(workspace: &Workspace, name: &str, to: Option<&Path>) ->
 }
 
 /// The repository, and what its worktrees are compared with.
-fn open(workspace: &Workspace) -> Result<(Repository, String), GitError> {
-    let repository = Repository::open(workspace.root())?;
-    // Without a branch there is still a commit.
-    let base = repository.base_branch().unwrap_or_else(|_| "HEAD".to_owned());
+fn open(workspace: &Workspace) -> Result<(Repository, String), WorktreesError> {
+    let repository = Repository::find(workspace.root())?.ok_or(WorktreesError::NoRepository)?;
+    let base = match repository.head()? {
+        Head::Branch { name, .. } | Head::Unborn { name } => name,
+        Head::Detached { .. } => "HEAD".to_owned(),
+    };
     Ok((repository, base))
 }
 
@@ -158,7 +164,7 @@ fn reasons(
     now: Time,
 ) -> Result<Vec<String>, GitError> {
     let mut reasons = repository.reasons_to_keep(listed, base)?;
-    let unit = unit_of(&listed.name).filter(|_| is_ours(repository, listed));
+    let unit = unit_of(&listed.name);
     if let Some(found) = unit.and_then(|unit| find(workspace, &unit, now).ok()) {
         let lifecycle = found.unit.state.lifecycle();
         if lifecycle != Lifecycle::Done {
@@ -178,8 +184,19 @@ fn unit_of(name: &str) -> Option<UnitRef> {
     UnitRef::parse(&format!("{dialect}:{id}")).ok()
 }
 
+/// Whether Piton made a worktree, and it is where Piton makes them.
 fn is_ours(repository: &Repository, listed: &Listed) -> bool {
-    listed.path.starts_with(repository.root().join(OURS))
+    let is_made_by_piton = match listed.maker {
+        Maker::Piton => true,
+        // The lead removes it itself.
+        Maker::Scratch | Maker::User => false,
+    };
+    is_made_by_piton && listed.path.starts_with(place_of(repository))
+}
+
+/// Where Piton makes worktrees.
+fn place_of(repository: &Repository) -> PathBuf {
+    repository.root().join(repository.inside()).join(OURS)
 }
 
 fn shown(repository: &Repository, path: &Path) -> String {
@@ -188,7 +205,7 @@ fn shown(repository: &Repository, path: &Path) -> String {
 
 /// A place beside the other worktrees that is free.
 fn free_place(repository: &Repository, name: &str) -> PathBuf {
-    let place = |name: String| repository.root().join(OURS).join(name);
+    let place = |name: String| place_of(repository).join(name);
     let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
     let names = std::iter::once(name.to_owned()).chain((1..).map(|number| format!("{name}-restored-{number}")));
     names.map(place).find(is_free).unwrap_or_else(|| place(name.to_owned()))

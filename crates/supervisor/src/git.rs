@@ -1,14 +1,23 @@
 //! Runs git, so that neither the environment nor the repository changes what it does.
 
-use std::ffi::OsString;
-use std::fmt;
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+mod error;
+mod lock;
+mod process;
 
-/// Nothing of somebody else's choice is started, nothing is tidied up in passing, and what is said to be kept is on disk.
-const SETTINGS: [&str; 7] = [
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+pub use error::GitError;
+pub(crate) use error::{failed, quote};
+pub(crate) use lock::{holder_of, named_in};
+use process::ProcessError;
+
+/// Nothing of the repository's choice is started, nothing is tidied up in passing, and refs and objects are synced.
+const SETTINGS: [&str; 8] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.quotePath=false",
@@ -16,67 +25,36 @@ const SETTINGS: [&str; 7] = [
     "core.fsyncMethod=batch",
     "gc.auto=0",
     "maintenance.auto=false",
+    "submodule.recurse=false",
 ];
 
-/// Variables that would send git to another repository or index, or let it understand its arguments differently.
-const FOREIGN: [&str; 16] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_ICASE_PATHSPECS",
-];
+/// Variables of git that are the user's: who commits, and where configuration and git itself are. All others would send
+/// git to another repository or index, or let it understand its arguments differently, and are removed.
+const KEPT: [&str; 6] =
+    ["GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH"];
 
-/// How often and how long another git is waited for.
-const TRIES: u32 = 20;
+/// How long one git process may take.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
+
+/// How long a lock of another git process is waited for, and how often it is tried meanwhile.
+const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Why git did not do something.
-#[derive(Debug)]
-pub enum GitError {
-    /// git could not be started.
-    NoGit {
-        /// The system's word.
-        error: io::Error,
-    },
-    /// git refused.
-    Failed {
-        /// What it was asked.
-        command: String,
-        /// Its words.
-        message: String,
-    },
-    /// It cannot be done like that.
-    Refused {
-        /// Why, as a fragment.
-        message: String,
-    },
+/// How often a git is started again that a signal of the terminal ended before it was away from there.
+const MOST_INTERRUPTIONS: u32 = 3;
+
+/// The exit status of git for arguments that it does not know.
+const USAGE: i32 = 129;
+
+/// The file in a worktree's git directory that says that Piton made it.
+pub(crate) const MARK: &str = "piton";
+
+/// Whether a worktree's git directory says that Piton made it.
+pub(crate) fn is_marked(git_directory: &Path) -> bool {
+    git_directory.join(MARK).is_file()
 }
 
-impl fmt::Display for GitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GitError::NoGit { error } => write!(f, "cannot run git: {error}"),
-            GitError::Failed { command, message } => write!(f, "git {command}: {message}"),
-            GitError::Refused { message } => f.write_str(message),
-        }
-    }
-}
-
-impl std::error::Error for GitError {}
-
-/// What git printed, and its exit code.
+/// What git printed, and its exit status.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub code: Option<i32>,
@@ -87,6 +65,10 @@ pub(crate) struct Said {
 impl Said {
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.out).trim_end_matches('\n').to_owned()
+    }
+
+    pub fn is_success(&self) -> bool {
+        self.code == Some(0)
     }
 }
 
@@ -129,13 +111,15 @@ impl Git {
         self
     }
 
+    /// The same with another variable.
+    pub fn with(mut self, name: &'static str, value: &str) -> Git {
+        self.environment.push((name, value.into()));
+        self
+    }
+
     /// Runs a command that has to succeed; returns what it printed, without the last line's end.
     pub fn run(&self, arguments: &[&str]) -> Result<String, GitError> {
-        let said = self.ask(arguments)?;
-        match said.code {
-            Some(0) => Ok(said.text()),
-            _ => Err(failed(arguments, &said)),
-        }
+        self.bytes(arguments).map(|out| String::from_utf8_lossy(&out).trim_end_matches('\n').to_owned())
     }
 
     /// The same, with bytes as they are: for lists that are separated by NUL.
@@ -147,49 +131,99 @@ impl Git {
         }
     }
 
-    /// Runs a command whose exit code is an answer. Waits for another git that holds a lock.
+    /// Runs a command whose exit status is an answer. Waits for another git that holds a lock.
     pub fn ask(&self, arguments: &[&str]) -> Result<Said, GitError> {
-        let mut tries = 0;
+        self.tell(arguments, b"")
+    }
+
+    /// The same with an input.
+    pub fn tell(&self, arguments: &[&str], input: &[u8]) -> Result<Said, GitError> {
+        let until = Instant::now() + PATIENCE;
         loop {
-            let said = self.once(arguments, b"")?;
-            tries += 1;
-            let is_locked = said.code != Some(0) && is_lock_held(&said.err);
-            if !is_locked || tries >= TRIES {
+            let said = self.once(arguments, input)?;
+            let Some(lock) = lock::named_in(&said.err).filter(|_| !said.is_success()) else { return Ok(said) };
+            if Instant::now() >= until && !lock::remove_if_ours(&lock) {
                 return Ok(said);
             }
             std::thread::sleep(PAUSE);
         }
     }
 
-    /// Runs a command that reads: so little that it fits into a pipe, or neither would go on.
-    fn once(&self, arguments: &[&str], input: &[u8]) -> Result<Said, GitError> {
-        let mut command = Command::new("git");
+    /// Runs a command whose exit status is an answer, once.
+    pub fn once(&self, arguments: &[&str], input: &[u8]) -> Result<Said, GitError> {
+        let Some(program) = process::in_path("git") else {
+            return Err(GitError::NoGit { error: io::Error::new(io::ErrorKind::NotFound, "it is not in PATH") });
+        };
+        let mut interruptions = 0;
+        let ended = loop {
+            let ended = process::run(&mut self.command(&program, arguments), input, TIME_LIMIT);
+            let ended = ended.map_err(|error| self.not_ended(arguments, error))?;
+            interruptions += 1;
+            if !ended.was_interrupted() || interruptions > MOST_INTERRUPTIONS {
+                break ended;
+            }
+        };
+        let command = || arguments.join(" ");
+        if let Some(signal) = ended.status.signal() {
+            return Err(GitError::Killed { command: command(), signal });
+        }
+        let said =
+            Said { code: ended.status.code(), out: ended.out, err: String::from_utf8_lossy(&ended.err).into_owned() };
+        match said.code {
+            Some(USAGE) => Err(self.does_not_know(arguments, &said)),
+            _ => Ok(said),
+        }
+    }
+
+    fn command(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = process::in_own_session(program);
         command.arg("-C").arg(&self.directory);
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
-        for name in FOREIGN {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_foreign(name)) {
             command.env_remove(name);
         }
         command.args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        let no_git = |error| GitError::NoGit { error };
-        let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
-        let mut child = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(no_git)?;
-        if let Some(mut pipe) = child.stdin.take() {
-            // Whoever does not read it says why in another way.
-            let _ = pipe.write_all(input);
+        command
+    }
+
+    fn not_ended(&self, arguments: &[&str], error: ProcessError) -> GitError {
+        let command = arguments.join(" ");
+        match error {
+            ProcessError::Io(error) => GitError::NoGit { error },
+            ProcessError::TimedOut => GitError::TimedOut { command, limit: TIME_LIMIT },
+            ProcessError::TooMuchOutput => GitError::Failed { command, message: "it printed too much".to_owned() },
         }
-        let output = child.wait_with_output().map_err(no_git)?;
-        Ok(Said {
-            code: output.status.code(),
-            out: output.stdout,
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+    }
+
+    /// Arguments that git does not know are those of a newer git.
+    fn does_not_know(&self, arguments: &[&str], said: &Said) -> GitError {
+        let version = match arguments {
+            ["version"] => None,
+            _ => self.run(&["version"]).ok(),
+        };
+        match version {
+            Some(version) => GitError::Refused {
+                message: format!("{version} does not know git {}", arguments.join(" ")),
+                hint: Some("install git 2.38 or newer".to_owned()),
+            },
+            None => failed(arguments, said),
+        }
     }
 }
 
-/// No more is asked of git in one go; it fits into a pipe.
+fn is_foreign(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let is_kept = |kept: &str| match kept.ends_with('_') {
+        true => name.starts_with(kept),
+        false => name == kept,
+    };
+    name.starts_with("GIT_") && !KEPT.iter().any(|kept| is_kept(kept))
+}
+
+/// No more is asked of git in one go.
 const MOST_ASKED: usize = 32 << 10;
 
 /// Whether each of these names is a commit in the repository that holds a directory. Nothing is fetched for it, and no
@@ -204,8 +238,7 @@ pub fn are_commits(directory: &Path, names: &[&str]) -> Result<Vec<bool>, GitErr
             size <= MOST_ASKED
         });
         let (now, later) = left.split_at(fits.count().max(1));
-        let mut git = Git::at(directory);
-        git.environment.push(("GIT_NO_LAZY_FETCH", "1".into()));
+        let git = Git::at(directory).with("GIT_NO_LAZY_FETCH", "1");
         let arguments = ["cat-file", "--batch-check=%(objecttype)"];
         let said = git.once(&arguments, (now.join("\n") + "\n").as_bytes())?;
         let kinds: Vec<bool> = said.text().lines().map(|line| line == "commit").collect();
@@ -223,12 +256,13 @@ pub fn tree_of(directory: &Path) -> Option<String> {
     answer(directory, &["rev-parse", "--verify", "--quiet", "HEAD^{tree}"])
 }
 
-/// Whether a commit took a file away on purpose, so that nobody misses it: one that a directory's branch has and its base
-/// does not, or any where it is the base itself.
+/// Whether a commit removed a file on purpose: one that a directory's branch has and its base does not, or any where the
+/// base itself is checked out.
 pub fn was_removed(directory: &Path, base: Option<&str>, path: &str) -> bool {
-    let head = answer(directory, &["symbolic-ref", "--quiet", "--short", "HEAD"]);
-    let range = match base.filter(|base| head.as_deref() != Some(base)) {
-        Some(base) => format!("refs/heads/{base}..HEAD"),
+    let head = answer(directory, &["symbolic-ref", "--quiet", "HEAD"]);
+    let base = base.map(|base| format!("refs/heads/{base}"));
+    let range = match base.filter(|base| head.as_ref() != Some(base)) {
+        Some(base) => format!("{base}..HEAD"),
         None => "HEAD".to_owned(),
     };
     let log = ["--literal-pathspecs", "log", "-1", "--format=%H", "--diff-filter=D", &range, "--", path];
@@ -237,8 +271,7 @@ pub fn was_removed(directory: &Path, base: Option<&str>, path: &str) -> bool {
 
 /// What git answers, unless that is nothing. Nothing is fetched for it.
 fn answer(directory: &Path, arguments: &[&str]) -> Option<String> {
-    let mut git = Git::at(directory);
-    git.environment.push(("GIT_NO_LAZY_FETCH", "1".into()));
+    let git = Git::at(directory).with("GIT_NO_LAZY_FETCH", "1");
     git.run(arguments).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
@@ -252,16 +285,26 @@ pub(crate) fn split_keeping_empty(bytes: &[u8]) -> Vec<String> {
     bytes.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect()
 }
 
-pub(crate) fn failed(arguments: &[&str], said: &Said) -> GitError {
-    let words = said.err.trim();
-    let message = match (words.is_empty(), said.code) {
-        (false, _) => words.to_owned(),
-        (true, Some(code)) => format!("exit code {code}"),
-        (true, None) => "ended by a signal".to_owned(),
-    };
-    GitError::Failed { command: arguments.join(" "), message }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn is_lock_held(message: &str) -> bool {
-    message.contains(".lock': File exists") || message.contains("cannot lock ref")
+    #[test]
+    fn identity_and_configuration_are_the_users_and_nothing_else_is() {
+        for (name, want) in [
+            ("GIT_DIR", true),
+            ("GIT_TRACE", true),
+            ("GIT_CONFIG_COUNT", true),
+            ("GIT_CONFIG_KEY_0", true),
+            ("GIT_ICASE_PATHSPECS", true),
+            ("GIT_AUTHOR_NAME", false),
+            ("GIT_COMMITTER_EMAIL", false),
+            ("GIT_CONFIG_GLOBAL", false),
+            ("GIT_CONFIG_NOSYSTEM", false),
+            ("GITHUB_TOKEN", false),
+            ("PATH", false),
+        ] {
+            assert_eq!(is_foreign(OsStr::new(name)), want, "{name}");
+        }
+    }
 }

@@ -38,6 +38,6 @@ pub use output::{Line, LineReader, Stream, tail};
 pub use watch::{Wake, Watch};
 pub use worker::{AdoptError, Condition, Gently, KeeperProgram, StartError, StopError, Worker};
 pub use worktree::{
-    Created, Kept, Listed, Merge, Merging, NewWorktree, Removal, Repository, RestoreTo, Restored, Snapshot, Statistics,
-    WorktreeState,
+    Advanced, Candidate, Created, Creation, ExistingBranch, Head, Kept, Listed, Maker, Merging, NewWorktree, Prepared,
+    Removal, Repository, RestoreTo, Restored, Scratch, Snapshot, Statistics, Stray, WorktreeState,
 };

@@ -2,44 +2,131 @@
 //!
 //! All is done by `git` itself. Hooks of the repository do not run for what is done here.
 
+mod advance;
 mod clean;
 mod create;
+mod find;
+mod gates;
 mod list;
 mod merge;
 mod restore;
 mod snapshot;
 mod state;
+mod stray;
 
 use std::path::{Path, PathBuf};
 
 use crate::git::{Git, GitError};
 
-/// A repository, by its main work tree.
+/// A repository, by one of its work trees.
 #[derive(Debug, Clone)]
 pub struct Repository {
+    /// The top of the work tree that holds the workspace.
     root: PathBuf,
+    /// Where the workspace is below that; empty when it is the same.
+    inside: PathBuf,
+}
+
+/// What is checked out in a work tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    /// A branch.
+    Branch {
+        /// Its name.
+        name: String,
+        /// The commit that it is at.
+        commit: String,
+    },
+    /// A branch that has no commit yet.
+    Unborn {
+        /// Its name.
+        name: String,
+    },
+    /// A commit without a branch.
+    Detached {
+        /// The commit.
+        commit: String,
+    },
+}
+
+impl Head {
+    /// The branch, if one is checked out.
+    pub fn branch(&self) -> Option<&str> {
+        match self {
+            Head::Branch { name, .. } | Head::Unborn { name } => Some(name),
+            Head::Detached { .. } => None,
+        }
+    }
 }
 
 /// A worktree that is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewWorktree {
-    /// Where, relative to the main work tree: `.worktrees/story-7`.
+    /// Where, relative to the workspace: `.worktrees/story-7`.
     pub path: PathBuf,
     /// Its branch: `feature/7-login`. Made at the base unless it is there.
     pub branch: String,
     /// What it starts from: a branch or a commit.
     pub base: String,
+    /// Whether the caller knows that it made this branch before. Any other branch of that name is a person's.
+    pub is_known: bool,
+}
+
+/// What became of a worktree that was wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Creation {
+    /// It is there now.
+    Ready(Created),
+    /// A branch of that name is there that the caller did not make. Nothing has changed.
+    Exists(ExistingBranch),
+}
+
+/// A branch that the caller did not make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExistingBranch {
+    /// Its name.
+    pub branch: String,
+    /// The commit that it is at.
+    pub tip: String,
+    /// Whether the base has all of it.
+    pub is_merged: bool,
 }
 
 /// A worktree that is there now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created {
-    /// Where, absolute.
+    /// Its top, absolute.
     pub path: PathBuf,
+    /// Where the workspace is in it: the top, unless the workspace is a subdirectory of its repository.
+    pub directory: PathBuf,
     /// Its branch.
     pub branch: String,
     /// Whether it was there before, with whatever is in it.
     pub was_there: bool,
+    /// The commit that its branch started from, as far as that was written down.
+    pub start: Option<String>,
+}
+
+/// A detached worktree that gates run in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scratch {
+    /// Its top, absolute.
+    pub path: PathBuf,
+    /// Where the workspace is in it.
+    pub directory: PathBuf,
+    /// The commit that was checked out.
+    pub commit: String,
+}
+
+/// Who made a worktree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maker {
+    /// Piton, for a worker.
+    Piton,
+    /// Piton, for gates.
+    Scratch,
+    /// Somebody else: it is not touched.
+    User,
 }
 
 /// A worktree, as git lists it.
@@ -55,8 +142,10 @@ pub struct Listed {
     pub branch: Option<String>,
     /// Whether its directory is there.
     pub is_there: bool,
-    /// Why somebody locked it, if so.
+    /// The reason with which it is locked, if it is.
     pub locked: Option<String>,
+    /// Who made it.
+    pub maker: Maker,
 }
 
 /// How a worktree stands against a base.
@@ -123,31 +212,67 @@ pub struct Merging {
     pub message: String,
 }
 
-/// What became of a merge.
+/// What a merge would be. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Merge {
-    /// The base had everything already.
+pub enum Prepared {
+    /// The base has everything already.
     AlreadyMerged,
-    /// The base was moved forward.
-    FastForwarded {
-        /// Its commit now.
-        commit: String,
-    },
-    /// A commit was made that has both.
-    Merged {
-        /// That commit, and the base's now.
-        commit: String,
-    },
-    /// Both changed the same. Nothing has changed.
+    /// A commit that has both.
+    Candidate(Candidate),
+    /// Both changed the same.
     Conflict {
         /// The files in question.
         files: Vec<String>,
     },
-    /// It would touch what is not committed, or something else is under way. Nothing has changed.
-    Blocked {
-        /// Why, as a fragment, with the files in question.
-        reason: String,
+}
+
+/// A commit that has a branch and its base, and that no branch is at yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// The branch that gets it.
+    pub base_branch: String,
+    /// Where that was.
+    pub base_commit: String,
+    /// The branch with the work.
+    pub branch: String,
+    /// Where that was.
+    pub branch_commit: String,
+    /// The commit that has both.
+    pub commit: String,
+    /// Its files: the same for the same work, whatever the commit's time.
+    pub tree: String,
+    /// Whether that is the branch's own commit.
+    pub is_fast_forward: bool,
+}
+
+/// What became of a branch that was to be moved forward.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Advanced {
+    /// It is at the candidate's commit, or beyond.
+    Moved,
+    /// It is not where it was any more. Nothing has changed: prepare again.
+    BaseMoved {
+        /// Where it is now; nothing when it is gone.
+        now: Option<String>,
     },
+    /// The user's work tree is in the way. Nothing has changed: try again later.
+    Blocked {
+        /// Why, as a fragment.
+        reason: String,
+        /// The uncommitted files in the way.
+        files: Vec<String>,
+    },
+}
+
+/// Commits that a worker made outside of its branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stray {
+    /// The branch that has them; nothing when no branch is checked out.
+    pub branch: Option<String>,
+    /// Where it is.
+    pub tip: String,
+    /// How many commits the worker's branch does not have.
+    pub commits: u64,
 }
 
 /// What became of a clean-up.
@@ -190,53 +315,57 @@ pub struct Restored {
 }
 
 impl Repository {
-    /// The repository that holds a directory, from any of its worktrees.
-    pub fn open(directory: &Path) -> Result<Repository, GitError> {
-        let listed = list::all(&Git::at(directory))?;
-        match listed.into_iter().next() {
-            Some(main) if main.is_bare => refused(format!("{} has no work tree", main.listed.path.display())),
-            Some(main) => Ok(Repository { root: main.listed.path }),
-            None => refused(format!("git lists no work tree of {}", directory.display())),
-        }
-    }
-
-    /// Its main work tree, absolute.
+    /// The top of the work tree that holds the workspace, absolute.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The branch that is checked out in the main work tree.
-    pub fn base_branch(&self) -> Result<String, GitError> {
-        match self.git().ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])? {
-            said if said.code == Some(0) => Ok(said.text()),
-            _ => refused(format!(
-                "no branch is checked out in {0}: check one out with git -C {0} switch BRANCH",
-                self.root.display()
-            )),
-        }
+    /// Where the workspace is below the root; empty when it is the root.
+    pub fn inside(&self) -> &Path {
+        &self.inside
     }
 
-    /// All worktrees but the main one.
+    /// All worktrees but the main one and the workspace's own.
     pub fn worktrees(&self) -> Result<Vec<Listed>, GitError> {
-        Ok(list::all(&self.git())?.into_iter().skip(1).map(|each| each.listed).collect())
+        let all = list::all(&self.root)?.into_iter().skip(1).map(|each| each.listed);
+        Ok(all.filter(|listed| listed.path != self.root).collect())
     }
 
     fn git(&self) -> Git {
         Git::at(&self.root)
     }
 
-    /// The commit that a name means.
+    /// The commit that a name means: a branch, else a commit or anything else that git knows.
     fn commit(&self, name: &str) -> Result<String, GitError> {
-        let wanted = format!("{name}^{{commit}}");
-        self.git().run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted]).map_err(
-            |error| match error {
-                GitError::Failed { .. } => GitError::Refused { message: format!("no such branch or commit: {name}") },
-                other => other,
-            },
-        )
+        match self.resolve(name)? {
+            Some(commit) => Ok(commit),
+            None => refused(format!("no such branch or commit: {name}")),
+        }
+    }
+
+    fn resolve(&self, name: &str) -> Result<Option<String>, GitError> {
+        let is_exact = name == "HEAD" || name.starts_with("refs/") || is_hash(name);
+        let places = if is_exact { vec![name.to_owned()] } else { vec![merge::full(name), name.to_owned()] };
+        for place in places {
+            let wanted = format!("{place}^{{commit}}");
+            let said = self.git().ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])?;
+            if said.is_success() {
+                return Ok(Some(said.text()));
+            }
+        }
+        Ok(None)
     }
 }
 
+/// Whether a name is a commit's whole hash.
+fn is_hash(name: &str) -> bool {
+    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 fn refused<T>(message: String) -> Result<T, GitError> {
-    Err(GitError::Refused { message })
+    Err(GitError::Refused { message, hint: None })
+}
+
+fn refused_with<T>(message: String, hint: String) -> Result<T, GitError> {
+    Err(GitError::Refused { message, hint: Some(hint) })
 }

@@ -112,6 +112,7 @@ pub fn failure(error: &RunError) -> Failure {
                 .hint("ask it to end with: piton stop")
         }
         RunError::NotApproved(missing) => not_approved(missing),
+        RunError::Git(error) => Failure::git(error),
         RunError::Failed { message } => Failure::new(FAILED, message.clone()),
     }
 }

@@ -18,8 +18,7 @@ pub fn list(found: &Worktrees) -> String {
         let _ = match (row.is_ours, row.reasons.is_empty()) {
             (true, true) => writeln!(out, "  clean and merged into {}", clean(&found.base)),
             (true, false) => writeln!(out, "  stays: {}", clean(&row.reasons.join("; "))),
-            (false, true) => writeln!(out, "  not a worker's, and not touched"),
-            (false, false) => writeln!(out, "  not a worker's, and not touched: {}", clean(&row.reasons.join("; "))),
+            (false, _) => writeln!(out, "  not made by Piton, never removed"),
         };
         if let Some(newest) = row.snapshots.first() {
             let _ = writeln!(out, "  {}", snapshots(row.snapshots.len(), newest, &row.name));

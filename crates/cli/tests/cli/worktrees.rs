@@ -20,7 +20,8 @@ fn git(workspace: &Workspace, directory: &str, arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A repository with three worktrees: a story in work, one that is merged, one of the user's own.
+/// A repository with four worktrees: a story in work, one that is merged, and two of the user's own, one of them in the
+/// place of Piton's.
 fn repository() -> Workspace {
     let workspace = Workspace::new();
     fs::remove_dir(workspace.path(".git")).expect("it is empty");
@@ -31,9 +32,14 @@ fn repository() -> Workspace {
     for (path, branch) in [
         (".worktrees/story-7", "feature/7-login"),
         (".worktrees/build-PRD-009", "feature/PRD-009"),
+        (".worktrees/story-9", "mine"),
         ("../hotfix", "hotfix"),
     ] {
         git(&workspace, "", &["worktree", "add", "--quiet", "-b", branch, path]);
+    }
+    for name in ["story-7", "build-PRD-009"] {
+        // The mark of a worktree that Piton made.
+        workspace.write(&format!(".git/worktrees/{name}/piton"), "branch feature\n");
     }
     workspace.write(".worktrees/story-7/b.txt", "b\n");
     git(&workspace, ".worktrees/story-7", &["add", "--all"]);
@@ -53,6 +59,7 @@ fn a_worktree_is_removed_only_when_nothing_is_lost_and_comes_back() {
     assert!(!workspace.path(".worktrees/build-PRD-009").exists());
     assert!(workspace.path(".worktrees/story-7/c.txt").exists());
     assert!(workspace.path("../hotfix/a.txt").exists());
+    assert!(workspace.path(".worktrees/story-9/a.txt").exists());
     assert_snapshot!("list_gone", workspace.run(&["worktrees"]).exits(0).transcript());
     assert_snapshot!("restored", workspace.run(&["worktrees", "restore", "build-PRD-009"]).exits(0).transcript());
     assert!(workspace.path(".worktrees/build-PRD-009/a.txt").exists());
@@ -93,9 +100,9 @@ fn what_cannot_be_done_is_said() {
     let plain = Workspace::new();
     assert_snapshot!("no_repository", plain.run(&["worktrees"]).exits(5).transcript());
     let workspace = repository();
-    assert_snapshot!("no_snapshot", workspace.run(&["worktrees", "restore", "story-9"]).exits(5).transcript());
+    assert_snapshot!("no_snapshot", workspace.run(&["worktrees", "restore", "story-8"]).exits(5).transcript());
     workspace.run(&["worktrees", "clean"]).exits(0);
-    assert_snapshot!("other_snapshots", workspace.run(&["worktrees", "restore", "story-9"]).exits(5).transcript());
+    assert_snapshot!("other_snapshots", workspace.run(&["worktrees", "restore", "story-8"]).exits(5).transcript());
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 use piton_model::Dialect;
 use piton_model::fleet::{FleetEvent, LaneAt};
-use piton_supervisor::{Merge, Merging, NewWorktree, Removal, Repository};
+use piton_supervisor::{Advanced, Creation, GitError, Merging, NewWorktree, Prepared, Removal, Repository};
 
+use super::RunError;
 use super::lead::Lead;
-use super::{RunError, failed};
+
+/// How often a merge is prepared again because the base has moved.
+const MOST_MOVES: u32 = 10;
 
 impl Lead<'_> {
     /// Finds the repository; without one every lane works in the workspace itself.
@@ -13,18 +16,12 @@ impl Lead<'_> {
         if !self.settings.worktrees {
             return Ok(());
         }
-        let root = self.workspace.root();
-        let Ok(repository) = Repository::open(root) else {
+        let Some(repository) = Repository::find(self.workspace.root()).map_err(RunError::Git)? else {
             self.tell(None, "no_repository", "this is no git repository: all workers share the workspace");
             return Ok(());
         };
-        let is_root = root.canonicalize().is_ok_and(|root| root == repository.root());
-        if !is_root {
-            self.tell(None, "no_repository", "the workspace is not the repository's root: all workers share it");
-            return Ok(());
-        }
         if self.memory.base.is_none() {
-            self.memory.base = Some(repository.base_branch().map_err(failed)?);
+            self.memory.base = Some(repository.base_branch().map_err(RunError::Git)?);
         }
         self.repository = Some(repository);
         Ok(())
@@ -44,11 +41,23 @@ impl Lead<'_> {
         };
         let lane = self.work.fleet.lanes[at].name.clone();
         // A branch that it has had stays, whatever became of its title.
-        let branch = self.memory.lane(&lane).branch.clone().unwrap_or(branch);
-        let wanted = NewWorktree { path: path.clone().into(), branch: branch.clone(), base };
-        let created = repository.create(&wanted).map_err(|error| format!("its worktree cannot be made: {error}"))?;
+        let known = self.memory.lane(&lane).branch.clone();
+        let is_known = known.is_some();
+        let branch = known.unwrap_or(branch);
+        let wanted = NewWorktree { path: path.clone().into(), branch, base, is_known };
+        let created =
+            match repository.create(&wanted).map_err(|error| format!("its worktree cannot be made: {error}"))? {
+                Creation::Ready(created) => created,
+                Creation::Exists(existing) => {
+                    return Err(format!(
+                        "its worktree cannot be made: the branch {} is there already, and this run did not make it",
+                        existing.branch
+                    ));
+                }
+            };
         let memory = self.memory.lane(&lane);
-        (memory.worktree, memory.branch) = (Some(path), Some(created.branch));
+        let directory = std::path::Path::new(&path).join(repository.inside());
+        (memory.worktree, memory.branch) = (Some(directory.display().to_string()), Some(created.branch));
         Ok(())
     }
 
@@ -85,23 +94,40 @@ impl Lead<'_> {
         }
         let title = self.work.lanes[at].title.clone().map_or_else(String::new, |title| format!(": {title}"));
         let merging = Merging { branch: branch.clone(), base: base.clone(), message: format!("Merge {name}{title}") };
-        match repository.merge(&merging).map_err(|error| error.to_string())? {
-            Merge::AlreadyMerged => {}
-            Merge::FastForwarded { commit } | Merge::Merged { commit } => {
-                let short: String = commit.chars().take(9).collect();
-                self.tell_lane(at, "merged", &format!("merged into {base} as {short}"));
-            }
-            Merge::Conflict { files } => {
-                return Err(format!(
-                    "{branch} conflicts with {base} in {}; merge {base} into it in {tree}, then piton run --retry",
-                    files.join(", ")
-                ));
-            }
-            Merge::Blocked { reason } => {
-                return Err(format!("{branch} cannot be merged into {base}: {reason}; then piton run --retry"));
+        self.merge_into(at, &repository, &merging, &tree)
+    }
+
+    /// Merges, and again when the base has moved meanwhile.
+    fn merge_into(&mut self, at: LaneAt, repository: &Repository, merging: &Merging, tree: &str) -> Result<(), String> {
+        let Merging { branch, base, .. } = merging;
+        let words = |error: GitError| error.to_string();
+        for _ in 0..MOST_MOVES {
+            let candidate = match repository.prepare(merging).map_err(words)? {
+                Prepared::AlreadyMerged => return Ok(()),
+                Prepared::Candidate(candidate) => candidate,
+                Prepared::Conflict { files } => {
+                    return Err(format!(
+                        "{branch} conflicts with {base} in {}; merge {base} into it in {tree}, then piton run --retry",
+                        files.join(", ")
+                    ));
+                }
+            };
+            match repository.advance(&candidate).map_err(words)? {
+                Advanced::Moved => {
+                    let short: String = candidate.commit.chars().take(9).collect();
+                    self.tell_lane(at, "merged", &format!("merged into {base} as {short}"));
+                    return Ok(());
+                }
+                Advanced::BaseMoved { .. } => {}
+                Advanced::Blocked { reason, files } => {
+                    let files = if files.is_empty() { String::new() } else { format!(": {}", files.join(", ")) };
+                    return Err(format!(
+                        "{branch} cannot be merged into {base}: {reason}{files}; then piton run --retry"
+                    ));
+                }
             }
         }
-        Ok(())
+        Err(format!("{branch} cannot be merged into {base}, which moves all the time; then piton run --retry"))
     }
 
     /// Removes a worktree that holds nothing that is not merged; any other stays where it is.

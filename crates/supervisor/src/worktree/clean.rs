@@ -12,14 +12,14 @@ impl Repository {
         let mut reasons = Vec::new();
         if let Some(why) = &listed.locked {
             let why = if why.is_empty() { "no reason is given" } else { why };
-            reasons.push(format!("somebody locked it: {why}"));
+            reasons.push(format!("it is locked: {why}"));
         }
         match listed.is_there {
             true => {
                 reasons.extend(state_reasons(&self.state(&listed.path, base)?, base));
                 reasons.extend(user_of(&listed.path).map(|pid| format!("process {pid} works in it")));
             }
-            false => reasons.push("its directory is gone already: git worktree prune forgets it".to_owned()),
+            false => reasons.push("its directory is gone already".to_owned()),
         }
         Ok(reasons)
     }
@@ -29,12 +29,16 @@ impl Repository {
     pub fn remove(&self, worktree: &Path, base: &str, at: i64) -> Result<Removal, GitError> {
         // git lists paths without links.
         let path = fs::canonicalize(worktree).unwrap_or_else(|_| worktree.to_owned());
-        let Some(listed) = self.worktrees()?.into_iter().find(|each| each.path == path) else {
+        // A workspace that is a subdirectory is one in its worktrees too.
+        let Some(listed) =
+            self.worktrees()?.into_iter().find(|each| path == each.path || path == each.path.join(&self.inside))
+        else {
             return refused(format!("not a worktree of this repository: {}", worktree.display()));
         };
         let reasons = self.reasons_to_keep(&listed, base)?;
+        let path = &listed.path;
         let snapshot = match listed.is_there {
-            true => self.snapshot(&path, &listed.name, at)?,
+            true => self.snapshot(path, &listed.name, at)?,
             false => return Ok(Removal::Kept(Kept { reasons, snapshot: None })),
         };
         if !reasons.is_empty() {

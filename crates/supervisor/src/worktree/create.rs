@@ -4,65 +4,92 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Created, Listed, NewWorktree, Repository, refused};
-use crate::git::{Git, GitError};
+use super::gates::utf8;
+use super::merge::full;
+use super::{Created, Creation, ExistingBranch, Listed, Maker, NewWorktree, Repository, list, refused, refused_with};
+use crate::git::{Git, GitError, MARK, quote};
+
+/// The reason with which a worktree is locked until it is whole: one that has it was left by a killed process.
+const UNFINISHED: &str = "piton: being made";
 
 impl Repository {
-    /// Makes a worktree, or takes the one that is there, as it is. Refuses when something else stands in its place.
+    /// Makes a worktree, or takes the one that is there, as it is. Refuses when something else stands in its place. A
+    /// branch that the caller does not know is not touched, unless it is exactly at the base.
     ///
-    /// So that the main work tree does not show it as untracked, its parent is added to `.git/info/exclude`.
-    pub fn create(&self, wanted: &NewWorktree) -> Result<Created, GitError> {
+    /// So that the work tree around it does not show it as untracked, its parent is added to `.git/info/exclude`.
+    pub fn create(&self, wanted: &NewWorktree) -> Result<Creation, GitError> {
         let path = self.place(&wanted.path)?;
-        if wanted.branch.starts_with('-')
-            || self.git().ask(&["check-ref-format", "--branch", &wanted.branch])?.code != Some(0)
-        {
-            return refused(format!("not the name of a branch: {}", wanted.branch));
-        }
-        let listed = self.worktrees()?;
-        let branch = || Some(wanted.branch.clone());
+        self.check_branch_name(&wanted.branch)?;
+        let listed: Vec<Listed> = list::all(&self.root)?.into_iter().map(|each| each.listed).collect();
         match listed.iter().find(|each| each.path == path) {
-            Some(each) if each.locked.as_deref() == Some("initializing") => self.set_aside(&path)?,
-            Some(each) if each.is_there && each.branch == branch() => {
-                return Ok(Created { path, branch: wanted.branch.clone(), was_there: true });
-            }
-            Some(each) if each.is_there => {
-                let other = each.branch.as_deref().unwrap_or("no branch");
-                return refused(format!("{} has {other} checked out, not {}", path.display(), wanted.branch));
-            }
-            // Its directory is gone, which git minds unless it is told so.
-            Some(_) => drop(self.git().run(&["worktree", "prune"])?),
+            Some(each) if is_unfinished(each) => self.set_aside(&path)?,
+            Some(each) if !is_for(each, wanted) => return in_the_way(self, each, wanted),
+            Some(each) if each.is_there => return self.take(each, wanted).map(Creation::Ready),
+            // Its directory is gone. Only this worktree is forgotten; its branch stays.
+            Some(_) => drop(self.git().run(&["worktree", "remove", "--force", utf8(&path)?])?),
             None => {}
         }
-        let is_elsewhere = |each: &&Listed| each.branch == branch() && each.path != path;
+        let is_elsewhere = |each: &&Listed| each.branch.as_ref() == Some(&wanted.branch) && each.path != path;
         if let Some(other) = listed.iter().find(is_elsewhere) {
             return refused(format!("{} is checked out in {}", wanted.branch, other.path.display()));
         }
         if path.symlink_metadata().is_ok() && fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_some()) {
             return refused(format!("something else is in the way: {}", path.display()));
         }
+        let base = self.commit(&wanted.base)?;
+        self.check_inside(&base)?;
+        let tip = self.tip(&wanted.branch)?;
+        if let Some(tip) = tip.as_ref().filter(|tip| !wanted.is_known && **tip != base) {
+            let is_merged = self.is_ancestor(tip, &base)?;
+            return Ok(Creation::Exists(ExistingBranch { branch: wanted.branch.clone(), tip: tip.clone(), is_merged }));
+        }
         self.exclude(&wanted.path)?;
-        self.add(wanted, &path)?;
-        Ok(Created { path, branch: wanted.branch.clone(), was_there: false })
+        let start = tip.is_none().then(|| base.clone());
+        if tip.is_none() {
+            self.create_branch(&wanted.branch, &base)?;
+        }
+        self.add(wanted, &path, &tip.unwrap_or(base), start.as_deref())?;
+        Ok(Creation::Ready(self.created(path, wanted, false)))
     }
 
-    fn add(&self, wanted: &NewWorktree, path: &Path) -> Result<(), GitError> {
-        let Some(text) = path.to_str() else { return refused(format!("a path is not UTF-8: {}", path.display())) };
-        let reference = format!("refs/heads/{}", wanted.branch);
-        let is_there = self.git().ask(&["show-ref", "--verify", "--quiet", &reference])?.code == Some(0);
-        if is_there {
-            return self.git().run(&["worktree", "add", "--quiet", text, &wanted.branch]).map(drop);
+    /// Each step leaves something that the next call knows: the branch at the base, then a worktree with the lock of one
+    /// that is unfinished. The branch is given by its full name alone, since a tag may have the same.
+    fn add(&self, wanted: &NewWorktree, path: &Path, at: &str, start: Option<&str>) -> Result<(), GitError> {
+        let text = utf8(path)?;
+        self.git().run(&["worktree", "add", "--quiet", "--detach", "--lock", "--reason", UNFINISHED, text, at])?;
+        Git::at(path).run(&["symbolic-ref", "-m", "piton: worktree made", "HEAD", &full(&wanted.branch)])?;
+        self.mark(path, &wanted.branch, start)?;
+        self.git().run(&["worktree", "unlock", text]).map(drop)
+    }
+
+    /// Takes a worktree as it is. One that the caller knows, and that an earlier version made, gets its mark now.
+    fn take(&self, listed: &Listed, wanted: &NewWorktree) -> Result<Created, GitError> {
+        if listed.maker == Maker::User {
+            self.mark(&listed.path, &wanted.branch, None)?;
         }
-        let base = self.commit(&wanted.base)?;
-        self.git().run(&["worktree", "add", "--quiet", "--no-track", "-b", &wanted.branch, text, &base]).map(drop)
+        Ok(self.created(listed.path.clone(), wanted, true))
+    }
+
+    fn created(&self, path: PathBuf, wanted: &NewWorktree, was_there: bool) -> Created {
+        let start = start_of(&path);
+        Created { directory: path.join(&self.inside), path, branch: wanted.branch.clone(), was_there, start }
+    }
+
+    /// Writes down that Piton made a worktree, for which branch, and where that started.
+    fn mark(&self, path: &Path, branch: &str, start: Option<&str>) -> Result<(), GitError> {
+        let file = list::git_directory(path).join(MARK);
+        let start = start.map_or_else(String::new, |start| format!("start {start}\n"));
+        fs::write(&file, format!("branch {branch}\n{start}"))
+            .or_else(|error| refused(format!("cannot write {}: {error}", file.display())))
     }
 
     /// Where a worktree is to be, if that stays inside: a repository may bring links along that lead out.
-    fn place(&self, relative: &Path) -> Result<PathBuf, GitError> {
+    pub(super) fn place(&self, relative: &Path) -> Result<PathBuf, GitError> {
         let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
         if !is_plain || relative.as_os_str().is_empty() {
-            return refused(format!("a worktree has to be below the repository: {}", relative.display()));
+            return refused(format!("a worktree has to be below the workspace: {}", relative.display()));
         }
-        let mut path = self.root().to_owned();
+        let mut path = self.root.join(&self.inside);
         for part in relative.components() {
             path.push(part);
             if path.symlink_metadata().is_ok_and(|found| found.file_type().is_symlink()) {
@@ -72,38 +99,100 @@ impl Repository {
         Ok(path)
     }
 
-    /// Moves away what a killed git left before it had finished. Nobody has worked there.
+    /// A workspace that is a subdirectory has to be one in the commit too, or a worktree would not have it.
+    pub(super) fn check_inside(&self, commit: &str) -> Result<(), GitError> {
+        if self.inside.as_os_str().is_empty() {
+            return Ok(());
+        }
+        let name = format!("{commit}:{}", utf8(&self.inside)?);
+        let kind = self.git().ask(&["cat-file", "-t", &name])?;
+        if kind.is_success() && kind.text() == "tree" {
+            return Ok(());
+        }
+        let directory = quote(&self.root.join(&self.inside));
+        refused_with(
+            format!(
+                "the workspace {} is in the repository {}, which has no commit with files of it",
+                self.inside.display(),
+                self.root.display()
+            ),
+            format!(
+                "commit its files there, or make it a repository of its own: git init {directory} && git -C {directory} commit --allow-empty -m 'first commit'"
+            ),
+        )
+    }
+
+    /// Moves away what a killed process left before it had finished. Nothing was worked on there.
     fn set_aside(&self, path: &Path) -> Result<(), GitError> {
-        let Some(text) = path.to_str() else { return refused(format!("a path is not UTF-8: {}", path.display())) };
+        let text = utf8(path)?;
         if path.exists() {
             let aside = (1..).map(|number| path.with_extension(format!("unfinished-{number}")));
             let aside = aside.into_iter().find(|aside| aside.symlink_metadata().is_err()).unwrap_or_default();
             fs::rename(path, &aside).or_else(|error| refused(format!("cannot move {text} aside: {error}")))?;
         }
-        self.git().run(&["worktree", "unlock", text])?;
-        self.git().run(&["worktree", "prune"]).map(drop)
+        self.git().run(&["worktree", "remove", "--force", "--force", text]).map(drop)
     }
 
     /// Keeps the directory of worktrees out of the user's `git status`.
-    fn exclude(&self, relative: &Path) -> Result<(), GitError> {
-        let Some(first) = relative.iter().next().and_then(|first| first.to_str()) else { return Ok(()) };
-        let text = relative.to_string_lossy();
-        if self.git().ask(&["check-ignore", "--quiet", "--no-index", "--", &text])?.code == Some(0) {
+    pub(super) fn exclude(&self, relative: &Path) -> Result<(), GitError> {
+        let Some(first) = relative.iter().next() else { return Ok(()) };
+        let path = self.inside.join(relative);
+        if self.git().ask(&["check-ignore", "--quiet", "--no-index", "--", utf8(&path)?])?.is_success() {
             return Ok(());
         }
-        let common = common_directory(&self.git())?;
-        let path = common.join("info/exclude");
+        let line = format!("/{}/\n", as_pattern(utf8(&self.inside.join(first))?));
+        let common = list::common_directory(&self.root);
+        let file = common.join("info/exclude");
         let write = || {
             fs::create_dir_all(common.join("info"))?;
-            let before = fs::read(&path).unwrap_or_default();
+            let before = fs::read(&file).unwrap_or_default();
             let line_end = if before.is_empty() || before.ends_with(b"\n") { "" } else { "\n" };
-            let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
-            file.write_all(format!("{line_end}/{first}/\n").as_bytes())
+            OpenOptions::new().create(true).append(true).open(&file)?.write_all(format!("{line_end}{line}").as_bytes())
         };
-        write().or_else(|error: std::io::Error| refused(format!("cannot write {}: {error}", path.display())))
+        write().or_else(|error: std::io::Error| refused(format!("cannot write {}: {error}", file.display())))
     }
 }
 
-pub(super) fn common_directory(git: &Git) -> Result<PathBuf, GitError> {
-    git.run(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).map(PathBuf::from)
+/// git's own lock while it makes a worktree, or ours until it is whole.
+fn is_unfinished(listed: &Listed) -> bool {
+    matches!(listed.locked.as_deref(), Some("initializing" | UNFINISHED))
+}
+
+/// Whether a worktree in that place is the one that is wanted: Piton's, or one that the caller knows.
+fn is_for(listed: &Listed, wanted: &NewWorktree) -> bool {
+    let is_same = listed.branch.as_ref() == Some(&wanted.branch);
+    is_same && (listed.maker == Maker::Piton || (listed.maker == Maker::User && wanted.is_known))
+}
+
+fn in_the_way(repository: &Repository, listed: &Listed, wanted: &NewWorktree) -> Result<Creation, GitError> {
+    let path = listed.path.display();
+    let root = quote(&repository.root);
+    match (&listed.branch, listed.maker) {
+        (Some(branch), Maker::User) if *branch == wanted.branch => refused_with(
+            format!("{path} is a worktree that Piton did not make"),
+            format!("move it away: git -C {root} worktree move {} PATH", quote(&listed.path)),
+        ),
+        (branch, _) => refused(format!(
+            "{path} has {} checked out, not {}",
+            branch.as_deref().unwrap_or("no branch"),
+            wanted.branch
+        )),
+    }
+}
+
+/// The commit that a worktree's branch started from, if that was written down.
+fn start_of(path: &Path) -> Option<String> {
+    let text = fs::read_to_string(list::git_directory(path).join(MARK)).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("start ")).map(str::to_owned)
+}
+
+/// A path as a pattern that means only this path.
+fn as_pattern(path: &str) -> String {
+    path.chars().fold(String::new(), |mut pattern, c| {
+        if "\\*?[]".contains(c) || (c == ' ' && path.ends_with(' ')) {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+        pattern
+    })
 }

@@ -1,23 +1,77 @@
 //! Worktrees as git lists them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Listed;
-use crate::git::{Git, GitError, split_keeping_empty};
+use super::{Listed, Maker, gates};
+use crate::git::{Git, GitError, is_marked, split_keeping_empty};
 
 pub(super) struct Entry {
     pub listed: Listed,
     pub is_bare: bool,
 }
 
-/// All of them, the main one first.
-pub(super) fn all(git: &Git) -> Result<Vec<Entry>, GitError> {
-    let said = git.bytes(&["worktree", "list", "--porcelain", "-z"])?;
+/// All work trees of the repository of one of them, the main one first.
+pub(super) fn all(root: &Path) -> Result<Vec<Entry>, GitError> {
+    let said = Git::at(root).bytes(&["worktree", "list", "--porcelain", "-z"])?;
     let mut entries = parse(&split_keeping_empty(&said));
-    for entry in &mut entries {
-        entry.listed.is_there = entry.listed.path.join(".git").exists() || entry.is_bare;
+    let common = common_directory(root);
+    if let Some(main) = entries.first_mut()
+        && is_main(root)
+    {
+        // Where the git directory is elsewhere (a submodule's), git lists that instead of the work tree.
+        main.listed.path = root.to_owned();
+        main.listed.name = name_of(root);
+    }
+    let known = administered(&common);
+    for Entry { listed, is_bare } in &mut entries {
+        listed.is_there = listed.path.join(".git").exists() || *is_bare;
+        let directory = known.iter().find(|(path, _)| *path == listed.path).map(|(_, directory)| directory);
+        listed.maker = match directory.is_some_and(|directory| is_marked(directory)) {
+            true => Maker::Piton,
+            false if gates::is_scratch(listed) => Maker::Scratch,
+            false => Maker::User,
+        };
     }
     Ok(entries)
+}
+
+/// Whether a work tree is the main one: its git directory is not one of a linked worktree.
+fn is_main(tree: &Path) -> bool {
+    !git_directory(tree).join("commondir").exists()
+}
+
+/// The git directory of a work tree.
+pub(super) fn git_directory(tree: &Path) -> PathBuf {
+    let inner = tree.join(".git");
+    let named = fs::read_to_string(&inner).ok();
+    match named.as_deref().and_then(|text| text.strip_prefix("gitdir:")) {
+        Some(path) => tree.join(path.trim()),
+        // A bare repository is one itself.
+        None if inner.is_dir() => inner,
+        None => tree.to_owned(),
+    }
+}
+
+/// The git directory that all work trees of a repository share.
+pub(super) fn common_directory(tree: &Path) -> PathBuf {
+    let directory = git_directory(tree);
+    match fs::read_to_string(directory.join("commondir")) {
+        Ok(path) => directory.join(path.trim_end()),
+        Err(_) => directory,
+    }
+}
+
+/// The linked worktrees that a repository administers, whether or not they are there, each with its git directory.
+fn administered(common: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let Ok(entries) = fs::read_dir(common.join("worktrees")) else { return Vec::new() };
+    let each = |directory: PathBuf| {
+        let text = fs::read_to_string(directory.join("gitdir")).ok()?;
+        let tree = directory.join(text.trim_end()).parent()?.to_owned();
+        // A path that is relative to the directory has dots in it.
+        Some((fs::canonicalize(&tree).unwrap_or(tree), directory))
+    };
+    entries.flatten().filter_map(|entry| each(entry.path())).collect()
 }
 
 fn parse(lines: &[String]) -> Vec<Entry> {
@@ -27,14 +81,22 @@ fn parse(lines: &[String]) -> Vec<Entry> {
         if word == "worktree" {
             let path = PathBuf::from(rest);
             let name = name_of(&path);
-            let listed = Listed { name, path, head: String::new(), branch: None, is_there: false, locked: None };
+            let listed = Listed {
+                name,
+                path,
+                head: String::new(),
+                branch: None,
+                is_there: false,
+                locked: None,
+                maker: Maker::User,
+            };
             entries.push(Entry { listed, is_bare: false });
             continue;
         }
         let Some(entry) = entries.last_mut() else { continue };
         match word {
             "HEAD" => entry.listed.head = rest.to_owned(),
-            "branch" => entry.listed.branch = Some(rest.trim_start_matches("refs/heads/").to_owned()),
+            "branch" => entry.listed.branch = Some(rest.strip_prefix("refs/heads/").unwrap_or(rest).to_owned()),
             "locked" => entry.listed.locked = Some(rest.to_owned()),
             "bare" => entry.is_bare = true,
             // A branch that is not checked out, a reason to prune, and what later versions add.

@@ -1,78 +1,82 @@
-//! Brings a branch into its base.
+//! Works out what a merge would be, and moves no branch.
 
-use std::path::PathBuf;
-
-use super::state::under_way;
-use super::{Merge, Merging, Repository, list};
-use crate::git::{Git, GitError, failed, split_keeping_empty};
+use super::{Candidate, Merging, Prepared, Repository};
+use crate::git::{GitError, failed, split, split_keeping_empty};
 
 impl Repository {
-    /// Brings a branch into its base, when that touches nothing uncommitted: what was changed by hand in the base's work
-    /// tree stays as it is, and where it is in the way nothing happens.
-    pub fn merge(&self, merging: &Merging) -> Result<Merge, GitError> {
+    /// Works out the commit that has both a branch and its base. No branch, index or file changes: the commit is an object
+    /// that nothing refers to yet.
+    pub fn prepare(&self, merging: &Merging) -> Result<Prepared, GitError> {
         let git = self.git();
-        let base = self.commit(&format!("refs/heads/{}", merging.base))?;
-        let branch = self.commit(&format!("refs/heads/{}", merging.branch))?;
-        let is_ancestor =
-            |a: &str, b: &str| git.ask(&["merge-base", "--is-ancestor", a, b]).map(|said| said.code == Some(0));
-        if is_ancestor(&branch, &base)? {
-            return Ok(Merge::AlreadyMerged);
+        let base = self.commit(&full(&merging.base))?;
+        let branch = self.commit(&full(&merging.branch))?;
+        if self.is_ancestor(&branch, &base)? {
+            return Ok(Prepared::AlreadyMerged);
         }
-        if is_ancestor(&base, &branch)? {
-            let blocked = self.advance(merging, &base, &branch)?;
-            return Ok(blocked.unwrap_or(Merge::FastForwarded { commit: branch }));
+        let candidate = |commit: String, tree: String| Candidate {
+            base_branch: merging.base.clone(),
+            base_commit: base.clone(),
+            branch: merging.branch.clone(),
+            branch_commit: branch.clone(),
+            is_fast_forward: commit == branch,
+            commit,
+            tree,
+        };
+        if self.is_ancestor(&base, &branch)? {
+            let tree = git.run(&["rev-parse", "--verify", &format!("{branch}^{{tree}}")])?;
+            return Ok(Prepared::Candidate(candidate(branch.clone(), tree)));
         }
-        // Nothing is touched by this: it is worked out in the repository alone.
         let question = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", &base, &branch];
         let said = git.ask(&question)?;
         let mut parts = split_keeping_empty(&said.out).into_iter().filter(|part| !part.is_empty());
         let tree = parts.next().unwrap_or_default();
         match said.code {
             Some(0) => {}
-            Some(1) => return Ok(Merge::Conflict { files: parts.collect() }),
+            Some(1) => return Ok(Prepared::Conflict { files: parts.collect() }),
             _ => return Err(failed(&question, &said)),
         }
         let arguments = ["commit-tree", "-p", &base, "-p", &branch, "-m", &merging.message, &tree];
-        let has_name = git.ask(&["var", "GIT_COMMITTER_IDENT"])?.code == Some(0);
+        let has_name = git.ask(&["var", "GIT_COMMITTER_IDENT"])?.is_success();
         let commit = if has_name { git.run(&arguments)? } else { self.git().in_our_name().run(&arguments)? };
-        let blocked = self.advance(merging, &base, &commit)?;
-        Ok(blocked.unwrap_or(Merge::Merged { commit }))
+        Ok(Prepared::Candidate(candidate(commit, tree)))
     }
 
-    /// Moves the base forward to a commit that has all of it; says what is in the way.
-    fn advance(&self, merging: &Merging, from: &str, to: &str) -> Result<Option<Merge>, GitError> {
-        let Some(place) = self.checked_out(&merging.base)? else {
-            let reference = format!("refs/heads/{}", merging.base);
-            let why = format!("piton: merge {}", merging.branch);
-            self.git().run(&["update-ref", "-m", &why, &reference, to, from])?;
-            return Ok(None);
-        };
-        let git = Git::at(&place);
-        let blocked = |reason: String| Ok(Some(Merge::Blocked { reason }));
-        if let Some(what) = under_way(&git)? {
-            return blocked(format!("{what} is under way in {}", place.display()));
+    /// The files that differ between two commits, with those that only one of them has.
+    pub fn changed_files(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+        let (from, to) = (self.commit(from)?, self.commit(to)?);
+        Ok(split(&self.git().bytes(&["diff-tree", "-r", "-z", "--name-only", "--no-renames", &from, &to])?))
+    }
+
+    /// Whether a branch or commit has a commit in its history. One that the repository does not have is in no history.
+    pub fn is_reachable(&self, commit: &str, from: &str) -> Result<bool, GitError> {
+        match (self.resolve(commit)?, self.resolve(from)?) {
+            (Some(commit), Some(from)) => self.is_ancestor(&commit, &from),
+            _ => Ok(false),
         }
-        let said = git.ask(&["merge", "--ff-only", "--no-autostash", "--quiet", to])?;
+    }
+
+    /// The commit that a branch is at; nothing when there is no such branch.
+    pub fn tip(&self, branch: &str) -> Result<Option<String>, GitError> {
+        let wanted = format!("{}^{{commit}}", full(branch));
+        let said = self.git().ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])?;
+        Ok(said.is_success().then(|| said.text()))
+    }
+
+    pub(super) fn is_ancestor(&self, ancestor: &str, of: &str) -> Result<bool, GitError> {
+        let question = ["merge-base", "--is-ancestor", ancestor, of];
+        let said = self.git().ask(&question)?;
         match said.code {
-            Some(0) => Ok(None),
-            _ => match files_in_the_way(&said.err) {
-                files if files.is_empty() => blocked(format!("git does not merge: {}", said.err.trim())),
-                files => {
-                    blocked(format!("uncommitted changes are in the way in {}: {}", place.display(), files.join(", ")))
-                }
-            },
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(failed(&question, &said)),
         }
-    }
-
-    /// The work tree that has a branch checked out.
-    fn checked_out(&self, branch: &str) -> Result<Option<PathBuf>, GitError> {
-        let listed = list::all(&self.git())?.into_iter().map(|entry| entry.listed);
-        let mut found = listed.filter(|each| each.branch.as_deref() == Some(branch) && each.is_there);
-        Ok(found.next().map(|each| each.path))
     }
 }
 
-/// The files that git names when it does not overwrite something: one in each line that begins with a tab.
-fn files_in_the_way(message: &str) -> Vec<String> {
-    message.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned).collect()
+/// The full name of a branch, so that a tag of the same name is never meant.
+pub(super) fn full(branch: &str) -> String {
+    match branch.starts_with("refs/") {
+        true => branch.to_owned(),
+        false => format!("refs/heads/{branch}"),
+    }
 }

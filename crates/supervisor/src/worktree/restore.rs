@@ -12,7 +12,7 @@ impl Repository {
     pub fn restore(&self, snapshot: &Snapshot, to: &RestoreTo) -> Result<Restored, GitError> {
         let path = match to {
             RestoreTo::Worktree(path) => self.restore_worktree(snapshot, path)?,
-            RestoreTo::Files(path) => self.restore_files(snapshot, path)?,
+            RestoreTo::Files(path) => self.write_files(snapshot, path)?,
         };
         Ok(Restored { snapshot: snapshot.clone(), path })
     }
@@ -32,7 +32,7 @@ impl Repository {
         fs::canonicalize(to).or_else(|error| refused(format!("cannot open {text}: {error}")))
     }
 
-    fn restore_files(&self, snapshot: &Snapshot, to: &Path) -> Result<PathBuf, GitError> {
+    fn write_files(&self, snapshot: &Snapshot, to: &Path) -> Result<PathBuf, GitError> {
         let text = free(to)?;
         fs::create_dir_all(to).or_else(|error| refused(format!("cannot make {text}: {error}")))?;
         let absolute = fs::canonicalize(to).or_else(|error| refused(format!("cannot open {text}: {error}")))?;

@@ -27,7 +27,8 @@ impl Repository {
         let (behind, ahead) = (counts.next().unwrap_or(0), counts.next().unwrap_or(0));
         // git shows a repository within a work tree as a directory, and keeps nothing of it.
         let inner = changed.iter().filter(|path| path.ends_with('/')).map(|path| format!("a repository in {path}"));
-        let journal = worktree.join(".piton").exists().then(|| "a journal in .piton".to_owned());
+        let has_journal = worktree.join(".piton").exists() || worktree.join(&self.inside).join(".piton").exists();
+        let journal = has_journal.then(|| "a journal in .piton".to_owned());
         let holds = inner.chain(journal).collect();
         Ok(WorktreeState { changed, ahead, behind, under_way: under_way(&git)?, holds })
     }

@@ -45,7 +45,7 @@ fn everything_else_stays_and_is_kept_besides() {
     assert_eq!(reasons(&remove(&scratch)), ["1 commit not in main"]);
     git(&scratch.root, &["merge", "--quiet", "feature/7-login"]);
     git(&scratch.root, &["worktree", "lock", "--reason", "on a stick", ".worktrees/story-7"]);
-    assert_eq!(reasons(&remove(&scratch)), ["somebody locked it: on a stick"]);
+    assert_eq!(reasons(&remove(&scratch)), ["it is locked: on a stick"]);
     git(&scratch.root, &["worktree", "unlock", ".worktrees/story-7"]);
     let mut user = Command::new("/bin/sleep")
         .arg("1000")
@@ -71,7 +71,7 @@ fn the_main_work_tree_and_strangers_are_not_ours_to_remove() {
         assert!(scratch.repository.remove(path, "main", AT).is_err());
     }
     assert!(path.join("a.txt").exists() && scratch.root.join("a.txt").exists());
-    assert!(Repository::open(&path).is_ok());
+    assert!(Repository::find(&path).is_ok_and(|found| found.is_some()));
 }
 
 #[test]
@@ -79,5 +79,5 @@ fn a_worktree_whose_directory_is_gone_is_left_to_git() {
     let scratch = Scratch::new();
     let path = scratch.story().path;
     std::fs::remove_dir_all(&path).expect("it is ours");
-    assert_eq!(reasons(&remove(&scratch)), ["its directory is gone already: git worktree prune forgets it"]);
+    assert_eq!(reasons(&remove(&scratch)), ["its directory is gone already"]);
 }

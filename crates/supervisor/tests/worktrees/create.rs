@@ -1,9 +1,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use piton_supervisor::{GitError, NewWorktree, Repository};
+use piton_supervisor::{Creation, ExistingBranch, NewWorktree};
 
-use crate::repository::{Scratch, commit, git, plant_hook, read, wanted, write};
+use crate::repository::{Scratch, commit, git, plant_hook, read, ready, wanted, write};
 
 #[test]
 fn a_worktree_is_made_on_its_branch_and_taken_as_it_is_the_next_time() {
@@ -22,20 +22,28 @@ fn a_worktree_is_made_on_its_branch_and_taken_as_it_is_the_next_time() {
 }
 
 #[test]
-fn a_branch_that_is_there_is_used() {
+fn branch_of_a_person_is_not_adopted() {
     let scratch = Scratch::new();
     git(&scratch.root, &["branch", "feature/7-login"]);
     let path = scratch.story().path;
-    let work = {
-        write(&path.join("b.txt"), "b\n");
-        commit(&path, "work")
-    };
+    write(&path.join("b.txt"), "b\n");
+    let work = commit(&path, "work");
     git(&scratch.root, &["worktree", "remove", path.to_str().expect("it is text")]);
-    assert_eq!(git(&scratch.story().path, &["rev-parse", "HEAD"]), work);
+    let unknown = wanted("story-7", "feature/7-login");
+    let exists = |tip: &str, is_merged| {
+        Creation::Exists(ExistingBranch { branch: "feature/7-login".to_owned(), tip: tip.to_owned(), is_merged })
+    };
+    assert_eq!(scratch.repository.create(&unknown).expect("git answers"), exists(&work, false));
+    assert!(!path.exists());
+    let known = NewWorktree { is_known: true, ..unknown.clone() };
+    assert_eq!(git(&ready(scratch.repository.create(&known).expect("git answers")).path, &["rev-parse", "HEAD"]), work);
+    git(&scratch.root, &["worktree", "remove", path.to_str().expect("it is text")]);
+    git(&scratch.root, &["merge", "--quiet", "--no-ff", "-m", "merged", "feature/7-login"]);
+    assert_eq!(scratch.repository.create(&unknown).expect("git answers"), exists(&work, true));
 }
 
 #[test]
-fn a_directory_that_somebody_removed_comes_back() {
+fn directory_that_was_removed_comes_back() {
     let scratch = Scratch::new();
     let path = scratch.story().path;
     fs::remove_dir_all(&path).expect("it is ours");
@@ -76,29 +84,14 @@ fn what_is_in_the_way_is_named() {
             NewWorktree { base: "nowhere".to_owned(), ..wanted("story-8", "feature/8") },
             "no such branch or commit: nowhere",
         ),
-        (with_path("../outside"), "a worktree has to be below the repository"),
-        (with_path("/tmp/outside"), "a worktree has to be below the repository"),
+        (with_path("../outside"), "a worktree has to be below the workspace"),
+        (with_path("/tmp/outside"), "a worktree has to be below the workspace"),
         (with_path("out/side"), "a link is in the way"),
-        (with_path(""), "a worktree has to be below the repository"),
+        (with_path(""), "a worktree has to be below the workspace"),
         (in_main, "main"),
     ] {
         let error = scratch.repository.create(&wanted).expect_err("it is refused");
         assert!(error.to_string().contains(want), "{wanted:?}: {error}");
     }
     assert_eq!(read(&scratch.root.join(".worktrees/taken/file")), "mine\n");
-}
-
-#[test]
-fn a_repository_is_found_from_its_worktrees_and_nothing_else_is_one() {
-    let scratch = Scratch::new();
-    let path = scratch.story().path;
-    assert_eq!(Repository::open(&path).expect("it is one").root(), scratch.root);
-    assert_eq!(scratch.repository.base_branch().expect("one is checked out"), "main");
-    git(&scratch.root, &["switch", "--quiet", "--detach"]);
-    assert!(matches!(scratch.repository.base_branch(), Err(GitError::Refused { .. })));
-    let bare = scratch.outer.join("bare");
-    fs::create_dir(&bare).expect("it can be made");
-    assert!(Repository::open(&bare).is_err());
-    git(&bare, &["init", "--quiet", "--bare"]);
-    assert!(Repository::open(&bare).is_err());
 }

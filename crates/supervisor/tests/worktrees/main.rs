@@ -2,7 +2,10 @@
 
 mod clean;
 mod create;
+mod find;
+mod gates;
 mod merge;
 mod repository;
 mod snapshot;
 mod state;
+mod stray;

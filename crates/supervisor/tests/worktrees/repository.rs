@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use piton_supervisor::{Created, NewWorktree, Repository};
+use piton_supervisor::{Created, Creation, NewWorktree, Repository};
 
 pub struct Scratch {
     pub outer: PathBuf,
@@ -25,14 +25,14 @@ impl Scratch {
         write(&root.join("a.txt"), "one\ntwo\nthree\n");
         write(&root.join(".gitignore"), "*.ignored\n");
         commit(&root, "first");
-        let repository = Repository::open(&root).expect("it is a repository");
+        let repository = found(&root);
         let root = repository.root().to_owned();
         Scratch { outer, root, repository }
     }
 
     /// A worktree for story 7.
     pub fn story(&self) -> Created {
-        self.repository.create(&wanted("story-7", "feature/7-login")).expect("it can be made")
+        ready(self.repository.create(&wanted("story-7", "feature/7-login")).expect("it can be made"))
     }
 
     /// Everything that the user sees of the repository: branches, stash, index, files of the main work tree.
@@ -55,8 +55,26 @@ impl Drop for Scratch {
     }
 }
 
+/// The repository that holds a directory.
+pub fn found(directory: &Path) -> Repository {
+    Repository::find(directory).expect("git answers").expect("there is a repository")
+}
+
+/// A worktree that is there now.
+pub fn ready(creation: Creation) -> Created {
+    match creation {
+        Creation::Ready(created) => created,
+        Creation::Exists(existing) => panic!("{existing:?}"),
+    }
+}
+
 pub fn wanted(name: &str, branch: &str) -> NewWorktree {
-    NewWorktree { path: Path::new(".worktrees").join(name), branch: branch.to_owned(), base: "main".to_owned() }
+    NewWorktree {
+        path: Path::new(".worktrees").join(name),
+        branch: branch.to_owned(),
+        base: "main".to_owned(),
+        is_known: false,
+    }
 }
 
 /// Runs git as its user does, with hooks and all.

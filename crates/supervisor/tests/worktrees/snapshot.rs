@@ -36,7 +36,7 @@ fn a_snapshot_holds_everything_and_touches_nothing() {
     assert_eq!(git(&scratch.root, &["show", &format!("{}:staged.txt", snapshot.commit)]), "staged, then changed");
     assert_eq!(git(&scratch.root, &["show", &format!("{}^2:staged.txt", snapshot.commit)]), "staged");
     let left = fs::read_dir(scratch.root.join(".git/worktrees/story-7")).expect("it is there").flatten();
-    let left: Vec<_> = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("piton")).collect();
+    let left: Vec<_> = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("piton-index")).collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
@@ -98,7 +98,7 @@ fn a_repository_without_a_commit_can_be_kept_too() {
     fs::create_dir(&fresh).expect("it can be made");
     git(&fresh, &["init", "--quiet", "-b", "main"]);
     write(&fresh.join("x"), "x\n");
-    let repository = piton_supervisor::Repository::open(&fresh).expect("it is one");
+    let repository = crate::repository::found(&fresh);
     let snapshot = repository.snapshot(&fresh, "fresh", AT).expect("it can be taken");
     assert_eq!(git(&fresh, &["show", &format!("{}:x", snapshot.commit)]), "x");
     let refused = repository.restore(&snapshot, &RestoreTo::Worktree(scratch.outer.join("w")));

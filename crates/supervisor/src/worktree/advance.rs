@@ -1,0 +1,165 @@
+//! Moves a branch forward, and only from where it was.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::find::head_of;
+use super::merge::full;
+use super::state::under_way;
+use super::{Advanced, Candidate, Head, Repository, list, refused};
+use crate::git::{Git, GitError, Said, failed, holder_of, named_in, quote};
+
+/// How long the user's git is waited for: a hook that runs before a commit holds the index as long as it takes.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(200);
+
+impl Repository {
+    /// Moves the base of a candidate to the candidate's commit: only when the base is still where it was, and only when
+    /// that touches nothing uncommitted in a work tree that has it checked out.
+    pub fn advance(&self, candidate: &Candidate) -> Result<Advanced, GitError> {
+        if let Some(answer) = self.stands(candidate)? {
+            return Ok(answer);
+        }
+        match self.checked_out(&candidate.base_branch)? {
+            Place::Nowhere => self.advance_ref(candidate),
+            Place::Blocked(reason) => Ok(Advanced::Blocked { reason, files: Vec::new() }),
+            Place::At(tree) => self.advance_tree(candidate, &tree),
+        }
+    }
+
+    /// Makes a branch at a commit. Refuses when it is there already, at another commit.
+    pub fn create_branch(&self, branch: &str, commit: &str) -> Result<(), GitError> {
+        self.check_branch_name(branch)?;
+        let commit = self.commit(commit)?;
+        let question = ["update-ref", "-m", "piton: branch made", &full(branch), &commit, ""];
+        let said = self.git().ask(&question)?;
+        match (said.is_success(), self.tip(branch)?) {
+            (true, _) => Ok(()),
+            (false, Some(tip)) if tip == commit => Ok(()),
+            (false, Some(tip)) => refused(format!("the branch {branch} is there already, at {tip}")),
+            (false, None) => Err(failed(&question, &said)),
+        }
+    }
+
+    pub(super) fn check_branch_name(&self, branch: &str) -> Result<(), GitError> {
+        let is_one = !branch.starts_with('-')
+            && branch != "HEAD"
+            && self.git().ask(&["check-ref-format", &format!("refs/heads/{branch}")])?.is_success();
+        if is_one { Ok(()) } else { refused(format!("not the name of a branch: {branch}")) }
+    }
+
+    /// Whether there is nothing to do, or nothing that can be done.
+    fn stands(&self, candidate: &Candidate) -> Result<Option<Advanced>, GitError> {
+        match self.tip(&candidate.base_branch)? {
+            Some(now) if now == candidate.base_commit => Ok(None),
+            Some(now) if self.is_ancestor(&candidate.commit, &now)? => Ok(Some(Advanced::Moved)),
+            now => Ok(Some(Advanced::BaseMoved { now })),
+        }
+    }
+
+    fn advance_ref(&self, candidate: &Candidate) -> Result<Advanced, GitError> {
+        let Candidate { base_branch, base_commit, branch, commit, .. } = candidate;
+        let why = format!("piton: merge {branch}");
+        let question = ["update-ref", "-m", &why, &full(base_branch), commit, base_commit];
+        let said = self.git().ask(&question)?;
+        if said.is_success() {
+            return Ok(Advanced::Moved);
+        }
+        match self.stands(candidate)? {
+            Some(answer) => Ok(answer),
+            None => Ok(blocked(&said)),
+        }
+    }
+
+    fn advance_tree(&self, candidate: &Candidate, tree: &Path) -> Result<Advanced, GitError> {
+        let git = Git::at(tree);
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(what) = under_way(&git)? {
+                let reason = format!("{what} is under way in {}", tree.display());
+                return Ok(Advanced::Blocked { reason, files: Vec::new() });
+            }
+            // git moves whatever is checked out there by now.
+            match head_of(&git)? {
+                Head::Branch { name, commit } if name == candidate.base_branch && commit == candidate.base_commit => {}
+                Head::Branch { .. } | Head::Unborn { .. } | Head::Detached { .. } => {
+                    return match self.stands(candidate)? {
+                        Some(answer) => Ok(answer),
+                        // It is checked out there no longer.
+                        None => self.advance(candidate),
+                    };
+                }
+            }
+            let said = git.ask(&["merge", "--ff-only", "--no-autostash", "--quiet", &candidate.commit])?;
+            if let Some(answer) = self.stands(candidate)? {
+                return Ok(answer);
+            }
+            if said.is_success() {
+                return refused(format!("git moved something else than {}", candidate.base_branch));
+            }
+            if named_in(&said.err).is_none() || Instant::now() >= until {
+                return Ok(blocked_in(tree, &said));
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// The work tree that has a branch checked out. Ours comes first.
+    fn checked_out(&self, branch: &str) -> Result<Place, GitError> {
+        let mut found = None;
+        for listed in list::all(&self.root)?.into_iter().map(|entry| entry.listed) {
+            let has_it = listed.branch.as_deref() == Some(branch);
+            if has_it && listed.is_there && (found.is_none() || listed.path == self.root) {
+                found = Some(listed.path);
+            } else if has_it && listed.path.join("HEAD").is_file() {
+                // A git directory away from its work tree, which only the work tree knows of.
+                return Ok(Place::Blocked(format!(
+                    "{branch} is checked out in the work tree of {}",
+                    listed.path.display()
+                )));
+            } else if listed.branch.is_none() && is_rebased(&listed.path, branch) {
+                let reason = format!("a rebase of {branch} is under way in {}", listed.path.display());
+                return Ok(Place::Blocked(reason));
+            }
+        }
+        Ok(found.map_or(Place::Nowhere, Place::At))
+    }
+}
+
+enum Place {
+    Nowhere,
+    At(PathBuf),
+    Blocked(String),
+}
+
+/// Whether a work tree without a branch is about to rebase this one, which git moves at the end.
+fn is_rebased(tree: &Path, branch: &str) -> bool {
+    let directory = list::git_directory(tree);
+    let name = |place: &str| std::fs::read_to_string(directory.join(place).join("head-name")).ok();
+    ["rebase-merge", "rebase-apply"].into_iter().filter_map(name).any(|name| name.trim_end() == full(branch))
+}
+
+fn blocked_in(tree: &Path, said: &Said) -> Advanced {
+    match files_in_the_way(&said.err) {
+        files if files.is_empty() => blocked(said),
+        files => {
+            Advanced::Blocked { reason: format!("uncommitted changes are in the way in {}", tree.display()), files }
+        }
+    }
+}
+
+fn blocked(said: &Said) -> Advanced {
+    let reason = match named_in(&said.err) {
+        Some(lock) => match holder_of(&lock) {
+            Some(pid) => format!("process {pid} holds {}", lock.display()),
+            None => format!("a stale lock is in the way; remove it: rm -- {}", quote(&lock)),
+        },
+        None => format!("git does not merge: {}", said.err.trim()),
+    };
+    Advanced::Blocked { reason, files: Vec::new() }
+}
+
+/// The files that git names when it does not overwrite something: one in each line that begins with a tab.
+fn files_in_the_way(message: &str) -> Vec<String> {
+    message.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned).collect()
+}
