@@ -1,0 +1,31 @@
+//! Work arrives: a user types `piton run`, and at the end everything is done, on `main`, and every door says so.
+
+use crate::facts::has_arrived;
+use crate::works;
+
+crate::with_both! {
+    fn stories(who) open(both) {
+        let ground = works::STORIES.ground(who);
+        has_arrived(&ground, &works::STORIES, ground.run("--yes").end());
+    }
+
+    fn a_plan(who) {
+        let ground = works::PLAN.ground(who);
+        has_arrived(&ground, &works::PLAN, ground.run("plan:260301-0900-hut --yes").end());
+    }
+
+    fn a_build(who) {
+        let ground = works::BUILD.ground(who);
+        has_arrived(&ground, &works::BUILD, ground.run("docs/EXECUTION-SPEC-PRD-031.md --yes").end());
+    }
+
+    fn tasks(who) open(both) {
+        let ground = works::TASKS.ground(who);
+        has_arrived(&ground, &works::TASKS, ground.run("tasks.toml --yes").end());
+    }
+
+    fn a_crew(who) open(obedient) {
+        let ground = works::CREW.ground(who);
+        has_arrived(&ground, &works::CREW, ground.run("crew.toml --yes").end());
+    }
+}

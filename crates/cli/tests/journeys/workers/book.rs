@@ -1,0 +1,86 @@
+//! The by-the-book worker: never calls Piton. It writes the documents by hand, as the protocols tell agents to, does its
+//! work, commits it and ends with 0.
+
+mod crew;
+mod pipeline;
+mod plan;
+mod task;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::bench::{Bench, variable};
+use super::prompt::Prompt;
+
+/// A worker that knows its protocol, and where its document is.
+pub struct Book<'a> {
+    bench: &'a Bench,
+    prompt: Prompt<'a>,
+    /// The unit's id, without its dialect.
+    id: String,
+    document: String,
+}
+
+/// Works by the book.
+pub fn work(bench: &Bench, text: &str) {
+    let unit = variable("PITON_UNIT");
+    let (dialect, id) = unit.split_once(':').expect("a unit");
+    let mut document = variable("PITON_CHECKPOINT");
+    if bench.always("stray") && dialect == "pipeline" {
+        // As the document has it: relative, and so in the worker's own worktree.
+        document = format!(".pipeline/checkpoint-{id}.json");
+    }
+    let book = Book { bench, prompt: Prompt::new(text), id: id.to_owned(), document };
+    if book.prompt.all().to_lowercase().contains("conflict") {
+        // Whoever has used git knows what to do about it.
+        bench.merges("main");
+    }
+    match dialect {
+        "pipeline" => pipeline::work(&book),
+        "plan" => plan::work(&book),
+        "build" => build(&book),
+        "task" => task::work(&book),
+        "crew" => crew::work(&book),
+        other => panic!("no book about {other}"),
+    }
+}
+
+/// A workstream makes its outputs. The build's checkpoint is written by its lead alone.
+fn build(book: &Book<'_>) {
+    book.makes(&variable("PITON_STEP"));
+}
+
+impl Book<'_> {
+    /// Makes the files that the prompt names, or one that is named after the piece of work.
+    fn makes(&self, item: &str) -> Vec<String> {
+        let named = self.prompt.files();
+        let files = if named.is_empty() { vec![format!("{}.txt", item.replace([' ', '/'], "-"))] } else { named };
+        self.bench.makes(&files, item);
+        files
+    }
+
+    /// The document as JSON; an empty object when it is not there or torn.
+    fn read(&self) -> Value {
+        let text = fs::read_to_string(&self.document).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_else(|_| Value::Object(serde_json::Map::new()))
+    }
+
+    /// Writes the document in place, as `cat > FILE` does.
+    fn write(&self, document: &Value) {
+        let text = format!("{document:#}\n");
+        if let Some(parent) = Path::new(&self.document).parent() {
+            fs::create_dir_all(parent).expect("a directory can be made");
+        }
+        fs::write(&self.document, &text).expect("the document can be written");
+        self.bench.note(&format!("wrote {}: {document}", self.document));
+    }
+
+    /// The time, as the protocols have it.
+    fn now(&self, minutes: u32) -> String {
+        let command = format!("date -u -d '+{minutes} minutes' +%Y-%m-%dT%H:%M:%SZ");
+        let output = std::process::Command::new("/bin/sh").args(["-c", &command]).output().expect("date runs");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+}
