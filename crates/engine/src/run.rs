@@ -8,9 +8,14 @@ mod act;
 mod approvals;
 mod claim;
 mod close;
+mod commands;
+mod gates;
+mod jobs;
 mod lead;
 mod memory;
+mod merging;
 mod observe;
+mod own_gates;
 mod prompt;
 mod proof;
 mod prune;
@@ -20,6 +25,7 @@ mod section;
 mod settings;
 mod signs;
 mod state_file;
+mod strays;
 mod trees;
 mod work;
 
@@ -35,7 +41,7 @@ pub use approvals::{Unapproved, approve_commands, approve_group, unapproved};
 pub use lead::slept;
 pub use section::BadFile;
 pub use settings::{SETTINGS, Settings};
-pub use work::{COMPLETE, GroupWork, LaneWork, Story, Work, WorkError};
+pub use work::{GroupWork, LaneWork, Story, Work, WorkError};
 
 use crate::Workspace;
 
@@ -109,8 +115,11 @@ pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Resul
     let settings = Settings::load(workspace)?;
     let mut work = work::read_work(workspace, &settings, &request.wanted, now)?;
     if request.yes {
-        for phase in work.fleet.groups.iter_mut().flat_map(|group| &mut group.phases) {
-            phase.approval = piton_model::fleet::Approval::NotNeeded;
+        for group in &mut work.fleet.groups {
+            group.begin = piton_model::fleet::Approval::NotNeeded;
+            for phase in &mut group.phases {
+                phase.approval = piton_model::fleet::Approval::NotNeeded;
+            }
         }
     }
     let waves = waves(&work.fleet);

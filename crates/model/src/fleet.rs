@@ -5,9 +5,12 @@
 //! event of its own. Nothing here starts a process, and nothing is remembered but what is in [`Fleet`], so that a lead
 //! which died is continued by building the same value again and stepping on.
 
+mod budget;
 mod close;
 mod judge;
 mod lane;
+mod merge;
+mod phase;
 mod plan;
 mod schedule;
 mod watch;
@@ -15,13 +18,16 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::Time;
 use crate::proof::{Correction, Proof};
+use crate::{Rework, Time};
 
-pub use judge::{StageResult, Standing};
+pub use judge::{Exited, StageResult, Standing};
 pub use lane::{Closing, Counts, How, Lane, LaneState, StopReason, Worker, WorkerState};
+pub use merge::{GateResult, MergeOf, MergeResult, Prepared};
+pub use phase::{Approval, Completion, GateKind, GateProgress, Group, Halt, Phase, PhaseGate, PhaseState};
 pub use plan::{Cycle, find_cycle, waves};
 
 /// A lane's place in the fleet.
@@ -63,6 +69,12 @@ pub struct Limits {
     pub stagger: Duration,
     /// From which readiness on the quality gate is told to be short.
     pub fast_track: f64,
+    /// How many workers of a lane in a row may end within [`Limits::quick`] of their start; the next one pauses.
+    pub restarts: u32,
+    /// A worker that ends sooner than this after its start counts against [`Limits::restarts`].
+    pub quick: Duration,
+    /// The longest wait for a limit to end, whatever was reported.
+    pub longest_park: Duration,
 }
 
 impl Limits {
@@ -70,76 +82,6 @@ impl Limits {
     pub fn patience(&self, stage: u8) -> Duration {
         self.patience.get(usize::from(stage)).or(self.patience.last()).copied().unwrap_or(Duration::from_secs(600))
     }
-}
-
-/// Lanes that belong together: the stories of a pipeline, the workstreams of a build.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
-    /// The unit that all of it is about, or what the lanes are called together.
-    pub name: String,
-    /// What comes after what: a phase begins when the one before is closed.
-    pub phases: Vec<Phase>,
-    /// Why nothing more of it is started; its lanes that run are waited for.
-    pub halted: Option<Halt>,
-}
-
-/// A group that does not go on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Halt {
-    /// Why.
-    pub reason: String,
-    /// The lane it began with, when it was one.
-    pub lane: Option<LaneAt>,
-    /// Whether it has been recorded, which is done when no sibling runs any more.
-    pub recorded: bool,
-}
-
-/// A phase of a group.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Phase {
-    /// What a person calls it.
-    pub name: String,
-    /// The gates that close it, run when all of its lanes are done.
-    pub gates: Vec<PhaseGate>,
-    /// Whether a person has to look at it before the next phase.
-    pub approval: Approval,
-    /// Whether all of that has happened.
-    pub closed: bool,
-}
-
-/// A gate and how far it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PhaseGate {
-    /// Its name.
-    pub name: String,
-    /// How far it is.
-    pub state: GateProgress,
-}
-
-/// How far a gate is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GateProgress {
-    /// Not run yet.
-    Pending,
-    /// Being run.
-    Running,
-    /// Passed.
-    Passed,
-    /// Failed.
-    Failed,
-}
-
-/// Whether a person has to agree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Approval {
-    /// Nobody is asked.
-    NotNeeded,
-    /// A person is asked when its gates have passed.
-    Needed,
-    /// A person has been asked.
-    Asked,
-    /// A person agreed.
-    Given,
 }
 
 /// How far the lead goes.
@@ -166,8 +108,10 @@ pub struct Fleet {
     pub lanes: Vec<Lane>,
     /// How far it goes.
     pub mode: Mode,
-    /// Nothing is started before this, because the account's limit is used up.
-    pub parked_until: Option<Time>,
+    /// Accounts whose usage limit is reached, and when each ends. A lane that may use another account goes on.
+    pub parked: BTreeMap<String, Time>,
+    /// Living workers of lanes that are not part of this fleet. They count against [`Limits::workers`].
+    pub strangers: usize,
     /// How many starts are kept apart, because a limit has just ended.
     pub staggered: usize,
     /// When the next of them may be.
@@ -193,6 +137,13 @@ pub enum FleetEvent {
         /// Why.
         message: String,
     },
+    /// The run was stopped before a lane's worker began.
+    NotStarted {
+        /// Whose.
+        lane: LaneAt,
+        /// How it was to be started.
+        how: How,
+    },
     /// A worker's process is gone.
     WorkerExited {
         /// Whose.
@@ -201,6 +152,8 @@ pub enum FleetEvent {
         end: End,
         /// What its unit's documents say now.
         standing: Standing,
+        /// What else is known about the end, for people: its last words, denied commands.
+        words: Option<String>,
     },
     /// A worker gave a sign of life.
     SignSeen {
@@ -214,6 +167,13 @@ pub enum FleetEvent {
         /// What they say now.
         standing: Standing,
     },
+    /// The merge of a lane or of a phase was prepared: both sides are in one tree, and nothing has moved.
+    Prepared {
+        /// Of what.
+        of: MergeOf,
+        /// What came of it.
+        result: Prepared,
+    },
     /// A gate was run.
     GateEnded {
         /// Of a lane, or of a group's phase.
@@ -221,14 +181,14 @@ pub enum FleetEvent {
         /// Its name.
         gate: String,
         /// How.
-        result: Result<(), String>,
+        result: GateResult,
     },
-    /// A lane's work was merged back, or was not.
+    /// A target branch was moved to the judged tree, or was not.
     MergeEnded {
-        /// Which.
-        lane: LaneAt,
+        /// Of what.
+        of: MergeOf,
         /// How.
-        result: Result<(), String>,
+        result: MergeResult,
     },
     /// The end of a lane's work was recorded, or was refused.
     FinishEnded {
@@ -244,10 +204,22 @@ pub enum FleetEvent {
         /// What follows.
         proof: Proof,
     },
+    /// All that is left of a group's unit was recorded as done, or was refused.
+    CompleteEnded {
+        /// Which.
+        group: GroupAt,
+        /// How.
+        result: Result<(), String>,
+    },
     /// A person agreed that a group goes on.
     Approved {
         /// Which.
         group: GroupAt,
+    },
+    /// A person agreed that a lane is merged although it changes its own gates.
+    LaneApproved {
+        /// Which.
+        lane: LaneAt,
     },
     /// A worker reported that a limit is used up.
     LimitReported {
@@ -275,8 +247,6 @@ pub enum GateOf {
     Lane(LaneAt),
     /// One that closes a phase of a group.
     Phase(GroupAt, usize),
-    /// One that has passed, run again before a lane's worker starts again.
-    Proof(LaneAt),
 }
 
 /// How a worker ended.
@@ -286,8 +256,15 @@ pub enum End {
     Exited(i32),
     /// A signal ended it.
     Killed(i32),
-    /// It is gone, and nobody saw how.
+    /// It exited with 0, and there is no trace of any work: no step, no output, no commit.
+    Idle,
+    /// It is gone, and its exit status with it.
     Vanished,
+    /// Its client cannot work here: it is missing, not logged in or too old.
+    Unavailable {
+        /// Why, and what to do.
+        reason: String,
+    },
     /// It did not take up its own session.
     RefusedResume,
     /// It ended because a limit is used up.
@@ -357,11 +334,18 @@ pub enum Decision {
         /// Its name.
         gate: String,
     },
-    /// The lane's worktree is merged back.
-    Merge {
-        /// Which lane.
-        lane: LaneAt,
+    /// Target and branch are merged in a scratch worktree; nothing is moved yet.
+    Prepare {
+        /// Of what.
+        of: MergeOf,
     },
+    /// The target branch is moved to the tree that was judged, if it has not moved since.
+    Merge {
+        /// Of what.
+        of: MergeOf,
+    },
+    /// Gates that run are ended: the run is being stopped.
+    StopGates,
     /// The lane's work is recorded as done.
     Finish {
         /// Which lane.
@@ -373,6 +357,13 @@ pub enum Decision {
         lane: LaneAt,
         /// Until when.
         until: Time,
+    },
+    /// The lane's worker starts again with these facts: a gate that failed, files in conflict.
+    Rework {
+        /// Which lane.
+        lane: LaneAt,
+        /// Why.
+        why: Rework,
     },
     /// The lane stops, for a reason that a person can act on.
     Pause {
@@ -387,13 +378,27 @@ pub enum Decision {
         group: GroupAt,
         /// Why.
         reason: String,
+        /// Whether work failed; otherwise it only needs a person.
+        is_failure: bool,
     },
     /// A person is asked to approve before the group goes on.
     AskApproval {
         /// Which group.
         group: GroupAt,
-        /// The phase that was closed.
-        phase: usize,
+        /// The phase that was closed; none before the first one.
+        phase: Option<usize>,
+    },
+    /// A person is asked whether a lane may be merged that changes its own gates.
+    AskLaneApproval {
+        /// Which lane.
+        lane: LaneAt,
+        /// The files that it changes.
+        files: Vec<String>,
+    },
+    /// All lanes and gates of the group's unit are done: the unit is recorded as complete.
+    Complete {
+        /// Which group.
+        group: GroupAt,
     },
     /// A phase of a group is closed.
     ClosePhase {
@@ -429,7 +434,7 @@ pub enum Achievement {
     /// What was called passed is not: a gate says so.
     Overruled {
         /// Why.
-        issues: String,
+        why: Rework,
     },
 }
 
@@ -452,7 +457,8 @@ impl Fleet {
             groups,
             lanes,
             mode: Mode::Going,
-            parked_until: None,
+            parked: BTreeMap::new(),
+            strangers: 0,
             staggered: 0,
             not_before: None,
             ended: false,
@@ -466,17 +472,21 @@ impl Fleet {
             FleetEvent::Begun | FleetEvent::TimerFired => self.watch(now, &mut decisions),
             FleetEvent::WorkerStarted { lane } => self.started(lane, now),
             FleetEvent::StartFailed { lane, message } => self.start_failed(lane, &message, &mut decisions),
-            FleetEvent::WorkerExited { lane, end, standing } => {
-                self.exited(lane, &end, &standing, now, &mut decisions);
+            FleetEvent::NotStarted { lane, how } => self.not_started(lane, how),
+            FleetEvent::WorkerExited { lane, end, standing, words } => {
+                self.exited(lane, &Exited { end, standing, words }, now, &mut decisions);
             }
             FleetEvent::SignSeen { lane } => self.sign(lane, now),
             FleetEvent::DocumentChanged { lane, standing } => self.changed(lane, &standing, now),
+            FleetEvent::Prepared { of, result } => self.prepared(of, result, &mut decisions),
             FleetEvent::GateEnded { of, gate, result } => self.gate_ended(of, &gate, result, &mut decisions),
-            FleetEvent::MergeEnded { lane, result } => self.merge_ended(lane, result, &mut decisions),
+            FleetEvent::MergeEnded { of, result } => self.merge_ended(of, result, &mut decisions),
             FleetEvent::FinishEnded { lane, result } => self.finish_ended(lane, result, &mut decisions),
             FleetEvent::Proved { lane, proof } => self.proved(lane, proof, now, &mut decisions),
+            FleetEvent::CompleteEnded { group, result } => self.complete_ended(group, result),
             FleetEvent::Approved { group } => self.approved(group),
-            FleetEvent::LimitReported { lane, until, account } => self.limited(lane, until, account),
+            FleetEvent::LaneApproved { lane } => self.lane_approved(lane),
+            FleetEvent::LimitReported { lane, until, account } => self.limited(lane, until, account, now),
             FleetEvent::Woke | FleetEvent::ClockSet => self.woke(now),
             FleetEvent::Signalled => self.signalled(now, &mut decisions),
         }
@@ -492,8 +502,21 @@ impl Fleet {
 
     /// When something is to be looked at again although nothing happens: the steady clock, and the one on the wall.
     pub fn next_timer(&self) -> (Option<Duration>, Option<Time>) {
-        let steady = self.lanes.iter().filter_map(|lane| self.deadline(lane)).chain(self.not_before).min();
-        let wall = self.lanes.iter().filter_map(|lane| lane.state.waits_until()).chain(self.parked_until).min();
-        (steady, wall)
+        let delays = self.lanes.iter().filter(|lane| lane.state.is_startable()).filter_map(|lane| lane.not_before);
+        let deadlines = self.lanes.iter().filter_map(|lane| self.deadline(lane));
+        let steady = deadlines.chain(delays).chain(self.not_before).min();
+        let wall = self.lanes.iter().filter_map(|lane| lane.state.waits_until()).chain(self.parked.values().copied());
+        (steady, wall.min())
+    }
+
+    /// When the first account is free again; nothing while one is.
+    pub fn parked_until(&self) -> Option<Time> {
+        let waits = self.lanes.iter().any(|lane| !lane.state.is_settled() && self.account_of(lane).is_none());
+        self.parked.values().min().copied().filter(|_| waits)
+    }
+
+    /// The account that a lane's next worker uses: the first of its own that is not at its limit.
+    pub fn account_of<'l>(&self, lane: &'l Lane) -> Option<&'l str> {
+        lane.accounts.iter().map(String::as_str).find(|account| !self.parked.contains_key(*account))
     }
 }

@@ -28,6 +28,18 @@ pub enum Rework {
         /// These files.
         files: Vec<String>,
     },
+    /// Its commits are not on the branch that is merged.
+    OtherBranch {
+        /// Where they are: a branch, or a detached HEAD.
+        found: String,
+        /// The branch that is merged.
+        branch: String,
+    },
+    /// Results that git ignores, so that no merge can take them.
+    Ignored {
+        /// These files.
+        files: Vec<String>,
+    },
     /// The worker ended without an error, and nothing of its work is recorded or there.
     NothingDone {
         /// What is missing: tasks, outputs, a commit.
@@ -64,6 +76,8 @@ impl Rework {
             }
             Rework::Conflict { base, files } => format!("conflicts with {base} in {}", listed(files)),
             Rework::Uncommitted { files } => format!("files are not committed: {}", listed(files)),
+            Rework::OtherBranch { found, branch } => format!("its commits are on {found}, not on {branch}"),
+            Rework::Ignored { files } => format!("git ignores what it made: {}", listed(files)),
             Rework::NothingDone { missing, .. } => format!("its worker ended and did not do: {}", listed(missing)),
             Rework::Incomplete { missing } => format!("the checkpoint lacks {}", listed(missing)),
             Rework::ReviewFailed { issues } => format!("FAIL: {issues}"),

@@ -7,6 +7,7 @@ mod clean;
 mod create;
 mod find;
 mod gates;
+mod keep;
 mod list;
 mod merge;
 mod restore;

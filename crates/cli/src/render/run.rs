@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use piton_engine::run::{COMPLETE, RunEnd, RunPlan, Unapproved};
+use piton_engine::run::{RunEnd, RunPlan, Unapproved};
 use piton_model::fleet::{Approval, Outcome};
 use piton_model::text::printable;
 use piton_model::{Age, Time};
@@ -37,8 +37,7 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved]) -> String {
     }
     for group in &fleet.groups {
         for phase in &group.phases {
-            let gates: Vec<&str> =
-                phase.gates.iter().map(|gate| gate.name.as_str()).filter(|gate| *gate != COMPLETE).collect();
+            let gates: Vec<&str> = phase.gates.iter().map(|gate| gate.name.as_str()).collect();
             if gates.is_empty() && phase.approval != Approval::Needed {
                 continue;
             }

@@ -66,7 +66,11 @@ fn a_failed_gate_fails_the_build_and_nothing_more_begins() {
     assert!(ended.stdout.contains("gate floor failed"), "{}", ended.stdout);
     let checkpoint = yard.read_json(CHECKPOINT);
     assert_eq!(checkpoint["status"], "failed", "{checkpoint}");
-    assert_eq!(yard.ledger().len(), 1);
+    assert_eq!(checkpoint["error"]["workstream"], "WS1", "{checkpoint}");
+    // It went back to its agent twice, and to nobody else.
+    let begun: Vec<String> = yard.ledger().into_iter().map(|(_, step, _)| step).collect();
+    assert_eq!(begun, ["WS1", "WS1", "WS1"]);
+    assert!(!yard.workspace.path("WS1.txt").exists(), "nothing whose gate failed is on the base");
 }
 
 #[test]
@@ -79,11 +83,13 @@ fn what_was_mended_goes_on_with_its_gate_and_not_with_its_work() {
     assert_eq!(ended.code, Some(4), "{}{}", ended.stdout, ended.stderr);
     // It stays paused until a person says otherwise.
     assert_eq!(yard.piton(&["run", "build:PRD-031", "--yes"]).code, Some(4));
+    let begun = || yard.ledger().into_iter().filter(|(_, step, _)| step == "WS1").count();
+    let before = begun();
     yard.workspace.write("level.txt", "level\n");
+    yard.commit("level");
     yard.run(&["run", "build:PRD-031", "--yes", "--retry"]);
     assert_eq!(yard.read_json(CHECKPOINT)["status"], "complete");
-    let begun = yard.ledger().into_iter().filter(|(_, step, _)| step == "WS1").count();
-    assert_eq!(begun, 1, "{:?}", yard.ledger());
+    assert_eq!(begun(), before, "{:?}", yard.ledger());
     yard.assert_nothing_left();
 }
 

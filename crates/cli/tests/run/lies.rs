@@ -90,7 +90,7 @@ fn a_gate_that_a_worker_calls_passed_is_run_all_the_same() {
         let ended = run(&yard, wanted);
         assert_eq!(ended.code, Some(4), "{unit}: {}{}", ended.stdout, ended.stderr);
         let gate = oath.split(' ').next().unwrap_or_default();
-        let want = format!("gate {gate} failed: `exit 3` ended with 3");
+        let want = format!("gate {gate} failed: `exit 3` ended with exit code 3");
         assert!(ended.stdout.contains(&want), "{unit}: {}", ended.stdout);
     }
 }

@@ -38,12 +38,12 @@ fn a_limit_of_the_account_outlives_the_lead_and_ends_staggered() {
     let mut lead = yard.command(&["run", "--json"]).spawn().expect("it starts");
     let are_parked = || {
         let lanes = memory(&yard)["lanes"].clone();
-        ["pipeline:S-1", "pipeline:S-2"].iter().all(|name| lanes[name]["rules"]["state"] == "parked")
+        ["pipeline:S-1", "pipeline:S-2"].iter().all(|name| lanes[name]["state"]["is"] == "parked")
     };
     wait_for("both to be parked", are_parked, || memory(&yard).to_string());
     lead.kill().expect("it can be killed");
     lead.wait().expect("it is gone");
-    let until = memory(&yard)["parked_until"].as_str().expect("the fleet is parked").to_owned();
+    let until = memory(&yard)["parked"][""].as_str().expect("the account is parked").to_owned();
     let ended = finish(yard.command(&["run", "--json"]).spawn().expect("it starts"));
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
     let again = begun_again(&events(&ended.stdout));

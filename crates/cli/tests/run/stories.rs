@@ -97,10 +97,11 @@ fn a_no_go_is_validated_again_and_a_fail_worked_on_again() {
 
 #[test]
 fn what_is_not_committed_is_not_merged_and_not_removed() {
-    let yard = Yard::new(&[("S-1", &[])]).env("BAD", "dirty");
+    let settings = "[run]\nheartbeat = 1\npatience = 60\ngrace = 0.3\nreworks = 0\n";
+    let yard = Yard::with(settings, "[[stories]]\nid = \"S-1\"\n").env("BAD", "dirty");
     let ended = yard.piton(&["run", "--yes"]);
     assert_eq!(ended.code, Some(4), "{}", ended.stdout);
-    assert!(ended.stdout.contains("holds what is not committed: left-behind.txt"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("files are not committed: left-behind.txt"), "{}", ended.stdout);
     assert!(yard.workspace.path(".worktrees/story-S-1/left-behind.txt").exists());
     // A person commits it, and the run goes on.
     let tree = yard.workspace.path(".worktrees/story-S-1");

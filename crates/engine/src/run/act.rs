@@ -1,7 +1,7 @@
 //! What is decided is done here; what fails answers with an event.
 
-use piton_model::fleet::{Achievement, Decision, FleetEvent, How, LaneAt, StageResult, StopReason};
-use piton_model::{Dialect, Event, Verdict};
+use piton_model::fleet::{Achievement, Decision, FleetEvent, How, LaneAt, LaneState, Mode, StageResult, StopReason};
+use piton_model::{Dialect, Event, Rework, Verdict};
 use piton_store::disk::Access;
 use piton_supervisor::{Adapter, Gently, Launch, Reading, Worker, new_session_id};
 
@@ -24,7 +24,10 @@ impl Lead<'_> {
             Decision::Stop { lane, why } => self.stop(lane, why),
             Decision::Record { lane, what } => self.achieved(lane, &what),
             Decision::RunGate { of, gate } => self.run_gate(of, &gate),
-            Decision::Merge { lane } => self.merge(lane),
+            Decision::Prepare { of } => self.prepare_merge(of),
+            Decision::Merge { of } => self.merge(of),
+            Decision::StopGates => self.stop_commands(),
+            Decision::Rework { lane, why } => self.rework(lane, why),
             Decision::Finish { lane } => self.finish(lane),
             Decision::Park { lane, until } => {
                 let text = format!("parked until {until}: a limit is used up");
@@ -33,19 +36,37 @@ impl Lead<'_> {
                 Ok(())
             }
             Decision::Pause { lane, reason } => self.paused(lane, &reason),
-            Decision::Halt { group, reason } => self.halted(group, &reason),
+            Decision::Halt { group, reason, is_failure } => self.halted(group, &reason, is_failure),
             Decision::AskApproval { group, phase } => self.ask_approval(group, phase),
+            Decision::AskLaneApproval { lane, files } => self.ask_lane_approval(lane, &files),
+            Decision::Complete { group } => self.complete_group(group),
             Decision::ClosePhase { group, phase } => self.close_phase(group, phase),
             Decision::EndRun { .. } => Ok(()),
         }
     }
 
-    /// Claims the unit and starts a worker: a new one, or by its own session, or with the brief.
+    /// Makes and sets up the worktree, then claims the unit and starts a worker in it.
     fn start(&mut self, at: LaneAt, how: How) -> Result<(), RunError> {
+        match self.ensure_worktree(at).and_then(|_| self.set_up_lane(at, how)) {
+            Ok(true) => self.go_on_starting(at, how),
+            // It goes on when the set-up command has ended.
+            Ok(false) => self.save(),
+            Err(message) => {
+                self.queue.push_back(FleetEvent::StartFailed { lane: at, message });
+                Ok(())
+            }
+        }
+    }
+
+    /// Claims the unit and starts a worker: a new one, or by its own session, or with the brief.
+    pub(super) fn go_on_starting(&mut self, at: LaneAt, how: How) -> Result<(), RunError> {
+        if self.work.fleet.mode != Mode::Going {
+            return self.not_started(at, how);
+        }
         self.finish_claim(at);
         let has_begun = matches!(self.workspace.disk.stamp(&self.document_of(at)), Ok(Some(_)));
         if has_begun && self.work.lanes[at].dialect == Dialect::Pipeline {
-            // Whoever died in the middle of a record may have left the state behind the story.
+            // A process that died in the middle of a record may have left the state behind the story.
             self.write_state_file(false)?;
         }
         if let Err(message) = self.try_start(at, how) {
@@ -55,17 +76,39 @@ impl Lead<'_> {
         Ok(())
     }
 
+    /// The run was stopped before the worker began: that is no death.
+    pub(super) fn not_started(&mut self, at: LaneAt, how: How) -> Result<(), RunError> {
+        self.queue.push_back(FleetEvent::NotStarted { lane: at, how });
+        Ok(())
+    }
+
+    /// What was refused is kept for the lane's next worker, whose worktree shows it.
+    fn rework(&mut self, at: LaneAt, why: Rework) -> Result<(), RunError> {
+        let name = self.work.fleet.lanes[at].name.clone();
+        self.tell_lane(at, "rework", &why.summary());
+        self.catch_up(at);
+        self.memory.lane(&name).rework = vec![why];
+        self.save()
+    }
+
     fn try_start(&mut self, at: LaneAt, how: How) -> Result<(), String> {
         let name = self.work.fleet.lanes[at].name.clone();
         let id = self.work.lanes[at].id.clone();
-        self.ensure_worktree(at)?;
         let (how, session) = self.session_for(at, how)?;
         self.memory.lane(&name).session = session.clone();
         let worker_name = self.work.fleet.lanes[at].worker_name(&id, how);
+        // A lead that dies during the claim leaves this behind, so that the next one knows whose attempt it is.
+        let next = self.origin_of(&self.work.lanes[at].unit).attempt + 1;
+        self.memory.lane(&name).claiming = Some(next);
+        self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
         let claimed = self.claim(at, how, &worker_name)?;
         let is_again = how != How::Fresh;
+        let origin = self.origin_of(&self.work.lanes[at].unit);
+        let account = self.account_in_use(at);
         let memory = self.memory.lane(&name);
-        memory.attempt = claimed.ticket.attempt;
+        (memory.origin, memory.claiming) = (origin, None);
+        memory.origin.attempt = claimed.ticket.attempt;
+        memory.account = Some(account);
         memory.spawned += 1;
         memory.worker = Some(worker_name.clone());
         let home = format!("{DIRECTORY}/workers/{id}-{}", memory.spawned);
@@ -78,7 +121,7 @@ impl Lead<'_> {
         let now = self.time();
         self.memory.lane(&name).times.entry(stage).or_default().0.get_or_insert(now);
         // From here on a later lead looks for the worker in its home.
-        self.save().map_err(|_| "the lead's memory cannot be written".to_owned())?;
+        self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
         let launch = self.launch(at, how, &claimed, session)?;
         let worker = Worker::start(&self.keeper, &self.workspace.root().join(&home), &launch)
             .map_err(|error| error.to_string())?;
@@ -95,9 +138,22 @@ impl Lead<'_> {
 
     fn watch_worker(&mut self, at: LaneAt, worker: Worker) -> Result<(), String> {
         self.watch.add(at as u64, &worker).map_err(|error| error.to_string())?;
-        let reading = Reading::new(&self.settings.adapter, &worker);
+        let reading = Reading::new(&self.adapter_of(at), &worker);
         self.live.insert(at, Live::new(worker, reading));
         Ok(())
+    }
+
+    /// The adapter of a lane's worker.
+    pub(super) fn adapter_of(&self, _at: LaneAt) -> Adapter {
+        self.settings.adapter.clone()
+    }
+
+    /// The account that a lane's worker uses.
+    fn account_in_use(&self, at: LaneAt) -> String {
+        match &self.work.fleet.lanes[at].state {
+            LaneState::Working(worker) => worker.account.clone(),
+            _ => String::new(),
+        }
     }
 
     /// How it is really started, and by which session: one that was never known cannot be gone on with.
@@ -122,7 +178,7 @@ impl Lead<'_> {
         let root = self.workspace.root().to_owned();
         let lane = &self.work.fleet.lanes[at];
         let memory = self.memory.lanes.get(&lane.name).cloned().unwrap_or_default();
-        let directory = memory.worktree.as_deref().map_or_else(|| root.clone(), |tree| root.join(tree));
+        let directory = self.directory_of(at);
         let is_fast = lane.readiness.is_some_and(|readiness| readiness >= self.settings.limits.fast_track);
         let shown = directory.display().to_string();
         let text = prompt(&Telling {
@@ -130,7 +186,7 @@ impl Lead<'_> {
             work: &self.work.lanes[at],
             preamble: self.settings.preamble.as_deref(),
             brief: claimed.brief.as_deref().filter(|_| how != How::Fresh || lane.stage > 0),
-            told: self.told.remove(&at).unwrap_or_default(),
+            told: memory.rework.iter().flat_map(told).collect(),
             how,
             directory: &shown,
             is_fast,
@@ -259,8 +315,11 @@ impl Lead<'_> {
                 self.tell_lane(at, "passed", &text);
                 (self.work.fleet.lanes[at].stage, text)
             }
-            Achievement::Overruled { issues } => {
-                self.tell_lane(at, "overruled", issues);
+            Achievement::Overruled { why } => {
+                let issues = why.summary();
+                self.catch_up(at);
+                self.memory.lane(&name).rework = vec![why.clone()];
+                self.tell_lane(at, "overruled", &issues);
                 let verdict = Verdict {
                     word: "FAIL".to_owned(),
                     score: Some(0.0),
@@ -284,7 +343,7 @@ impl Lead<'_> {
     fn paused(&mut self, at: LaneAt, reason: &str) -> Result<(), RunError> {
         self.tell_lane(at, "paused", reason);
         let name = self.work.fleet.lanes[at].name.clone();
-        let has_begun = self.memory.lane(&name).attempt > 0;
+        let has_begun = self.memory.lane(&name).origin.attempt > 0;
         self.memory.lane(&name).put_off = !has_begun;
         let is_whole = self.work.lanes[at].step.is_none();
         if is_whole && has_begun {
@@ -302,15 +361,24 @@ impl Lead<'_> {
     /// Files of a worker that is gone are kept; what the lead holds of it is let go.
     pub(super) fn let_go(&mut self, at: LaneAt) {
         if let Some(live) = self.live.remove(&at) {
-            let cost = live.reading.seen().cost_usd.unwrap_or(0.0);
             let name = self.work.fleet.lanes[at].name.clone();
-            self.memory.lane(&name).cost += cost;
+            if let Some(cost) = live.reading.seen().cost_usd {
+                *self.memory.lane(&name).cost.get_or_insert(0.0) += cost;
+            }
         }
         let inbox = self.inbox_of(&self.work.lanes[at].id);
         if matches!(self.workspace.disk.stamp(&inbox), Ok(Some(_))) {
             // A question to somebody who is gone is not for its successor.
             let _ = self.workspace.disk.remove(&inbox);
         }
+    }
+}
+
+/// What a worker is told to see to, a line each.
+fn told(why: &Rework) -> Vec<String> {
+    match why {
+        Rework::Unproved { claims } => claims.clone(),
+        _ => vec![why.summary()],
     }
 }
 

@@ -37,6 +37,9 @@ fn commands(plan: &RunPlan) -> Vec<Unapproved> {
     if settings.is_there {
         all.push(Unapproved { what: "worker".to_owned(), command: settings.worker_command() });
     }
+    if let Some(command) = &settings.worktree_setup {
+        all.push(Unapproved { what: "worktree setup".to_owned(), command: command.clone() });
+    }
     let own = settings.gates.iter().map(|(name, command)| (name.clone(), command.clone()));
     let named = plan.work.groups.iter().flat_map(|group| group.gates.clone());
     for (name, command) in own.chain(named) {

@@ -57,8 +57,10 @@ impl Lead<'_> {
     /// A lead that died in the middle of a first claim left a journal without a document: that is brought to its end
     /// first, or the claim would seem to be somebody else's.
     pub(super) fn finish_claim(&self, at: LaneAt) {
-        let is_remembered = self.memory.lanes.get(&self.work.fleet.lanes[at].name).is_some_and(|lane| lane.attempt > 0);
-        if is_remembered {
+        let is_remembered =
+            self.memory.lanes.get(&self.work.fleet.lanes[at].name).is_some_and(|lane| lane.origin.attempt > 0);
+        let is_there = matches!(self.workspace.disk.stamp(&self.document_of(at)), Ok(Some(_)));
+        if is_remembered && is_there {
             return;
         }
         let (unit, recorder) = (&self.work.lanes[at].unit, self.recorder("lead"));
@@ -145,7 +147,10 @@ impl Lead<'_> {
     fn sibling_attempt(&self, group: usize) -> Option<u64> {
         let lanes = self.work.fleet.lanes.iter().enumerate();
         let living = lanes.filter(|(at, lane)| lane.group == group && self.live.contains_key(at));
-        living.into_iter().find_map(|(_, lane)| Some(self.memory.lanes.get(&lane.name)?.attempt)).filter(|at| *at > 0)
+        living
+            .into_iter()
+            .find_map(|(_, lane)| Some(self.memory.lanes.get(&lane.name)?.origin.attempt))
+            .filter(|at| *at > 0)
     }
 
     fn start_unit(&mut self, at: LaneAt, start: Start, worker: &str) -> Result<Claimed, String> {

@@ -1,6 +1,6 @@
 //! The loop.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -9,9 +9,11 @@ use piton_model::Time;
 use piton_model::fleet::{Decision, FleetEvent, LaneAt, LaneState, Now, Outcome, WorkerState};
 use piton_supervisor::{KeeperProgram, Reading, Repository, Signs, Wake, Watch, Worker};
 
-use super::close::LiveGate;
+use super::commands::LiveCommand;
+use super::gates::JudgedGate;
+use super::jobs::{JobEnd, Jobs};
 use super::memory::Memory;
-use super::proof::Again;
+use super::merging::{Key, Merged};
 use super::settings::Settings;
 use super::signs::Afar;
 use super::work::Work;
@@ -21,7 +23,10 @@ use crate::{Recorder, Workspace};
 /// The number of the pipe that signals write to.
 const SIGNALS: u64 = 1;
 
-/// Numbers of gates begin here; below are lanes.
+/// The number of the pipe that ended jobs write to.
+const JOBS: u64 = 2;
+
+/// Numbers of commands begin here; below are lanes.
 pub(super) const GATES: u64 = 1 << 32;
 
 /// How often the workers' signs are looked at, at the least and at the most.
@@ -42,17 +47,20 @@ pub(super) struct Lead<'w> {
     pub keeper: KeeperProgram,
     pub watch: Watch,
     pub live: HashMap<LaneAt, Live>,
-    pub gates: HashMap<u64, LiveGate>,
+    pub commands: HashMap<u64, LiveCommand>,
+    pub jobs: Jobs,
+    /// Trees that are being judged.
+    pub merged: HashMap<Key, Merged>,
+    /// Gates that have passed on them.
+    pub passed: HashMap<Key, Vec<JudgedGate>>,
+    /// The last gate that failed on each.
+    pub failed_gates: HashMap<Key, JudgedGate>,
+    /// Lanes whose end is recorded.
+    pub finished: HashSet<LaneAt>,
     /// The attempt of each group's unit, once this lead has claimed it.
     pub claimed: Vec<Option<u64>>,
     pub queue: VecDeque<FleetEvent>,
     pub is_yes: bool,
-    /// Gates that have passed and were run again, before a worker starts again.
-    pub again: Again,
-    /// What the next worker of a lane is told first.
-    pub told: HashMap<LaneAt, Vec<String>>,
-    /// Gates that were run because they were left at the end: name and step.
-    pub judged: Vec<(String, Option<String>)>,
     /// Whether something happened that the state of all stories does not say yet.
     pub is_state_due: bool,
     signals: UnixStream,
@@ -106,6 +114,8 @@ impl<'w> Lead<'w> {
         }
         let mut watch = Watch::new().map_err(failed)?;
         watch.add_readable(SIGNALS, &mut signals).map_err(failed)?;
+        let jobs = Jobs::new()?;
+        watch.add_readable(JOBS, &jobs.reader).map_err(failed)?;
         let groups = plan.work.groups.len();
         let steady = steady();
         let mut lead = Lead {
@@ -113,18 +123,20 @@ impl<'w> Lead<'w> {
             keeper: KeeperProgram::at(&surroundings.program),
             settings: plan.settings,
             work: plan.work,
-            memory: Memory::load(workspace),
+            memory: Memory::load(workspace)?,
             surroundings,
             repository: None,
             watch,
             live: HashMap::new(),
-            gates: HashMap::new(),
+            commands: HashMap::new(),
+            jobs,
+            merged: HashMap::new(),
+            passed: HashMap::new(),
+            failed_gates: HashMap::new(),
+            finished: HashSet::new(),
             claimed: vec![None; groups],
             queue: VecDeque::new(),
             is_yes: request.yes,
-            again: Again::new(),
-            told: HashMap::new(),
-            judged: Vec::new(),
             is_state_due: false,
             signals,
             outcome: None,
@@ -137,6 +149,7 @@ impl<'w> Lead<'w> {
         };
         lead.slept = (lead.surroundings.slept)();
         lead.set_to = lead.clock_ahead();
+        lead.memory.begin_run(&request.wanted, &lead.work.fleet);
         lead.open_repository()?;
         lead.recover(request)?;
         lead.prune();
@@ -191,7 +204,7 @@ impl<'w> Lead<'w> {
         Ok(())
     }
 
-    pub fn save(&self) -> Result<(), RunError> {
+    pub fn save(&mut self) -> Result<(), RunError> {
         self.memory.save(self.workspace, &self.work.fleet).map_err(failed)
     }
 
@@ -201,11 +214,13 @@ impl<'w> Lead<'w> {
         self.look_at_clocks();
         for wake in wakes {
             match wake {
-                Wake::Worker(number) if number >= GATES => self.gate_ended(number)?,
+                Wake::Worker(number) if number >= GATES => self.command_ended(number)?,
                 Wake::Worker(number) => self.worker_ended(usize::try_from(number).unwrap_or(usize::MAX))?,
+                Wake::Readable(JOBS) => self.jobs_ended()?,
                 Wake::Readable(_) => self.read_signals(),
             }
         }
+        self.end_late_commands()?;
         let now = steady();
         if now.saturating_sub(self.last_look) >= self.pace() {
             self.last_look = now;
@@ -219,6 +234,16 @@ impl<'w> Lead<'w> {
         }
         if now.saturating_sub(self.last_beat) >= self.settings.heartbeat {
             self.beat()?;
+        }
+        Ok(())
+    }
+
+    fn jobs_ended(&mut self) -> Result<(), RunError> {
+        for end in self.jobs.ended() {
+            match end {
+                JobEnd::Prepared(of, candidacy) => self.merge_prepared(of, *candidacy)?,
+                JobEnd::Merged(of, result) => self.merge_ended(of, result)?,
+            }
         }
         Ok(())
     }
@@ -263,7 +288,12 @@ impl<'w> Lead<'w> {
         });
         let beat = until(self.last_beat + self.settings.heartbeat);
         let look = if self.live.is_empty() { SLOWEST_LOOK } else { until(self.last_look + self.pace()) };
-        [steady_timer.map(until), wall, Some(beat), Some(look)].into_iter().flatten().min().unwrap_or(SLOWEST_LOOK)
+        let late = self.command_deadline().map(until);
+        [steady_timer.map(until), wall, Some(beat), Some(look), late]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(SLOWEST_LOOK)
     }
 
     /// How often signs are looked at: often enough for the shortest patience.
@@ -324,13 +354,17 @@ impl<'w> Lead<'w> {
                 let name = self.work.fleet.groups[*group].name.clone();
                 self.tell(Some(&name), "approved", "a person lets it go on");
             }
+            FleetEvent::LaneApproved { lane } => self.tell_lane(*lane, "approved", "a person lets it be merged"),
             FleetEvent::Begun
             | FleetEvent::StartFailed { .. }
+            | FleetEvent::NotStarted { .. }
             | FleetEvent::WorkerStarted { .. }
             | FleetEvent::WorkerExited { .. }
             | FleetEvent::SignSeen { .. }
             | FleetEvent::DocumentChanged { .. }
             | FleetEvent::GateEnded { .. }
+            | FleetEvent::Prepared { .. }
+            | FleetEvent::CompleteEnded { .. }
             | FleetEvent::MergeEnded { .. }
             | FleetEvent::FinishEnded { .. }
             | FleetEvent::Proved { .. }
@@ -367,7 +401,7 @@ fn same_but_signs(before: &piton_model::fleet::Fleet, after: &piton_model::fleet
     let lanes = before.lanes.iter().zip(&after.lanes);
     before.groups == after.groups
         && before.mode == after.mode
-        && before.parked_until == after.parked_until
+        && before.parked == after.parked
         && lanes.into_iter().all(|(a, b)| a == b || (plain(&a.state) && plain(&b.state) && a.counts == b.counts))
 }
 

@@ -1,17 +1,23 @@
-//! What a lead must not forget and no dialect has a place for: `.piton/run/memory.json`, replaced whole before anything
-//! that depends on it is done.
+//! What a lead must not forget and cannot derive from journals, documents and settings: `.piton/run/memory.json`,
+//! replaced whole before anything that depends on it is done.
+//!
+//! Every fact of a lane or group names the unit it is about: the attempt that the lead claimed, and the event that began
+//! the unit ([`Origin`]). A fact whose name no longer fits is history: it is kept for reports and never used as input.
+
+mod saved;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
-use piton_model::Time;
-use piton_model::fleet::{
-    Approval, Closing, Counts, Fleet, GateProgress, Group, Halt, How, Lane, LaneState, Worker, WorkerState,
-};
+use piton_model::fleet::{Fleet, Group, Lane};
+use piton_model::{Rework, Time};
+use piton_store::ReadError;
 use piton_store::disk::{Access, DiskError};
 use piton_supervisor::Statistics;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
 
+pub(super) use saved::{SavedState, adopted};
+
+use super::{RunError, failed};
 use crate::Workspace;
 
 /// Where everything of a run is.
@@ -19,48 +25,96 @@ pub(super) const DIRECTORY: &str = ".piton/run";
 
 const MEMORY: &str = ".piton/run/memory.json";
 
+/// The format that this version writes.
+const VERSION: u32 = 2;
+
 /// What is remembered of the whole run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Memory {
-    /// When the run began; later leads go on with it.
+    version: u32,
+    /// The run that is under way, or the last one.
+    pub run: RunFacts,
+    /// Each lane, by its name.
+    pub lanes: BTreeMap<String, LaneMemory>,
+    /// Each group, by its name.
+    pub groups: BTreeMap<String, GroupMemory>,
+    /// Homes of gates and set-up commands that run.
+    pub gate_homes: Vec<String>,
+    /// How many of them were started.
+    pub gates_started: u64,
+    /// Infrastructure issues: phase, kind, message.
+    pub issues: Vec<(String, String, String)>,
+    /// Accounts at their limit, and until when.
+    #[serde(with = "saved::times")]
+    pub parked: BTreeMap<String, Time>,
+}
+
+/// A run, over all of its leads.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct RunFacts {
+    /// Its number, from 1 on.
+    pub number: u64,
+    /// What was named on the command line.
+    pub wanted: Vec<String>,
+    /// When it began.
+    #[serde(with = "saved::time")]
     pub started: Option<Time>,
     /// The branch that worktrees start from and are merged into.
     pub base: Option<String>,
-    /// Each lane, by its name.
-    pub lanes: BTreeMap<String, LaneMemory>,
-    /// Homes of gates that run.
-    pub gate_homes: Vec<String>,
-    /// How many gates were started.
-    pub gates_started: u64,
-    /// What went wrong that is no lane's fault: phase, kind, message.
-    pub issues: Vec<(String, String, String)>,
-    /// How many leads there were.
+    /// How many leads it has had.
     pub leads: u64,
     /// Whether everything was done: the next lead begins another run.
     pub is_finished: bool,
-    /// What was stored of the fleet's rules, to be applied to a fleet that was read anew.
-    lanes_stored: BTreeMap<String, Value>,
-    groups_stored: BTreeMap<String, Value>,
-    /// When the account's limit ends.
-    pub parked_until: Option<Time>,
 }
 
-/// What is remembered of a lane, beside its rules.
-#[derive(Debug, Clone, Default)]
-pub(super) struct LaneMemory {
+/// Which life of a unit a fact is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Origin {
+    /// The attempt that the lead claimed.
     pub attempt: u64,
+    /// The number of the event that began the unit: its start, or its last restart.
+    pub began: u64,
+}
+
+/// What is remembered of a lane.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct LaneMemory {
+    /// What the facts below are about.
+    pub origin: Origin,
+    /// An attempt that is being claimed: a lead that dies in between has claimed it or not.
+    pub claiming: Option<u64>,
+    /// Where the lane stood.
+    pub state: SavedState,
+    pub stage: u8,
+    pub crashes: u32,
+    pub no_gos: u32,
+    pub reworks: u32,
+    pub readiness: Option<f64>,
+    /// Whether its last worker died so often that it was put off to a later wave.
+    pub put_off_waves: u32,
     /// How many workers it has had; homes are numbered by it.
     pub spawned: u64,
     /// The home of its last worker, relative to the workspace.
     pub home: Option<String>,
     pub worker: Option<String>,
+    /// The name of the worker's settings and of its account.
+    pub account: Option<String>,
     pub session: Option<String>,
     pub worktree: Option<String>,
     pub branch: Option<String>,
+    /// Whether the worktree's files were copied and its set-up command has passed.
+    pub is_set_up: bool,
     pub results: BTreeMap<u8, String>,
+    #[serde(with = "saved::spans")]
     pub times: BTreeMap<u8, (Option<Time>, Option<Time>)>,
+    #[serde(with = "saved::statistics")]
     pub git: Option<Statistics>,
-    pub cost: f64,
+    /// What its workers cost, where they said so.
+    pub cost: Option<f64>,
     /// What is known about each death.
     pub deaths: Vec<String>,
     /// How often it was resumed, and how many steps were not done again thereby.
@@ -68,30 +122,56 @@ pub(super) struct LaneMemory {
     pub saved: u64,
     /// Gates and how they ended.
     pub gates: Vec<(String, String)>,
-    /// Whether a lead put it off before anybody had begun: whoever leads next may queue it again.
+    /// What its next worker is to see to.
+    #[serde(with = "saved::reworks")]
+    pub rework: Vec<Rework>,
+    /// The branch's commit whose changes of its own gates a person approved.
+    pub approved: Option<String>,
+    /// Whether a lead put it off before any worker had begun: the next lead may queue it again.
     pub put_off: bool,
 }
 
-/// What a lane was doing when it was written down.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Stored {
-    /// As it is.
-    State(LaneState),
-    /// It had a worker, or was being closed after one.
-    Worked(How),
+/// What is remembered of a group.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct GroupMemory {
+    /// What the facts below are about.
+    pub origin: Origin,
+    /// Whether a person agreed that work begins.
+    pub has_begun: bool,
+    /// The names of phases that a person approved.
+    pub approved: Vec<String>,
+    /// The branch on which each phase is collected, by the phase's name.
+    pub branches: BTreeMap<String, String>,
+    /// Why it was halted.
+    pub halted: Option<String>,
 }
 
 impl Memory {
-    /// What the last lead left; nothing when there was none.
-    pub fn load(workspace: &Workspace) -> Memory {
-        let Ok(content) = workspace.disk.read(MEMORY) else { return Memory::default() };
-        let Ok(value) = serde_json::from_slice::<Value>(&content.bytes) else { return Memory::default() };
-        Memory::from_json(&value)
+    /// What the last lead left; empty when there was none.
+    pub fn load(workspace: &Workspace) -> Result<Memory, RunError> {
+        let unusable = |why: String| failed(format!("cannot read the memory of the last run, {MEMORY}: {why}"));
+        let content = match workspace.disk.read(MEMORY) {
+            Ok(content) => content,
+            Err(ReadError::Missing) => return Ok(Memory::default()),
+            Err(error) => return Err(unusable(error.to_string())),
+        };
+        let memory: Memory = serde_json::from_slice(&content.bytes).map_err(|error| unusable(error.to_string()))?;
+        Ok(memory)
     }
 
     /// Writes it down. When this returns it is durable.
-    pub fn save(&self, workspace: &Workspace, fleet: &Fleet) -> Result<(), DiskError> {
-        let bytes = format!("{:#}\n", self.to_json(fleet)).into_bytes();
+    pub fn save(&mut self, workspace: &Workspace, fleet: &Fleet) -> Result<(), DiskError> {
+        self.version = VERSION;
+        self.parked.clone_from(&fleet.parked);
+        for lane in &fleet.lanes {
+            self.lane(&lane.name).take_rules(lane);
+        }
+        for group in &fleet.groups {
+            self.groups.entry(group.name.clone()).or_default().take_rules(group);
+        }
+        let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
+        bytes.push(b'\n');
         piton_store::replace(&*workspace.disk, MEMORY, &bytes, Access::Private)
     }
 
@@ -99,246 +179,67 @@ impl Memory {
         self.lanes.entry(name.to_owned()).or_default()
     }
 
-    fn to_json(&self, fleet: &Fleet) -> Value {
-        let lane = |lane: &Lane| {
-            let own = self.lanes.get(&lane.name).map(LaneMemory::to_json).unwrap_or_default();
-            (lane.name.clone(), json!({ "rules": lane_json(lane), "own": own }))
-        };
-        let mut lanes: Map<String, Value> = self.lanes_stored.clone().into_iter().collect();
-        lanes.extend(fleet.lanes.iter().map(lane));
-        let mut groups: Map<String, Value> = self.groups_stored.clone().into_iter().collect();
-        groups.extend(fleet.groups.iter().map(|group| (group.name.clone(), group_json(group))));
-        json!({
-            "started": self.started.map(|at| at.to_string()),
-            "base": self.base,
-            "lanes": lanes,
-            "groups": groups,
-            "gate_homes": self.gate_homes,
-            "gates_started": self.gates_started,
-            "issues": self.issues,
-            "leads": self.leads,
-            "is_finished": self.is_finished,
-            "parked_until": fleet.parked_until.map(|at| at.to_string()),
-        })
-    }
-
-    fn from_json(value: &Value) -> Memory {
-        let texts = |value: &Value| -> Vec<String> {
-            value.as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
-        };
-        let map = |value: &Value| value.as_object().cloned().unwrap_or_default();
-        let stored = map(&value["lanes"]);
-        let issue = |issue: &Value| {
-            let text = |place: usize| issue.get(place).and_then(Value::as_str).unwrap_or_default().to_owned();
-            (text(0), text(1), text(2))
-        };
-        Memory {
-            started: time(&value["started"]),
-            base: value["base"].as_str().map(str::to_owned),
-            lanes: stored.iter().map(|(name, lane)| (name.clone(), LaneMemory::from_json(&lane["own"]))).collect(),
-            gate_homes: texts(&value["gate_homes"]),
-            gates_started: value["gates_started"].as_u64().unwrap_or(0),
-            issues: value["issues"].as_array().into_iter().flatten().map(issue).collect(),
-            leads: value["leads"].as_u64().unwrap_or(0),
-            is_finished: value["is_finished"].as_bool().unwrap_or(false),
-            lanes_stored: stored.into_iter().collect(),
-            groups_stored: map(&value["groups"]).into_iter().collect(),
-            parked_until: time(&value["parked_until"]),
-        }
-    }
-
     /// The ids of lanes of earlier runs that are done, as the homes of their workers have them.
     pub fn done_elsewhere(&self, fleet: &Fleet) -> BTreeSet<String> {
         let is_elsewhere = |name: &str| fleet.lanes.iter().all(|lane| lane.name != name);
-        let done =
-            self.lanes_stored.iter().filter(|(name, stored)| stored["rules"]["state"] == "done" && is_elsewhere(name));
-        let home = |stored: &Value| stored["own"]["home"].as_str().map(str::to_owned);
-        let id = |home: String| Some(home.rsplit('/').next()?.rsplit_once('-')?.0.to_owned());
-        done.filter_map(|(_, stored)| id(home(stored)?)).collect()
+        let done = self.lanes.iter().filter(|(name, lane)| lane.state == SavedState::Done && is_elsewhere(name));
+        let id = |home: &String| Some(home.rsplit('/').next()?.rsplit_once('-')?.0.to_owned());
+        done.filter_map(|(_, lane)| id(lane.home.as_ref()?)).collect()
     }
 
-    /// Brings a lane to where it was left, and says what it was doing; nothing when nobody knew it.
-    pub fn recall(&self, lane: &mut Lane) -> Option<Stored> {
-        let rules = self.lanes_stored.get(&lane.name).map(|stored| &stored["rules"])?;
-        let count = |key: &str| rules[key].as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or(0);
-        lane.counts = Counts { crashes: count("crashes"), no_gos: count("no_gos"), reworks: count("reworks") };
-        lane.stage = u8::try_from(count("stage")).unwrap_or(0);
-        lane.waves_left = count("waves_left");
-        lane.priority = rules["priority"].as_i64().unwrap_or(lane.priority);
-        lane.readiness = rules["readiness"].as_f64();
-        let how = match rules["how"].as_str() {
-            Some("session") => How::Session,
-            Some("brief") => How::Brief,
-            _ => How::Fresh,
-        };
-        let reason = || rules["reason"].as_str().unwrap_or("it was paused").to_owned();
-        Some(match rules["state"].as_str() {
-            Some("between") => Stored::State(LaneState::Between),
-            Some("dead") => Stored::State(LaneState::Dead { why: reason(), how }),
-            Some("parked") => match time(&rules["until"]) {
-                Some(until) => Stored::State(LaneState::Parked { until }),
-                None => Stored::State(LaneState::Between),
-            },
-            Some("done") => Stored::State(LaneState::Done),
-            Some("paused") => Stored::State(LaneState::Paused { reason: reason() }),
-            Some("worked") => Stored::Worked(how),
-            _ => Stored::State(LaneState::Queued),
-        })
+    /// Begins another run when the last one is finished, or was about other work.
+    pub fn begin_run(&mut self, wanted: &[String], fleet: &Fleet) {
+        let is_same = |lane: &Lane| self.lanes.contains_key(&lane.name);
+        let is_about_this = self.run.wanted == wanted || fleet.lanes.iter().any(is_same);
+        if self.run.number > 0 && !self.run.is_finished && is_about_this {
+            return;
+        }
+        self.run = RunFacts { number: self.run.number + 1, wanted: wanted.to_vec(), ..RunFacts::default() };
+        self.issues.clear();
     }
-
-    /// Brings a group to where it was left. A gate that was being run is run again.
-    pub fn recall_group(&self, group: &mut Group) {
-        let Some(stored) = self.groups_stored.get(&group.name) else { return };
-        for (place, phase) in group.phases.iter_mut().enumerate() {
-            let known = &stored["phases"][place];
-            if known["name"].as_str() != Some(phase.name.as_str()) {
-                continue;
-            }
-            for gate in &mut phase.gates {
-                if known["gates"][&gate.name].as_str() == Some("passed") {
-                    gate.state = GateProgress::Passed;
-                }
-            }
-            phase.closed = known["closed"].as_bool().unwrap_or(false);
-            match known["approval"].as_str() {
-                Some("given") => phase.approval = Approval::Given,
-                Some("asked") if phase.approval == Approval::Needed => phase.approval = Approval::Asked,
-                _ => {}
-            }
-        }
-        if let Some(reason) = stored["halted"].as_str() {
-            group.halted = Some(Halt { reason: reason.to_owned(), lane: None, recorded: true });
-        }
-    }
-}
-
-fn time(value: &Value) -> Option<Time> {
-    piton_dialect::time::read(value.as_str()?).time()
-}
-
-fn lane_json(lane: &Lane) -> Value {
-    let how_word = |how: How| match how {
-        How::Fresh => "fresh",
-        How::Session => "session",
-        How::Brief => "brief",
-    };
-    let (state, reason, how, until) = match &lane.state {
-        LaneState::Queued => ("queued", None, None, None),
-        LaneState::Between => ("between", None, None, None),
-        LaneState::Working(worker) => ("worked", None, Some(worker.how), None),
-        LaneState::Closing(Closing::Gates { .. } | Closing::Merging | Closing::Finishing) => {
-            ("worked", None, Some(How::Fresh), None)
-        }
-        LaneState::Dead { why, how } | LaneState::Proving { why, how } => ("dead", Some(why), Some(*how), None),
-        LaneState::Parked { until } => ("parked", None, None, Some(until.to_string())),
-        LaneState::Done => ("done", None, None, None),
-        LaneState::Paused { reason } => ("paused", Some(reason), None, None),
-    };
-    json!({
-        "state": state,
-        "reason": reason,
-        "how": how.map(how_word),
-        "until": until,
-        "stage": lane.stage,
-        "crashes": lane.counts.crashes,
-        "no_gos": lane.counts.no_gos,
-        "reworks": lane.counts.reworks,
-        "waves_left": lane.waves_left,
-        "priority": lane.priority,
-        "readiness": lane.readiness,
-    })
-}
-
-fn group_json(group: &Group) -> Value {
-    let phase = |phase: &piton_model::fleet::Phase| {
-        let gate = |gate: &piton_model::fleet::PhaseGate| {
-            let word = match gate.state {
-                GateProgress::Pending | GateProgress::Running => "pending",
-                GateProgress::Passed => "passed",
-                GateProgress::Failed => "failed",
-            };
-            (gate.name.clone(), Value::from(word))
-        };
-        let approval = match phase.approval {
-            Approval::NotNeeded => "not needed",
-            Approval::Needed => "needed",
-            Approval::Asked => "asked",
-            Approval::Given => "given",
-        };
-        let gates: Map<String, Value> = phase.gates.iter().map(gate).collect();
-        json!({ "name": phase.name, "gates": gates, "approval": approval, "closed": phase.closed })
-    };
-    let phases: Vec<Value> = group.phases.iter().map(phase).collect();
-    json!({ "phases": phases, "halted": group.halted.as_ref().map(|halt| &halt.reason) })
 }
 
 impl LaneMemory {
-    fn to_json(&self) -> Value {
-        let times: Map<String, Value> = self
-            .times
-            .iter()
-            .map(|(stage, (start, end))| {
-                (stage.to_string(), json!([start.map(|at| at.to_string()), end.map(|at| at.to_string())]))
-            })
-            .collect();
-        let results: Map<String, Value> =
-            self.results.iter().map(|(stage, result)| (stage.to_string(), result.as_str().into())).collect();
-        json!({
-            "attempt": self.attempt,
-            "spawned": self.spawned,
-            "home": self.home,
-            "worker": self.worker,
-            "session": self.session,
-            "worktree": self.worktree,
-            "branch": self.branch,
-            "results": results,
-            "times": times,
-            "git": self.git.map(|git| [git.commits, git.files, git.insertions, git.deletions]),
-            "cost": self.cost,
-            "deaths": self.deaths,
-            "resumes": self.resumes,
-            "saved": self.saved,
-            "gates": self.gates,
-            "put_off": self.put_off,
-        })
+    /// Forgets what belongs to an earlier life of the lane's unit; numbers of homes go on.
+    pub fn begin_anew(&mut self) {
+        *self = LaneMemory { spawned: self.spawned, ..LaneMemory::default() };
     }
 
-    fn from_json(value: &Value) -> LaneMemory {
-        let text = |key: &str| value[key].as_str().map(str::to_owned);
-        let number = |key: &str| value[key].as_u64().unwrap_or(0);
-        let map = |key: &str| value[key].as_object().cloned().unwrap_or_default().into_iter();
-        let texts = value["deaths"].as_array().into_iter().flatten();
-        let pair = |pair: &Value| Some((pair.get(0)?.as_str()?.to_owned(), pair.get(1)?.as_str()?.to_owned()));
-        let git = value["git"].as_array().map(|git| {
-            let at = |place: usize| git.get(place).and_then(Value::as_u64).unwrap_or(0);
-            Statistics { commits: at(0), files: at(1), insertions: at(2), deletions: at(3) }
-        });
-        LaneMemory {
-            attempt: number("attempt"),
-            spawned: number("spawned"),
-            home: text("home"),
-            worker: text("worker"),
-            session: text("session"),
-            worktree: text("worktree"),
-            branch: text("branch"),
-            results: map("results")
-                .filter_map(|(stage, result)| Some((stage.parse().ok()?, result.as_str()?.to_owned())))
-                .collect(),
-            times: map("times")
-                .filter_map(|(stage, times)| Some((stage.parse().ok()?, (time(&times[0]), time(&times[1])))))
-                .collect(),
-            git,
-            cost: value["cost"].as_f64().unwrap_or(0.0),
-            deaths: texts.filter_map(|text| text.as_str().map(str::to_owned)).collect(),
-            resumes: number("resumes"),
-            saved: number("saved"),
-            gates: value["gates"].as_array().into_iter().flatten().filter_map(pair).collect(),
-            put_off: value["put_off"].as_bool().unwrap_or(false),
-        }
+    /// Forgets where the lane stood, because its unit has a newer attempt; its branch and what it cost stay.
+    pub fn forget_attempt(&mut self) {
+        let old = std::mem::take(self);
+        *self = LaneMemory {
+            origin: Origin { attempt: 0, ..old.origin },
+            spawned: old.spawned,
+            worktree: old.worktree,
+            branch: old.branch,
+            is_set_up: old.is_set_up,
+            results: old.results,
+            times: old.times,
+            git: old.git,
+            cost: old.cost,
+            deaths: old.deaths,
+            resumes: old.resumes,
+            saved: old.saved,
+            gates: old.gates,
+            ..LaneMemory::default()
+        };
+    }
+
+    fn take_rules(&mut self, lane: &Lane) {
+        self.state = SavedState::of(&lane.state);
+        self.stage = lane.stage;
+        (self.crashes, self.no_gos, self.reworks) = (lane.counts.crashes, lane.counts.no_gos, lane.counts.reworks);
+        self.readiness = lane.readiness;
     }
 }
 
-/// A worker that an earlier lead started.
-pub(super) fn adopted(how: How, now: Duration) -> LaneState {
-    LaneState::Working(Worker { how, since: now, state: WorkerState::Running { last_sign: now } })
+impl GroupMemory {
+    fn take_rules(&mut self, group: &Group) {
+        use piton_model::fleet::Approval;
+        self.has_begun = group.begin == Approval::Given;
+        let is_given = |phase: &&piton_model::fleet::Phase| phase.approval == Approval::Given;
+        self.approved = group.phases.iter().filter(is_given).map(|phase| phase.name.clone()).collect();
+        self.halted = group.halted.as_ref().map(|halt| halt.reason.clone());
+    }
 }

@@ -1,16 +1,26 @@
 //! What the lead sees: ends, output, documents.
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use piton_dialect::pipeline;
-use piton_model::fleet::{Approval, End, FleetEvent, LaneAt, StageResult, Standing};
+use piton_model::fleet::{Approval, Closing, End, FleetEvent, LaneAt, LaneState, StageResult, Standing};
 use piton_model::{Dialect, GateState, State, StepState, Time, Unit};
-use piton_supervisor::{Condition, Exit, Limit, LimitScope, Outcome, Reading, Worker};
+use piton_supervisor::{Condition, Exit, Limit, LimitScope, Outcome, Reading, Stream, Worker, tail};
 
 use super::approvals::take_approval;
 use super::lead::Lead;
+use super::merging::Key;
 use super::{RunError, failed};
-use crate::record::DiskFiles;
+use crate::record::{DiskFiles, TICKET};
+
+/// What a worker's end means.
+pub(super) struct JudgedEnd {
+    pub end: End,
+    pub standing: Standing,
+    /// Its last words, denied commands: what a reader needs beside the reason.
+    pub words: Option<String>,
+}
 
 /// How long a limit is waited for that does not say when it ends: an account's, and one that passes by itself.
 const UNTOLD_LIMIT: Duration = Duration::from_secs(15 * 60);
@@ -32,7 +42,7 @@ impl Lead<'_> {
             }
         };
         let Some(live) = self.live.remove(&at) else { return Ok(()) };
-        let (judged, standing) = self.judge_end(at, &live.worker, &end);
+        let JudgedEnd { end: judged, standing, words } = self.judge_end(at, &live.worker, &end);
         let stopped = live.stopped.clone();
         self.live.insert(at, live);
         self.let_go(at);
@@ -45,23 +55,27 @@ impl Lead<'_> {
             let text = match &judged {
                 End::Limited { until, .. } => format!("its worker ran into a limit until {until}"),
                 End::RefusedResume => "its session was refused".to_owned(),
-                End::Exited(_) | End::Killed(_) | End::Vanished => format!("its worker ended: {}", end.exit),
+                End::Unavailable { reason } => reason.clone(),
+                End::Exited(_) | End::Idle | End::Killed(_) | End::Vanished => {
+                    format!("its worker ended: {}", end.exit)
+                }
             };
             self.tell_lane(at, "ended", &text);
             let text = stopped.map_or(text, |why| format!("{why} ({})", end.exit));
-            if standing == Standing::Open {
-                // Who says what is in the way and goes has not died.
+            if !matches!(standing, Standing::Halted { .. }) {
+                // A worker that says what is in the way and goes has not died.
                 let name = self.work.fleet.lanes[at].name.clone();
                 self.memory.lane(&name).deaths.push(text);
             }
         }
-        self.queue.push_back(FleetEvent::WorkerExited { lane: at, end: judged, standing });
+        self.queue.push_back(FleetEvent::WorkerExited { lane: at, end: judged, standing, words });
         Ok(())
     }
 
     /// What an end means, and what the documents say after it.
-    pub(super) fn judge_end(&mut self, at: LaneAt, worker: &Worker, end: &piton_supervisor::End) -> (End, Standing) {
-        let mut reading = Reading::new(&self.settings.adapter, worker);
+    pub(super) fn judge_end(&mut self, at: LaneAt, worker: &Worker, end: &piton_supervisor::End) -> JudgedEnd {
+        let adapter = self.adapter_of(at);
+        let mut reading = Reading::new(&adapter, worker);
         // What cannot be read any more was read while it lived, or says nothing.
         let _ = reading.finish();
         let seen = reading.seen();
@@ -69,7 +83,7 @@ impl Lead<'_> {
         if let Some(session) = &seen.session {
             self.memory.lane(&name).session = Some(session.clone());
         }
-        let judged = match (self.settings.adapter.judge(&end.exit, seen), &end.exit) {
+        let judged = match (adapter.judge(&end.exit, seen), &end.exit) {
             (Outcome::Limited(limit), _) => {
                 End::Limited { until: self.until(&limit), account: limit.scope == LimitScope::Account }
             }
@@ -79,8 +93,32 @@ impl Lead<'_> {
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::Code(code)) => End::Exited((*code).max(1)),
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::NotStarted { .. } | Exit::Vanished) => End::Vanished,
         };
+        self.adopt_strays(at);
         let standing = self.standing(at, judged == End::Exited(0));
-        (judged, standing)
+        let is_open = matches!(standing, Standing::Open);
+        let judged = match judged {
+            End::Exited(0) if is_open && self.has_done_nothing(at) => End::Idle,
+            judged => judged,
+        };
+        let words = if matches!(standing, Standing::Complete(_)) { None } else { last_words(worker) };
+        JudgedEnd { end: judged, standing, words }
+    }
+
+    /// Whether nothing shows that a lane's last worker worked: no record, no commit, no changed file.
+    fn has_done_nothing(&self, at: LaneAt) -> bool {
+        let name = &self.work.fleet.lanes[at].name;
+        let attempt = self.memory.lanes.get(name).map_or(0, |lane| lane.origin.attempt);
+        let events = crate::log(self.workspace, &self.work.lanes[at].unit, self.time());
+        let has_recorded = events.is_ok_and(|log| {
+            log.log.events.iter().any(|entry| entry.attempt == attempt && entry.data.contains_key(TICKET))
+        });
+        let (Some(repository), Some(tree), Some(base)) =
+            (&self.repository, self.worktree_of(at), self.memory.run.base.clone())
+        else {
+            return !has_recorded;
+        };
+        let state = repository.state(&self.workspace.root().join(tree), &format!("refs/heads/{base}"));
+        !has_recorded && state.is_ok_and(|state| state.is_clean() && state.ahead == 0)
     }
 
     fn until(&self, limit: &Limit) -> Time {
@@ -132,10 +170,10 @@ impl Lead<'_> {
         if unit.state == State::Blocked {
             return Standing::Halted { reason: unit.blockers.join("; ") };
         }
-        // Who says nothing and made every file that it was to make has done its work; who made none has not.
+        // A worker that records nothing and made every file that it was to make has done its work.
         let outputs = &self.work.lanes[at].outputs;
         let is_made = |path: &String| self.is_made(at, path);
-        match has_exited_well && !outputs.is_empty() && outputs.iter().all(is_made) {
+        match has_exited_well && !outputs.is_empty() && outputs.iter().all(is_made) && self.has_changed(at, outputs) {
             true => Standing::Complete(StageResult::Done),
             false => Standing::Open,
         }
@@ -151,6 +189,20 @@ impl Lead<'_> {
         is_plain && matches!(self.workspace.disk.stamp(&path), Ok(Some(_)))
     }
 
+    /// Whether one of these files was made or changed by the lane, and not only found.
+    fn has_changed(&self, at: LaneAt, outputs: &[String]) -> bool {
+        let (Some(repository), Some(tree)) = (&self.repository, self.worktree_of(at)) else { return true };
+        let Some(base) = &self.memory.run.base else { return true };
+        let path = self.workspace.root().join(tree);
+        let changed = repository.changed_since(&path, &format!("refs/heads/{base}")).unwrap_or_default();
+        let inside = repository.inside();
+        let is_output = |path: &String| {
+            let local = Path::new(path).strip_prefix(inside).unwrap_or(Path::new(path));
+            outputs.iter().any(|output| local.starts_with(output.trim_end_matches('/')))
+        };
+        changed.iter().any(is_output)
+    }
+
     /// Looks at the signs of every worker, which are one small file and one document each.
     pub(super) fn look(&mut self) -> Result<(), RunError> {
         let mut lanes: Vec<LaneAt> = self.live.keys().copied().collect();
@@ -161,12 +213,34 @@ impl Lead<'_> {
         }
         for group in 0..self.work.fleet.groups.len() {
             let phases = &self.work.fleet.groups[group].phases;
-            let is_asked = phases.iter().any(|phase| phase.approval == Approval::Asked);
+            let is_asked = phases.iter().any(|phase| phase.approval == Approval::Asked)
+                || self.work.fleet.groups[group].begin == Approval::Asked;
             if is_asked && take_approval(self.workspace, &self.work.fleet.groups[group].name.clone()) {
                 self.queue.push_back(FleetEvent::Approved { group });
             }
         }
+        self.look_for_lane_approvals();
         Ok(())
+    }
+
+    /// Approvals of lanes that change their own gates name the commit that was looked at.
+    fn look_for_lane_approvals(&mut self) {
+        for at in 0..self.work.fleet.lanes.len() {
+            let LaneState::Closing(Closing::Approving { .. }) = self.work.fleet.lanes[at].state else { continue };
+            self.take_lane_approval(at);
+        }
+    }
+
+    /// Takes a person's approval of a lane that changes its own gates: it is for the commit that was looked at.
+    pub(super) fn take_lane_approval(&mut self, at: LaneAt) -> bool {
+        if !take_approval(self.workspace, &self.work.lanes[at].unit_name.clone()) {
+            return false;
+        }
+        let name = self.work.fleet.lanes[at].name.clone();
+        let commit = self.merged.get(&Key::Lane(at)).and_then(|merged| merged.branch_commit.clone());
+        self.memory.lane(&name).approved = commit;
+        self.queue.push_back(FleetEvent::LaneApproved { lane: at });
+        true
     }
 
     fn look_at_output(&mut self, at: LaneAt) {
@@ -214,6 +288,24 @@ impl Lead<'_> {
             self.queue.push_back(FleetEvent::DocumentChanged { lane: at, standing });
         }
     }
+}
+
+/// How many lines of a worker's output stand beside the reason why it failed, and how long each may be.
+const WORDS: usize = 5;
+const WORD_LENGTH: usize = 200;
+
+/// The last lines that a worker printed.
+fn last_words(worker: &Worker) -> Option<String> {
+    let read = |stream| tail(worker.home(), stream, worker.spool(), 4_000).unwrap_or_default();
+    let mut bytes = read(Stream::Out);
+    bytes.extend(read(Stream::Err));
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(WORDS)..];
+    let short = |line: &&str| line.chars().take(WORD_LENGTH).collect::<String>();
+    let words = last.iter().map(short).collect::<Vec<_>>().join(" | ");
+    let words = piton_model::secret::mask(&words).into_owned();
+    (!words.is_empty()).then(|| format!("it printed: {words}"))
 }
 
 /// What a unit says that is one lane: all of it is done, or something is in its way.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use piton_dialect::git_names;
-use piton_model::fleet::{FleetEvent, GateOf, LaneAt, LaneState};
-use piton_model::proof::{Correction, DoneStep, Facts, GateProof, Judged, PassedGate, is_due, prove};
-use piton_model::{Dialect, Event, Gate, GateState, Lifecycle, Step, StepState, StepTo, Unit, UnitRef};
+use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
+use piton_model::proof::{Correction, DoneStep, Facts, Judged, prove};
+use piton_model::{Dialect, Event, Gate, GateState, Lifecycle, Rework, Step, StepState, StepTo, Unit, UnitRef};
 use piton_store::journal::Entry;
-use piton_supervisor::{tree_of, was_removed};
+use piton_supervisor::was_removed;
 use serde_json::Value;
 
 use super::claim::step;
@@ -17,12 +17,8 @@ use crate::in_git::lost_in_git;
 use crate::record::{DiskFiles, TICKET, resume_plan};
 use crate::target::Target;
 
-/// Gates that were run again for a lane: its place, the gate, the gate's step.
-pub(super) type Again = BTreeMap<(LaneAt, String, Option<String>), Result<(), String>>;
-
 impl Lead<'_> {
-    /// Looks whether what is recorded as done is there. Gates whose files have changed are run again first, one after
-    /// another; when nothing is left to run, the answer is an event.
+    /// Looks whether what is recorded as done is there. Gates need no look: they judge every tree before it is merged.
     pub(super) fn prove(&mut self, at: LaneAt) -> Result<(), RunError> {
         let unit = self.work.lanes[at].unit.clone();
         let Ok(found) = crate::find(self.workspace, &unit, self.time()) else {
@@ -32,11 +28,7 @@ impl Lead<'_> {
             return Ok(());
         };
         let events = self.events_of(&unit);
-        let gates = self.gate_proofs(at, &found.unit, &events)?;
-        let Some(gates) = gates else { return Ok(()) };
-        let facts =
-            Facts { steps: self.done_steps(at, &found.unit, &events), gates, lost: self.lost_in_git(at, &unit) };
-        self.again.retain(|(lane, _, _), _| *lane != at);
+        let facts = Facts { steps: self.done_steps(at, &found.unit, &events), lost: self.lost_in_git(at, &unit) };
         self.queue.push_back(FleetEvent::Proved { lane: at, proof: prove(&facts) });
         Ok(())
     }
@@ -57,7 +49,10 @@ impl Lead<'_> {
                 let _ = self.record_lane(at, &step(StepTo::Begun, open.clone()));
             }
         }
-        self.told.insert(at, correction.told);
+        let name = self.work.fleet.lanes[at].name.clone();
+        let claims = correction.told;
+        self.memory.lane(&name).rework.retain(|known| !matches!(known, Rework::Unproved { .. }));
+        self.memory.lane(&name).rework.push(Rework::Unproved { claims });
         self.save()
     }
 
@@ -141,11 +136,7 @@ impl Lead<'_> {
         }
         let root = self.workspace.root();
         let directory = tree.map_or_else(|| root.to_owned(), |tree| root.join(tree));
-        self.repository.is_none() || !was_removed(&directory, self.memory.base.as_deref(), path)
-    }
-
-    pub(super) fn worktree_of(&self, at: LaneAt) -> Option<String> {
-        self.memory.lanes.get(&self.work.fleet.lanes[at].name)?.worktree.clone()
+        self.repository.is_none() || !was_removed(&directory, self.memory.run.base.as_deref(), path)
     }
 
     fn lost_in_git(&self, at: LaneAt, unit: &UnitRef) -> Vec<String> {
@@ -155,65 +146,25 @@ impl Lead<'_> {
         lost.into_iter().map(|lost| format!("{unit}: {lost}")).collect()
     }
 
-    /// What proves each gate that has passed. Nothing when one of them is being run again.
-    fn gate_proofs(&mut self, at: LaneAt, unit: &Unit, events: &[Entry]) -> Result<Option<Vec<PassedGate>>, RunError> {
-        let is_own = match unit.dialect {
-            // A story's gates are judgements; a crew has none.
-            Dialect::Pipeline | Dialect::Crew => return Ok(Some(Vec::new())),
-            // Whoever does a task makes its criteria true; a gate of a build or plan is about what others made.
-            Dialect::Task => true,
-            Dialect::Plan | Dialect::Build => false,
+    /// Whether a gate is recorded as passed by more than a worker's word: by a command that the lead ran, or by a person.
+    pub(super) fn is_proved(&self, unit: &UnitRef, gate: &Gate) -> bool {
+        matches!(gate.state, GateState::Passed { .. })
+            && matches!(judged(gate, &self.events_of(unit)), Some(Judged::ByCommand | Judged::ByPerson))
+    }
+
+    /// The tree on which a gate has last passed by a command.
+    pub(super) fn evidence_of(&self, unit: &UnitRef, names: &[String], step: Option<&str>) -> Option<String> {
+        let events = self.events_of(unit);
+        let is_it = |event: &&Entry| {
+            let known = event.data.get("gates").and_then(Value::as_array).into_iter().flatten();
+            event.event == "gate_passed"
+                && known
+                    .into_iter()
+                    .any(|name| name.as_str().is_some_and(|name| names.iter().any(|wanted| wanted == name)))
+                && (step.is_none() || event.data.get("step").and_then(Value::as_str) == step)
         };
-        let group = self.work.fleet.lanes[at].group;
-        let directory = self.gate_directory(GateOf::Proof(at));
-        let tree = self.repository.is_some().then(|| tree_of(&directory)).flatten();
-        let mut proofs = Vec::new();
-        for gate in &unit.gates {
-            let key = (at, gate.name.clone(), gate.step.clone());
-            // One that was run again and failed is recorded as failed by now.
-            if !matches!(gate.state, GateState::Passed { .. }) && !self.again.contains_key(&key) {
-                continue;
-            }
-            let command = self.gate_command(group, &gate.name);
-            let judged = judged(gate, events, command.is_some());
-            let is_due = match (&judged, &command) {
-                (Some(judged), _) => is_due(judged, tree.as_deref()),
-                // Nobody knows who called it passed; a command that tells is worth more.
-                (None, command) => command.is_some(),
-            };
-            let proof = match (is_due, self.again.get(&key), command) {
-                (_, Some(Err(why)), _) => GateProof::Fails { why: why.clone() },
-                (_, Some(Ok(())), _) | (false, None, _) => GateProof::Proved,
-                (true, None, Some(command)) => {
-                    match self.start_gate(GateOf::Proof(at), &gate.name, gate.name.clone(), gate.step.clone(), command)
-                    {
-                        Ok(_) => return Ok(None),
-                        Err(why) => GateProof::NotRun { why },
-                    }
-                }
-                (true, None, None) if judged == Some(Judged::ByWorker) => GateProof::ByWord,
-                (true, None, None) => GateProof::NotRun { why: "no command is known for it".to_owned() },
-            };
-            proofs.push(PassedGate { name: gate.name.clone(), proof, is_own });
-        }
-        Ok(Some(proofs))
-    }
-
-    /// A gate that was run again has ended: it is kept, and the lane is looked at further.
-    pub(super) fn proof_ended(
-        &mut self,
-        at: LaneAt,
-        gate: (String, Option<String>),
-        result: Result<(), String>,
-    ) -> Result<(), RunError> {
-        self.again.insert((at, gate.0, gate.1), result);
-        self.prove(at)
-    }
-
-    /// Whether a gate is called passed by a worker alone, although there is a command that tells.
-    pub(super) fn is_mere_word(&self, group: usize, unit: &UnitRef, gate: &Gate) -> bool {
-        self.gate_command(group, &gate.name).is_some()
-            && matches!(judged(gate, &self.events_of(unit), true), None | Some(Judged::ByWorker))
+        let event = events.iter().rfind(is_it)?;
+        event.data.get("evidence")?.get("tree")?.as_str().map(str::to_owned)
     }
 
     /// Reads a lane's unit for its claims; says why not.
@@ -242,9 +193,8 @@ fn named_files(events: &[Entry]) -> BTreeMap<String, Vec<String>> {
     named
 }
 
-/// Who called a gate passed, by the last event that did; nothing when no event did. Where a command of the lead's own can
-/// tell, a worker's evidence is a worker's word.
-fn judged(gate: &Gate, events: &[Entry], has_command: bool) -> Option<Judged> {
+/// Who called a gate passed, by the last event that did; nothing when no event did.
+fn judged(gate: &Gate, events: &[Entry]) -> Option<Judged> {
     let is_it = |event: &&Entry| {
         let names = event.data.get("gates").and_then(Value::as_array).into_iter().flatten();
         let step = event.data.get("step").and_then(Value::as_str);
@@ -253,14 +203,11 @@ fn judged(gate: &Gate, events: &[Entry], has_command: bool) -> Option<Judged> {
             && (step.is_none() || step == gate.step.as_deref())
     };
     let event = events.iter().rfind(is_it)?;
-    let evidence = event.data.get("evidence").filter(|evidence| evidence.is_object());
-    let ticket = event.data.get(TICKET);
-    Some(match (evidence, ticket) {
-        (Some(evidence), ticket) if ticket.is_none() || !has_command => {
-            Judged::ByCommand { tree: evidence["tree"].as_str().map(str::to_owned) }
-        }
-        (Some(_) | None, Some(_)) => Judged::ByWorker,
-        (Some(_) | None, None) => Judged::ByPerson,
+    let has_evidence = event.data.get("evidence").is_some_and(Value::is_object);
+    Some(match (has_evidence, event.data.get(TICKET)) {
+        (_, Some(_)) => Judged::ByWorker,
+        (true, None) => Judged::ByCommand,
+        (false, None) => Judged::ByPerson,
     })
 }
 

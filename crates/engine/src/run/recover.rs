@@ -3,14 +3,19 @@
 
 use std::path::Path;
 
-use piton_model::fleet::{Approval, End, FleetEvent, How, LaneAt, LaneState, Standing};
-use piton_model::{Dialect, Lifecycle, Liveness, State};
+use piton_model::fleet::{
+    Approval, Counts, End, FleetEvent, GateKind, GateProgress, Halt, How, LaneAt, LaneState, PhaseState, Standing,
+};
+use piton_model::{Dialect, Lifecycle, Liveness, Row, State, UnitRef};
 use piton_supervisor::{Condition, Exit, Reading, Worker};
 
 use super::approvals::take_approval;
 use super::lead::{Lead, Live, steady};
-use super::memory::{Stored, adopted};
+use super::memory::{Origin, SavedState, adopted};
 use super::{RunError, RunRequest, failed};
+
+/// Events that begin a unit anew.
+const BEGINNINGS: [&str; 2] = ["started", "restarted"];
 
 impl Lead<'_> {
     /// Brings every lane to where it was left.
@@ -18,103 +23,194 @@ impl Lead<'_> {
         self.end_old_gates();
         self.finish_records();
         let now = self.time();
-        if std::mem::take(&mut self.memory.is_finished) {
-            (self.memory.started, self.memory.leads) = (None, 0);
-            self.memory.issues.clear();
-        }
-        self.memory.leads += 1;
-        self.memory.started.get_or_insert(now);
+        self.memory.run.leads += 1;
+        self.memory.run.started.get_or_insert(now);
+        self.work.fleet.parked = self.memory.parked.clone();
+        self.work.fleet.parked.retain(|_, until| *until > now && !request.retry);
         let rows = crate::status(self.workspace, None, now).rows;
         for at in 0..self.work.fleet.lanes.len() {
+            self.forget_other_lives(at);
             let (unit, step) = (self.work.lanes[at].unit.clone(), self.work.lanes[at].step.is_some());
             let row = rows.iter().find(|row| unit.means(row.dialect, &row.full_name));
             self.recover_lane(at, row.filter(|_| !step), request)?;
         }
         for at in 0..self.work.fleet.groups.len() {
             self.recover_group(at, request);
-            if request.retry {
-                self.retry_group(at);
-            }
         }
-        self.work.fleet.parked_until = self.memory.parked_until.filter(|until| *until > now);
         self.save()
     }
 
-    fn recover_lane(
-        &mut self,
-        at: LaneAt,
-        row: Option<&piton_model::Row>,
-        request: &RunRequest,
-    ) -> Result<(), RunError> {
+    /// What the journal says about a unit's present life.
+    pub(super) fn origin_of(&self, unit: &UnitRef) -> Origin {
+        let events = crate::log(self.workspace, unit, self.time()).map(|log| log.log.events).unwrap_or_default();
+        let began = events.iter().rfind(|entry| BEGINNINGS.contains(&entry.event.as_str()));
+        Origin { attempt: events.last().map_or(0, |entry| entry.attempt), began: began.map_or(0, |entry| entry.seq) }
+    }
+
+    /// Facts about an earlier life of a lane's unit are history.
+    fn forget_other_lives(&mut self, at: LaneAt) {
+        let (name, unit) = (self.work.fleet.lanes[at].name.clone(), self.work.lanes[at].unit.clone());
+        let Some(known) = self.memory.lanes.get(&name) else { return };
+        let now = self.origin_of(&unit);
+        let (was, claiming) = (known.origin, known.claiming);
+        // A claim that was under way when the lead died came to its end, or did not.
+        let is_same_attempt = was.attempt == now.attempt || claiming == Some(now.attempt) || was.attempt == 0;
+        // A lane that was not claimed yet knows of no life.
+        let is_same_life = was.began == now.began || was == Origin::default();
+        // An archived document: what is left of the unit is its journal.
+        let is_gone = known.state == SavedState::Done && self.is_document_gone(at);
+        let lane = self.memory.lane(&name);
+        if !is_same_life || is_gone {
+            lane.begin_anew();
+        } else if !is_same_attempt {
+            lane.forget_attempt();
+        } else if claiming == Some(now.attempt) {
+            lane.origin = now;
+        }
+        self.memory.lane(&name).claiming = None;
+    }
+
+    fn is_document_gone(&self, at: LaneAt) -> bool {
+        let is_whole = self.work.lanes[at].step.is_none();
+        is_whole
+            && matches!(
+                crate::find(self.workspace, &self.work.lanes[at].unit, self.time()),
+                Err(crate::NotFound::Nothing { .. })
+            )
+    }
+
+    fn recover_lane(&mut self, at: LaneAt, row: Option<&Row>, request: &RunRequest) -> Result<(), RunError> {
+        let name = self.work.fleet.lanes[at].name.clone();
+        let known = self.memory.lanes.get(&name).filter(|lane| lane.origin.attempt > 0 || lane.put_off).cloned();
         let lifecycle = row.map(|row| row.state.lifecycle());
-        let stored = self.memory.recall(&mut self.work.fleet.lanes[at]);
-        let is_called_done = self.work.fleet.lanes[at].state == LaneState::Done || lifecycle == Some(Lifecycle::Done);
-        if is_called_done && self.is_done(at, stored.as_ref()) {
-            self.work.fleet.lanes[at].state = LaneState::Done;
+        let Some(known) = known else {
+            self.recover_stranger(at, row);
             return Ok(());
-        }
-        let is_paused = matches!(stored, Some(Stored::State(LaneState::Paused { .. }))) && !request.retry;
-        let may_be_complete = self.work.lanes[at].step.is_some() || is_called_done;
-        if may_be_complete && !is_paused && !matches!(stored, Some(Stored::Worked(_))) {
-            let standing = self.standing(at, false);
-            if matches!(standing, Standing::Complete(_)) {
-                // Its work is done, and not yet closed: what is left is the lead's.
-                self.work.fleet.lanes[at].state = adopted(How::Fresh, steady());
-                self.queue.push_back(FleetEvent::WorkerExited { lane: at, end: End::Exited(0), standing });
-                return Ok(());
-            }
-        }
+        };
         let lane = &mut self.work.fleet.lanes[at];
-        match stored {
-            Some(Stored::Worked(how)) => self.recover_worker(at, how)?,
-            // Its document says that it is not done after all.
-            Some(Stored::State(LaneState::Done)) => lane.state = LaneState::Queued,
-            Some(Stored::State(LaneState::Paused { reason })) => {
-                let was_put_off = self.memory.lanes.get(&lane.name).is_some_and(|memory| memory.put_off);
-                // Somebody who took the pause away lets it go on.
-                let was_freed = matches!(lifecycle, Some(Lifecycle::Running | Lifecycle::Waiting))
-                    && row.is_some_and(|row| row.liveness != Liveness::Alive);
-                let is_free = request.retry || was_put_off || was_freed;
-                lane.state = match is_free {
-                    true => {
-                        lane.counts = Default::default();
-                        let is_step = self.work.lanes[at].step.is_some();
-                        let begun = lifecycle.or(is_step.then_some(Lifecycle::Running));
-                        again(begun.filter(|_| !was_put_off), "a person lets it go on")
-                    }
-                    false => LaneState::Paused { reason },
+        (lane.stage, lane.readiness) = (known.stage, known.readiness);
+        lane.counts = Counts { crashes: known.crashes, no_gos: known.no_gos, reworks: known.reworks, quick: 0 };
+        lane.waves_left = lane.waves_left.saturating_sub(known.put_off_waves);
+        match known.state {
+            SavedState::Done => self.recover_done(at, lifecycle),
+            SavedState::Worked { how } => self.recover_worker(at, how.into())?,
+            SavedState::Closing | SavedState::Integrated => self.judge_again(at),
+            SavedState::Paused { reason } => self.recover_paused(at, &reason, known.put_off, row, request),
+            SavedState::Queued => self.recover_stranger(at, row),
+            SavedState::Between => self.work.fleet.lanes[at].state = LaneState::Between,
+            SavedState::Dead { why, how } => {
+                self.work.fleet.lanes[at].state = LaneState::Dead { why, how: how.into() };
+            }
+            SavedState::Reworking => self.rework_again(at),
+            SavedState::Parked { until } => {
+                let until = piton_dialect::time::read(&until).time().filter(|_| !request.retry);
+                self.work.fleet.lanes[at].state = match until {
+                    Some(until) => LaneState::Parked { until },
+                    None => LaneState::Dead { why: "it waited for a limit".to_owned(), how: How::Session },
                 };
             }
-            Some(Stored::State(state)) => lane.state = state,
-            None => self.recover_stranger(at, row),
         }
         Ok(())
     }
 
-    /// Whether a lane is done that its document calls done, by what an earlier lead knew of it.
-    fn is_done(&self, at: LaneAt, stored: Option<&Stored>) -> bool {
-        match stored {
-            None | Some(Stored::State(LaneState::Done | LaneState::Queued)) => true,
-            // It may still have to be merged; then its lane was being closed.
-            Some(Stored::Worked(_)) => false,
-            // Somebody may have called done what is not there, or what is not merged yet.
-            Some(Stored::State(_)) => {
-                let is_story = self.work.lanes[at].dialect == Dialect::Pipeline;
-                let tree = self.worktree_of(at).map(|tree| self.workspace.root().join(tree));
-                let is_open = tree.is_some_and(|tree| tree.exists()) && !is_story;
-                !is_open && !matches!(self.standing(at, false), Standing::Unproved { .. })
+    /// A lane that was done is done as long as its documents say so.
+    fn recover_done(&mut self, at: LaneAt, lifecycle: Option<Lifecycle>) {
+        let is_done = match self.work.lanes[at].step {
+            Some(_) => matches!(self.standing(at, false), Standing::Complete(_)),
+            None => lifecycle == Some(Lifecycle::Done),
+        };
+        let name = self.work.fleet.lanes[at].name.clone();
+        self.work.fleet.lanes[at].state = match is_done {
+            true => LaneState::Done,
+            false => {
+                self.memory.lane(&name).forget_attempt();
+                self.work.fleet.lanes[at].counts = Counts::default();
+                again(lifecycle.or(Some(Lifecycle::Running)), "its document says that it is not done")
+            }
+        };
+    }
+
+    /// Its worker was through, and the lead was closing it: that is judged anew, from the documents.
+    fn judge_again(&mut self, at: LaneAt) {
+        self.recover_lane_approval(at);
+        let account = self.memory.lane(&self.work.fleet.lanes[at].name.clone()).account.clone();
+        let standing = self.standing(at, true);
+        self.work.fleet.lanes[at].state = adopted(How::Fresh, account, steady());
+        self.queue.push_back(FleetEvent::WorkerExited { lane: at, end: End::Exited(0), standing, words: None });
+    }
+
+    /// An approval of a lane that changes its own gates is for the commit that its branch is at.
+    fn recover_lane_approval(&mut self, at: LaneAt) {
+        let (name, unit) = (self.work.fleet.lanes[at].name.clone(), self.work.lanes[at].unit_name.clone());
+        let (Some(repository), Some(branch)) = (&self.repository, self.memory.lane(&name).branch.clone()) else {
+            return;
+        };
+        if let Ok(Some(tip)) = repository.tip(&branch)
+            && self.work.lanes[at].step.is_none()
+            && take_approval(self.workspace, &unit)
+        {
+            self.memory.lane(&name).approved = Some(tip);
+        }
+    }
+
+    fn rework_again(&mut self, at: LaneAt) {
+        let name = self.work.fleet.lanes[at].name.clone();
+        let why = self.memory.lane(&name).rework.last().cloned();
+        self.work.fleet.lanes[at].state = match why {
+            Some(why) => LaneState::Reworking { why },
+            None => LaneState::Dead { why: "its rework was interrupted".to_owned(), how: How::Session },
+        };
+    }
+
+    /// A paused lane goes on when a person asks for it, or took the pause away.
+    fn recover_paused(&mut self, at: LaneAt, reason: &str, was_put_off: bool, row: Option<&Row>, request: &RunRequest) {
+        let lifecycle = row.map(|row| row.state.lifecycle());
+        let was_freed = matches!(lifecycle, Some(Lifecycle::Running | Lifecycle::Waiting))
+            && row.is_some_and(|row| row.liveness != Liveness::Alive || self.is_freed_by_person(at));
+        if was_put_off {
+            self.work.fleet.lanes[at].state = LaneState::Queued;
+            return;
+        }
+        if !request.retry && !was_freed {
+            self.work.fleet.lanes[at].state = LaneState::Paused { reason: reason.to_owned() };
+            return;
+        }
+        self.work.fleet.lanes[at].counts = Counts::default();
+        let standing = self.standing(at, true);
+        match standing {
+            // Only the merge or the record was refused: that is done again, not the work.
+            Standing::Complete(_) => self.judge_again(at),
+            _ if self.memory.lane(&self.work.fleet.lanes[at].name.clone()).home.is_none() => {
+                self.work.fleet.lanes[at].state = again(lifecycle, "a person lets it go on");
+            }
+            _ => {
+                let why = "a person lets it go on".to_owned();
+                self.work.fleet.lanes[at].state = LaneState::Dead { why, how: How::Session };
             }
         }
     }
 
-    /// A unit that has begun and that no lead remembers.
-    fn recover_stranger(&mut self, at: LaneAt, row: Option<&piton_model::Row>) {
+    /// Whether the last thing that happened to a unit is that a person took its blocker or pause away.
+    fn is_freed_by_person(&self, at: LaneAt) -> bool {
+        let log = crate::log(self.workspace, &self.work.lanes[at].unit, self.time());
+        let last = log.ok().and_then(|log| log.log.events.last().map(|entry| entry.event.clone()));
+        last.is_some_and(|event| matches!(event.as_str(), "unblocked" | "noted" | "decided" | "reopened"))
+    }
+
+    /// A unit of which no lead remembers anything that still holds.
+    fn recover_stranger(&mut self, at: LaneAt, row: Option<&Row>) {
+        if self.work.lanes[at].step.is_some() {
+            self.recover_strange_step(at);
+            return;
+        }
         let Some(row) = row else { return };
         let known = self.known_story(at);
         // What a person began by hand may stand in its own document alone.
         let written = self.document_stage(at);
         let lane = &mut self.work.fleet.lanes[at];
-        lane.stage = written.filter(|_| lane.stages > 1).unwrap_or(lane.stage);
+        if lane.is_staged() {
+            lane.stage = written.unwrap_or(lane.stage);
+        }
         if let Some(known) = known {
             (lane.counts.crashes, lane.counts.no_gos, lane.counts.reworks) =
                 (known.crashes, known.no_gos, known.reworks);
@@ -123,24 +219,33 @@ impl Lead<'_> {
         }
         lane.state = match &row.state {
             State::Queued => LaneState::Queued,
-            State::Running | State::Waiting => again(Some(Lifecycle::Running), "nobody remembers its worker"),
+            State::Running | State::Waiting => again(Some(Lifecycle::Running), "no lead remembers its worker"),
             State::Paused { reason } => {
-                LaneState::Paused { reason: reason.clone().unwrap_or_else(|| "somebody paused it".to_owned()) }
+                LaneState::Paused { reason: reason.clone().unwrap_or_else(|| "it was paused by hand".to_owned()) }
             }
             State::Blocked => LaneState::Paused { reason: "it is blocked".to_owned() },
             State::Failed { error } => LaneState::Paused { reason: error.clone() },
             State::Done => LaneState::Done,
-            State::Unknown => LaneState::Paused { reason: "where it stands is not understood".to_owned() },
+            State::Unknown => LaneState::Paused { reason: "its status is not understood".to_owned() },
         };
+    }
+
+    /// A step that was done by hand is done: what is on the base is judged with its phase.
+    fn recover_strange_step(&mut self, at: LaneAt) {
+        if self.work.fleet.lanes[at].state != LaneState::Done
+            && matches!(self.standing(at, false), Standing::Complete(_))
+        {
+            self.judge_again(at);
+        }
     }
 
     /// A lane that had a worker: it lives, or its end is judged, or it never began.
     fn recover_worker(&mut self, at: LaneAt, how: How) -> Result<(), RunError> {
         let name = self.work.fleet.lanes[at].name.clone();
-        let home = self.memory.lane(&name).home.clone();
+        let (home, account) = (self.memory.lane(&name).home.clone(), self.memory.lane(&name).account.clone());
         let worker = match home.as_deref().map(|home| Worker::adopt(&self.keeper, &self.workspace.root().join(home))) {
             Some(Ok(worker)) => worker,
-            // Claimed, and never started: nobody died.
+            // Claimed, and never started: that is no death.
             Some(Err(_)) | None => {
                 self.work.fleet.lanes[at].state = not_begun(how);
                 return Ok(());
@@ -148,9 +253,9 @@ impl Lead<'_> {
         };
         let end = match worker.condition().map_err(failed)? {
             Condition::Running { .. } => {
-                self.work.fleet.lanes[at].state = adopted(how, steady());
+                self.work.fleet.lanes[at].state = adopted(how, account, steady());
                 self.watch.add(at as u64, &worker).map_err(failed)?;
-                let reading = Reading::new(&self.settings.adapter, &worker);
+                let reading = Reading::new(&self.adapter_of(at), &worker);
                 self.live.insert(at, Live::new(worker, reading));
                 self.tell_lane(at, "adopted", "its worker lives and goes on");
                 return Ok(());
@@ -162,49 +267,138 @@ impl Lead<'_> {
             self.work.fleet.lanes[at].state = not_begun(how);
             return Ok(());
         }
-        self.work.fleet.lanes[at].state = adopted(how, steady());
-        let (end, standing) = self.judge_end(at, &worker, &end);
-        if end != End::Exited(0) {
-            self.tell_lane(at, "judged", "its worker ended while nobody led");
+        self.work.fleet.lanes[at].state = adopted(how, account, steady());
+        let judged = self.judge_end(at, &worker, &end);
+        if judged.end != End::Exited(0) {
+            self.tell_lane(at, "judged", "its worker ended while no lead was at work");
         }
-        self.queue.push_back(FleetEvent::WorkerExited { lane: at, end, standing });
+        self.queue.push_back(FleetEvent::WorkerExited {
+            lane: at,
+            end: judged.end,
+            standing: judged.standing,
+            words: judged.words,
+        });
         Ok(())
     }
 
     fn recover_group(&mut self, at: usize, request: &RunRequest) {
+        let name = self.work.fleet.groups[at].name.clone();
+        if let Some(unit) = self.work.groups[at].unit.clone() {
+            let now = self.origin_of(&unit);
+            let known = self.memory.groups.entry(name.clone()).or_default();
+            if known.origin.began != now.began {
+                *known = super::memory::GroupMemory::default();
+            }
+            known.origin = now;
+            self.recover_unit_group(at, &unit, request);
+        }
+        let known = self.memory.groups.get(&name).cloned().unwrap_or_default();
+        let are_done: Vec<bool> = (0..self.work.fleet.groups[at].phases.len())
+            .map(|phase| {
+                let mut lanes = self.work.fleet.lanes.iter().filter(|lane| (lane.group, lane.phase) == (at, phase));
+                lanes.all(|lane| lane.state == LaneState::Done)
+            })
+            .collect();
+        let are_judged: Vec<bool> =
+            (0..are_done.len()).map(|phase| are_done[phase] && self.is_phase_judged(at, phase)).collect();
         let group = &mut self.work.fleet.groups[at];
-        self.memory.recall_group(group);
-        if request.retry {
-            group.halted = None;
+        if known.has_begun && group.begin == Approval::Needed {
+            group.begin = Approval::Given;
         }
-        let waiting = group
-            .phases
-            .iter_mut()
-            .find(|phase| matches!(phase.approval, Approval::Asked | Approval::Needed) && !phase.closed);
-        if let Some(phase) = waiting
-            && take_approval(self.workspace, &group.name)
-        {
-            phase.approval = Approval::Given;
+        for (phase, is_judged) in group.phases.iter_mut().zip(are_judged) {
+            if known.approved.contains(&phase.name) && phase.approval == Approval::Needed {
+                phase.approval = Approval::Given;
+            }
+            // All of it is on the base and recorded, with the gates that judged it.
+            if is_judged && phase.state == PhaseState::Open {
+                phase.state = PhaseState::Merged;
+                for gate in phase.gates.iter_mut().filter(|gate| gate.kind == GateKind::Command) {
+                    gate.state = GateProgress::Passed;
+                }
+            }
         }
+        self.recover_approval(at);
         if self.is_yes {
+            let group = &mut self.work.fleet.groups[at];
+            group.begin = Approval::NotNeeded;
             for phase in &mut group.phases {
                 phase.approval = Approval::NotNeeded;
             }
         }
     }
 
-    /// A unit that several lanes share and that failed is taken up again before anything of it goes on.
-    fn retry_group(&mut self, group: usize) {
-        let first = (0..self.work.lanes.len()).find(|at| self.work.fleet.lanes[*at].group == group);
-        let (Some(first), Some(unit)) = (first, self.work.groups[group].unit.clone()) else { return };
-        let Ok(found) = crate::find(self.workspace, &unit, self.time()) else { return };
-        let is_stuck = matches!(found.unit.state.lifecycle(), Lifecycle::Failed | Lifecycle::Paused);
-        if !is_stuck || self.live.keys().any(|at| self.work.fleet.lanes[*at].group == group) {
+    /// An approval that a person gave while no lead was at work.
+    fn recover_approval(&mut self, at: usize) {
+        let group = &self.work.fleet.groups[at];
+        let open = group.phases.iter().position(|phase| !phase.is_closed() && phase.approval != Approval::Given);
+        let waits = group.begin == Approval::Needed
+            || open.is_some_and(|phase| {
+                let phase = &group.phases[phase];
+                phase.approval == Approval::Needed && phase.state == PhaseState::Merged
+            });
+        if !waits || !take_approval(self.workspace, &group.name.clone()) {
             return;
         }
-        match self.claim_whole(first, "lead") {
-            Ok(claimed) => self.claimed[group] = Some(claimed.ticket.attempt),
-            Err(why) => self.memory.issues.push((unit.to_string(), "resume".to_owned(), why)),
+        let group = &mut self.work.fleet.groups[at];
+        match (group.begin, open) {
+            (Approval::Needed, _) => group.begin = Approval::Given,
+            (_, Some(phase)) => group.phases[phase].approval = Approval::Given,
+            (_, None) => {}
+        }
+    }
+
+    /// Whether the unit's documents have every command gate of a phase as passed, by more than a worker's word.
+    fn is_phase_judged(&self, group: usize, phase: usize) -> bool {
+        let gates = &self.work.fleet.groups[group].phases[phase].gates;
+        let mut commands = gates.iter().filter(|gate| gate.kind == GateKind::Command).peekable();
+        if commands.peek().is_none() {
+            return true;
+        }
+        let Some(unit) = &self.work.groups[group].unit else { return false };
+        let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return false };
+        commands.all(|gate| {
+            let mut known = found.unit.gates.iter().filter(|known| known.name == gate.name).peekable();
+            known.peek().is_some() && known.all(|known| self.is_proved(unit, known))
+        })
+    }
+
+    /// A unit that several lanes share: whether it may go on is what its document says.
+    fn recover_unit_group(&mut self, group: usize, unit: &UnitRef, request: &RunRequest) {
+        let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return };
+        let reason = match &found.unit.state {
+            State::Failed { error } => Some(error.clone()),
+            State::Blocked => Some(found.unit.blockers.join("; ")),
+            State::Unknown => Some("its status is not understood".to_owned()),
+            State::Queued | State::Running | State::Waiting | State::Paused { .. } | State::Done => None,
+        };
+        let is_plan = self.work.groups[group].dialect == Dialect::Plan;
+        let is_living = self.live.keys().any(|at| self.work.fleet.lanes[*at].group == group);
+        match reason {
+            // A plan's blocker is a remark; other tasks may still be done.
+            Some(_) if is_plan => {}
+            Some(reason) if !request.retry || found.unit.state == State::Blocked => {
+                let halt = Halt { reason, lane: None, is_failure: true, recorded: true };
+                self.work.fleet.groups[group].halted = Some(halt);
+            }
+            Some(_) if is_living => {}
+            // A person says that it is mended.
+            Some(_) => {
+                let first = (0..self.work.lanes.len()).find(|at| self.work.fleet.lanes[*at].group == group);
+                match first.map(|first| self.claim_whole(first, "lead")) {
+                    Some(Ok(claimed)) => self.claimed[group] = Some(claimed.ticket.attempt),
+                    Some(Err(why)) => self.memory.issues.push((unit.to_string(), "resume".to_owned(), why)),
+                    None => {}
+                }
+            }
+            None => {}
+        }
+        let is_paused = |lane: &&piton_model::fleet::Lane| {
+            lane.group == group && lane.halts_group && matches!(lane.state, LaneState::Paused { .. })
+        };
+        let paused = self.work.fleet.lanes.iter().find(is_paused);
+        if let Some((name, LaneState::Paused { reason })) = paused.map(|lane| (&lane.name, &lane.state)) {
+            let halt = Halt { reason: format!("{name}: {reason}"), lane: None, is_failure: true, recorded: true };
+            self.work.fleet.groups[group].halted.get_or_insert(halt);
         }
     }
 
@@ -213,7 +407,7 @@ impl Lead<'_> {
         for home in std::mem::take(&mut self.memory.gate_homes) {
             let path = self.workspace.root().join(Path::new(&home));
             if let Ok(gate) = Worker::adopt(&self.keeper, &path) {
-                // One that cannot be ended is nobody's worker; the new one is judged by itself.
+                // One that cannot be ended belongs to no worker; the new one is judged by itself.
                 let _ = gate.force_end();
             }
         }

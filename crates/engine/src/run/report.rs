@@ -5,7 +5,7 @@ mod page;
 use std::collections::BTreeMap;
 
 use piton_model::Dialect;
-use piton_model::fleet::{Approval, Group, LaneAt, LaneState, Mode, Outcome, WorkerState};
+use piton_model::fleet::{Closing, Lane, LaneAt, LaneState, Mode, Outcome, WorkerState};
 use piton_store::disk::Access;
 use serde_json::{Value, json};
 
@@ -17,13 +17,13 @@ impl Lead<'_> {
     pub(super) fn view(&self) -> View {
         let lanes: Vec<LaneView> = (0..self.work.fleet.lanes.len()).map(|at| self.lane_view(at)).collect();
         let own = self.work.fleet.lanes.iter().filter_map(|lane| self.memory.lanes.get(&lane.name));
-        let cost: f64 = own.map(|lane| lane.cost).sum::<f64>()
-            + self.live.values().filter_map(|live| live.reading.seen().cost_usd).sum::<f64>();
+        let past = own.filter_map(|lane| lane.cost);
+        let costs: Vec<f64> = past.chain(self.live.values().filter_map(|live| live.reading.seen().cost_usd)).collect();
         View {
             seconds: self.elapsed().as_secs(),
             eta: self.eta(),
             lanes,
-            cost: (cost > 0.0).then_some(cost),
+            cost: (!costs.is_empty()).then(|| costs.iter().sum()),
             mode: match self.work.fleet.mode {
                 Mode::Going => "running",
                 Mode::Draining => "draining",
@@ -31,30 +31,33 @@ impl Lead<'_> {
                 Mode::Leaving => "leaving",
             },
             waiting: self.waiting(),
-            parked_until: self.work.fleet.parked_until,
+            parked_until: self.work.fleet.parked_until(),
         }
     }
 
     /// Units that wait for a person's approval.
     fn waiting(&self) -> Vec<String> {
-        let is_asked = |group: &&Group| group.phases.iter().any(|phase| phase.approval == Approval::Asked);
-        self.work.fleet.groups.iter().filter(is_asked).map(|group| group.name.clone()).collect()
+        let groups = self.work.fleet.groups.iter().filter(|group| group.is_asked()).map(|group| group.name.clone());
+        let is_asked = |lane: &Lane| matches!(lane.state, LaneState::Closing(Closing::Approving { .. }));
+        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(lane, _)| is_asked(lane));
+        groups.chain(lanes.map(|(_, work)| work.unit_name.clone())).collect()
     }
 
     fn lane_view(&self, at: LaneAt) -> LaneView {
         let (lane, work) = (&self.work.fleet.lanes[at], &self.work.lanes[at]);
         let memory = self.memory.lanes.get(&lane.name);
-        let total = u64::from(lane.stages.max(1));
+        let total = lane.stages.len().max(1) as u64;
         let done = match &lane.state {
             LaneState::Done => total,
-            LaneState::Closing(_) => total,
+            LaneState::Closing(_) | LaneState::Integrated => total,
             LaneState::Queued
             | LaneState::Between
             | LaneState::Working(_)
             | LaneState::Dead { .. }
             | LaneState::Proving { .. }
+            | LaneState::Reworking { .. }
             | LaneState::Parked { .. }
-            | LaneState::Paused { .. } => u64::from(lane.stage),
+            | LaneState::Paused { .. } => lane.stages.iter().filter(|stage| **stage < lane.stage).count() as u64,
         };
         let last_sign = match &lane.state {
             LaneState::Working(worker) => match worker.state {
@@ -72,13 +75,17 @@ impl Lead<'_> {
             state: lane.state.word(),
             done,
             total,
-            stage: (lane.stages > 1).then_some(lane.stage),
+            stage: lane.is_staged().then_some(lane.stage),
             worker: memory.and_then(|memory| memory.worker.clone()).filter(|_| lane.state.has_worker()),
             last_sign: last_sign.map(|sign| steady().saturating_sub(sign).as_secs()),
             reason: match &lane.state {
                 LaneState::Paused { reason } => Some(reason.clone()),
                 LaneState::Dead { why, .. } | LaneState::Proving { why, .. } => Some(why.clone()),
+                LaneState::Reworking { why } => Some(why.summary()),
                 LaneState::Parked { until } => Some(format!("until {until}")),
+                LaneState::Closing(Closing::Approving { files }) => {
+                    Some(format!("it changes its own gates ({}) and waits for approval", files.join(", ")))
+                }
                 _ => None,
             },
         }
@@ -99,8 +106,12 @@ impl Lead<'_> {
         };
         let (mut left, mut lanes) = (0.0, 0);
         for lane in &self.work.fleet.lanes {
-            let is_left = !matches!(lane.state, LaneState::Done | LaneState::Closing(_) | LaneState::Paused { .. });
-            for stage in (lane.stage..lane.stages.max(1)).filter(|_| is_left) {
+            let is_left = !matches!(
+                lane.state,
+                LaneState::Done | LaneState::Integrated | LaneState::Closing(_) | LaneState::Paused { .. }
+            );
+            let stages = if lane.is_staged() { lane.stages.clone() } else { vec![0] };
+            for stage in stages.into_iter().filter(|stage| is_left && *stage >= lane.stage) {
                 left += average(stage)?;
             }
             lanes += usize::from(is_left);
@@ -111,7 +122,7 @@ impl Lead<'_> {
     /// Writes what is to be told, and ends.
     pub(super) fn finish_run(&mut self, outcome: Outcome) -> Result<RunEnd, RunError> {
         self.write_state_file(outcome != Outcome::Stopped)?;
-        self.memory.is_finished = outcome == Outcome::Done;
+        self.memory.run.is_finished = outcome == Outcome::Done;
         self.save()?;
         let (markdown, value) = (self.page(outcome), self.json(outcome));
         let mut reports = Vec::new();
@@ -127,6 +138,10 @@ impl Lead<'_> {
                 piton_store::replace(&*self.workspace.disk, &path, text.as_bytes(), access).map_err(failed)?;
                 reports.push(path);
             }
+        }
+        if let Some(repository) = &self.repository {
+            // One that stays is replaced by the next run.
+            let _ = repository.remove_scratch(std::path::Path::new(super::trees::SCRATCH));
         }
         self.prune();
         Ok(RunEnd { outcome, view: self.view(), reports, next: self.next_steps(outcome) })
@@ -177,17 +192,17 @@ impl Lead<'_> {
                 json!({
                     "name": group.name,
                     "halted": group.halted.as_ref().map(|halt| &halt.reason),
-                    "waits_for_approval": group.phases.iter().any(|phase| phase.approval == Approval::Asked),
+                    "waits_for_approval": group.is_asked(),
                     "gates": self.memory.lanes.get(&group.name).map(gates_json),
                 })
             })
             .collect();
         json!({
             "outcome": outcome_word(outcome),
-            "started": self.memory.started.map(|at| at.to_string()),
+            "started": self.memory.run.started.map(|at| at.to_string()),
             "ended": self.time().to_string(),
-            "seconds": self.memory.started.map(|started| started.age(self.time()).0.as_secs()),
-            "leads": self.memory.leads,
+            "seconds": self.memory.run.started.map(|started| started.age(self.time()).0.as_secs()),
+            "leads": self.memory.run.leads,
             "cost_usd": self.view().cost,
             "resumes": lanes.iter().filter_map(|lane| lane["resumes"].as_u64()).sum::<u64>(),
             "steps_not_done_again": lanes.iter().filter_map(|lane| lane["steps_not_done_again"].as_u64()).sum::<u64>(),
@@ -206,7 +221,7 @@ impl Lead<'_> {
             "title": view.title,
             "state": view.state,
             "reason": view.reason,
-            "attempts": memory.attempt,
+            "attempts": memory.origin.attempt,
             "workers": memory.spawned,
             "respawns": lane.counts.crashes,
             "validation_retries": lane.counts.no_gos,

@@ -129,6 +129,19 @@ impl Section {
         }
     }
 
+    /// A list of whole numbers.
+    pub fn counts(&mut self, key: &'static str) -> Result<Option<Vec<u64>>, BadFile> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Array(items)) => {
+                let counts =
+                    items.iter().map(|item| item.as_u64().ok_or_else(|| self.bad(key, "not a list of numbers")));
+                counts.collect::<Result<_, _>>().map(Some)
+            }
+            Some(_) => Err(self.bad(key, "not a list of numbers")),
+        }
+    }
+
     pub fn integer(&mut self, key: &'static str) -> Result<Option<i64>, BadFile> {
         match self.take(key) {
             None => Ok(None),

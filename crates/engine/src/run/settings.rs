@@ -32,6 +32,12 @@ pub struct Settings {
     pub adapter: Adapter,
     /// What every worker is told first, before what its stage asks.
     pub preamble: Option<String>,
+    /// How long a gate or the set-up of a worktree may take.
+    pub gate_timeout: Duration,
+    /// The command that sets up each new worktree.
+    pub worktree_setup: Option<String>,
+    /// Files that each new worktree gets a copy of.
+    pub worktree_copy: Vec<String>,
     /// The command of each gate.
     pub gates: BTreeMap<String, String>,
     /// What workers are told about the project.
@@ -67,6 +73,9 @@ impl Settings {
         if let Some(worker) = root.section("worker")? {
             settings.take_worker(worker)?;
         }
+        if let Some(worktree) = root.section("worktree")? {
+            settings.take_worktree(worktree)?;
+        }
         if let Some(gates) = root.section("gates")? {
             settings.gates = gates.into_texts()?.into_iter().collect();
         }
@@ -91,9 +100,15 @@ impl Settings {
                 linger: Duration::from_secs(20),
                 stagger: Duration::from_secs(5),
                 fast_track: 9.0,
+                restarts: 10,
+                quick: Duration::from_secs(60),
+                longest_park: minutes(8 * 24 * 60),
             },
             heartbeat: Duration::from_secs(60),
             grace: Duration::from_secs(10),
+            gate_timeout: minutes(60),
+            worktree_setup: None,
+            worktree_copy: Vec::new(),
             worktrees: true,
             removes_worktrees: true,
             adapter: Adapter::Claude(Agent::claude()),
@@ -125,6 +140,7 @@ impl Settings {
         span(&mut limits.stagger, run.span("stagger")?);
         span(&mut self.heartbeat, run.span("heartbeat")?);
         span(&mut self.grace, run.span("grace")?);
+        span(&mut self.gate_timeout, run.span("gate_timeout")?);
         limits.fast_track = run.number("fast_track")?.unwrap_or(limits.fast_track);
         self.worktrees = run.flag("worktrees")?.unwrap_or(self.worktrees);
         self.removes_worktrees = match run.text("at_end")?.as_deref() {
@@ -139,6 +155,23 @@ impl Settings {
             }
         };
         run.finish()
+    }
+
+    fn take_worktree(&mut self, mut worktree: Section) -> Result<(), BadFile> {
+        self.worktree_setup = worktree.text("setup")?;
+        self.worktree_copy = worktree.texts("copy")?.unwrap_or_default();
+        worktree.finish()?;
+        let is_plain = |path: &&String| {
+            !path.is_empty() && !path.starts_with('/') && !path.split('/').any(|part| part == ".." || part == ".git")
+        };
+        match self.worktree_copy.iter().find(|path| !is_plain(path)) {
+            None => Ok(()),
+            Some(path) => Err(BadFile {
+                path: SETTINGS.to_owned(),
+                message: format!("`worktree.copy` names {path:?}"),
+                hint: Some("name files below the workspace, such as copy = [\".env\"]".to_owned()),
+            }),
+        }
     }
 
     fn take_worker(&mut self, mut worker: Section) -> Result<(), BadFile> {
@@ -189,7 +222,8 @@ fn agent(usual: Agent, program: Option<Vec<String>>, permissions: Option<Vec<Str
     Agent { program: program.unwrap_or(usual.program), permissions: permissions.unwrap_or(usual.permissions), extra }
 }
 
-fn quoted(word: &str) -> String {
+/// A word as a shell takes it.
+pub(super) fn quoted(word: &str) -> String {
     let is_plain =
         !word.is_empty() && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_./=:,@+".contains(letter));
     if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }

@@ -43,7 +43,7 @@ impl Lead<'_> {
     }
 
     fn lead_state(&self, stories: &[LaneAt], complete: bool) -> LeadState {
-        let started = self.memory.started.unwrap_or_else(|| self.time());
+        let started = self.memory.run.started.unwrap_or_else(|| self.time());
         let day: String = started.to_string().chars().take(10).collect();
         let mut order = stories.to_vec();
         order.sort_by_key(|at| (self.work.fleet.lanes[*at].priority, *at));
@@ -71,7 +71,8 @@ impl Lead<'_> {
         let lane = &self.work.fleet.lanes[at];
         let memory = self.memory.lanes.get(&lane.name).cloned().unwrap_or_default();
         // A lead that died right after the claim did not come to remember it.
-        let has_begun = memory.attempt > 0 || matches!(self.workspace.disk.stamp(&self.document_of(at)), Ok(Some(_)));
+        let has_begun =
+            memory.origin.attempt > 0 || matches!(self.workspace.disk.stamp(&self.document_of(at)), Ok(Some(_)));
         let depends_on = lane.depends_on.iter().map(|before| self.work.lanes[*before].id.clone()).collect();
         LeadStory {
             id: self.work.lanes[at].id.clone(),
@@ -80,6 +81,7 @@ impl Lead<'_> {
                 | LaneState::Between
                 | LaneState::Working(_)
                 | LaneState::Dead { .. }
+                | LaneState::Reworking { .. }
                 | LaneState::Proving { .. }
                     if has_begun && !self.live.contains_key(&at) =>
                 {
@@ -93,7 +95,9 @@ impl Lead<'_> {
                 | LaneState::Working(_)
                 | LaneState::Dead { .. }
                 | LaneState::Proving { .. }
+                | LaneState::Reworking { .. }
                 | LaneState::Parked { .. }
+                | LaneState::Integrated
                 | LaneState::Closing(_) => Some("QUEUED"),
             },
             requeued: memory.put_off && !lane.state.is_settled(),

@@ -1,140 +1,178 @@
-//! The git worktree of each lane: made when it starts, merged back when it is done, removed when nothing is lost thereby.
+//! The git worktree of each lane, and the branches that its work reaches the base by.
+
+use std::path::PathBuf;
 
 use piton_model::Dialect;
-use piton_model::fleet::{FleetEvent, LaneAt};
-use piton_supervisor::{Advanced, Creation, GitError, Merging, NewWorktree, Prepared, Removal, Repository};
+use piton_model::fleet::LaneAt;
+use piton_supervisor::{Created, Creation, Head, NewWorktree, Removal, Repository};
 
-use super::RunError;
 use super::lead::Lead;
+use super::{RunError, failed};
 
-/// How often a merge is prepared again because the base has moved.
-const MOST_MOVES: u32 = 10;
+/// Where gates judge what is to be merged. One lead, one merge at a time: one place.
+pub(super) const SCRATCH: &str = ".worktrees/piton-merge";
+
+/// How many names are tried for a branch before a person is asked.
+const MOST_NAMES: usize = 50;
 
 impl Lead<'_> {
-    /// Finds the repository; without one every lane works in the workspace itself.
+    /// Finds the repository. Only a workspace that has none may run without git.
     pub(super) fn open_repository(&mut self) -> Result<(), RunError> {
         if !self.settings.worktrees {
             return Ok(());
         }
         let Some(repository) = Repository::find(self.workspace.root()).map_err(RunError::Git)? else {
-            self.tell(None, "no_repository", "this is no git repository: all workers share the workspace");
+            self.tell(None, "no_repository", "no git repository here: all workers share the workspace");
             return Ok(());
         };
-        if self.memory.base.is_none() {
-            self.memory.base = Some(repository.base_branch().map_err(RunError::Git)?);
+        let base = match self.memory.run.base.clone() {
+            Some(base) => base,
+            None => repository.base_branch().map_err(RunError::Git)?,
+        };
+        if repository.tip(&base).map_err(RunError::Git)?.is_none() {
+            return Err(failed(format!(
+                "the branch {base}, which this run merges into, is gone; bring it back with: git branch {base} COMMIT"
+            )));
         }
+        if let Head::Branch { name, .. } = repository.head().map_err(RunError::Git)?
+            && name != base
+        {
+            self.tell(None, "base", &format!("this run merges into {base}; {name} is checked out here"));
+        }
+        self.memory.run.base = Some(base);
         self.repository = Some(repository);
         Ok(())
     }
 
-    pub(super) fn ensure_worktree(&mut self, at: LaneAt) -> Result<(), String> {
-        let (Some(repository), Some(base)) = (&self.repository, self.memory.base.clone()) else { return Ok(()) };
+    /// The directory that a lane works in.
+    pub(super) fn directory_of(&self, at: LaneAt) -> PathBuf {
+        let root = self.workspace.root();
+        match (self.worktree_of(at), &self.repository) {
+            (Some(tree), Some(repository)) => root.join(tree).join(repository.inside()),
+            _ => root.to_owned(),
+        }
+    }
+
+    pub(super) fn worktree_of(&self, at: LaneAt) -> Option<String> {
+        self.memory.lanes.get(&self.work.fleet.lanes[at].name)?.worktree.clone()
+    }
+
+    /// Makes the lane's worktree, or takes the one that is there. Says whether it is new.
+    pub(super) fn ensure_worktree(&mut self, at: LaneAt) -> Result<bool, String> {
+        if self.repository.is_none() {
+            return Ok(false);
+        }
+        let target = self.target_of(at)?;
         let work = &self.work.lanes[at];
-        let name = match work.dialect {
-            Dialect::Pipeline => format!("story-{}", work.id),
-            Dialect::Plan | Dialect::Build | Dialect::Task | Dialect::Crew => format!("{}-{}", work.dialect, work.id),
+        let place = match work.dialect {
+            Dialect::Pipeline => format!(".worktrees/story-{}", work.id),
+            Dialect::Plan | Dialect::Build | Dialect::Task | Dialect::Crew => {
+                format!(".worktrees/{}-{}", work.dialect, work.id)
+            }
         };
-        let path = format!(".worktrees/{name}");
-        let branch = match slug(work.title.as_deref().unwrap_or_default()) {
+        let name = match slug(work.title.as_deref().unwrap_or_default()) {
             slug if slug.is_empty() => format!("feature/{}", work.id),
             slug => format!("feature/{}-{slug}", work.id),
         };
         let lane = self.work.fleet.lanes[at].name.clone();
-        // A branch that it has had stays, whatever became of its title.
-        let known = self.memory.lane(&lane).branch.clone();
-        let is_known = known.is_some();
-        let branch = known.unwrap_or(branch);
-        let wanted = NewWorktree { path: path.clone().into(), branch, base, is_known };
-        let created =
-            match repository.create(&wanted).map_err(|error| format!("its worktree cannot be made: {error}"))? {
-                Creation::Ready(created) => created,
-                Creation::Exists(existing) => {
-                    return Err(format!(
-                        "its worktree cannot be made: the branch {} is there already, and this run did not make it",
-                        existing.branch
-                    ));
-                }
-            };
         let memory = self.memory.lane(&lane);
-        let directory = std::path::Path::new(&path).join(repository.inside());
-        (memory.worktree, memory.branch) = (Some(directory.display().to_string()), Some(created.branch));
-        Ok(())
+        let known = memory.branch.clone().map(|branch| (memory.worktree.clone().unwrap_or(place.clone()), branch));
+        let created = match known {
+            // A branch that it has had stays, whatever became of its title.
+            Some((path, branch)) => self.create_worktree(&path, &branch, &target)?,
+            None => self.create_new(at, &place, &name, &target)?,
+        };
+        let root = self.workspace.root();
+        let path = created.path.strip_prefix(root).unwrap_or(&created.path).display().to_string();
+        let is_new = !created.was_there;
+        let memory = self.memory.lane(&lane);
+        memory.is_set_up &= !is_new;
+        (memory.worktree, memory.branch) = (Some(path), Some(created.branch));
+        Ok(is_new)
     }
 
-    /// Merges a lane's work back. What cannot be merged changes nothing, and is a reason to pause.
-    pub(super) fn merge(&mut self, at: LaneAt) -> Result<(), RunError> {
-        let result = self.try_merge(at);
-        if let Err(why) = &result {
-            self.tell_lane(at, "not_merged", why);
+    /// A new worktree on a new branch. A branch of that name that this lane did not make is a person's, or belongs to
+    /// an earlier life of the unit: it is left alone, and another name is taken. The names are remembered before anything
+    /// is made, so that the next lead knows what it finds.
+    fn create_new(&mut self, at: LaneAt, place: &str, branch: &str, target: &str) -> Result<Created, String> {
+        let Some(repository) = self.repository.clone() else { return Err("there is no repository".to_owned()) };
+        let root = self.workspace.root().to_owned();
+        for number in 1..=MOST_NAMES {
+            let numbered = |text: &str| if number == 1 { text.to_owned() } else { format!("{text}-{number}") };
+            let (path, name) = (numbered(place), numbered(branch));
+            let is_taken = root.join(&path).symlink_metadata().is_ok()
+                || repository.tip(&name).map_err(|error| error.to_string())?.is_some();
+            if is_taken {
+                continue;
+            }
+            if number > 1 {
+                let text = format!("{branch} is there already and is not this run's; it works on {name}");
+                self.tell_lane(at, "branch", &text);
+            }
+            let lane = self.work.fleet.lanes[at].name.clone();
+            let memory = self.memory.lane(&lane);
+            (memory.worktree, memory.branch) = (Some(path.clone()), Some(name.clone()));
+            self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
+            return self.create_worktree(&path, &name, target);
         }
-        self.save()?;
-        self.queue.push_back(FleetEvent::MergeEnded { lane: at, result });
-        Ok(())
+        Err(format!("{branch} and {MOST_NAMES} names like it are taken"))
     }
 
-    fn try_merge(&mut self, at: LaneAt) -> Result<(), String> {
-        let name = self.work.fleet.lanes[at].name.clone();
-        let memory = self.memory.lane(&name).clone();
-        let (Some(repository), Some(base)) = (self.repository.clone(), self.memory.base.clone()) else { return Ok(()) };
-        let (Some(tree), Some(branch)) = (memory.worktree, memory.branch) else { return Ok(()) };
-        let path = self.workspace.root().join(&tree);
-        if path.exists() {
-            let state = repository.state(&path, &base).map_err(|error| error.to_string())?;
-            if !state.is_clean() {
-                let files: Vec<_> = state.changed.iter().take(5).cloned().collect();
-                let what = if files.is_empty() { state.holds.join(", ") } else { files.join(", ") };
-                return Err(format!(
-                    "{tree} holds what is not committed: {what}; commit it there, then piton run --retry"
-                ));
-            }
-            if state.ahead > 0 {
-                let git = repository.statistics(&path, &base).map_err(|error| error.to_string())?;
-                self.memory.lane(&name).git = Some(git);
-            }
+    fn create_worktree(&self, path: &str, branch: &str, target: &str) -> Result<Created, String> {
+        let Some(repository) = &self.repository else { return Err("there is no repository".to_owned()) };
+        let base = format!("refs/heads/{target}");
+        let wanted = NewWorktree { path: path.into(), branch: branch.to_owned(), base, is_known: true };
+        match repository.create(&wanted).map_err(|error| format!("cannot make its worktree: {error}"))? {
+            Creation::Ready(created) => Ok(created),
+            Creation::Exists(existing) => Err(format!("the branch {} is there already", existing.branch)),
         }
-        let title = self.work.lanes[at].title.clone().map_or_else(String::new, |title| format!(": {title}"));
-        let merging = Merging { branch: branch.clone(), base: base.clone(), message: format!("Merge {name}{title}") };
-        self.merge_into(at, &repository, &merging, &tree)
     }
 
-    /// Merges, and again when the base has moved meanwhile.
-    fn merge_into(&mut self, at: LaneAt, repository: &Repository, merging: &Merging, tree: &str) -> Result<(), String> {
-        let Merging { branch, base, .. } = merging;
-        let words = |error: GitError| error.to_string();
-        for _ in 0..MOST_MOVES {
-            let candidate = match repository.prepare(merging).map_err(words)? {
-                Prepared::AlreadyMerged => return Ok(()),
-                Prepared::Candidate(candidate) => candidate,
-                Prepared::Conflict { files } => {
-                    return Err(format!(
-                        "{branch} conflicts with {base} in {}; merge {base} into it in {tree}, then piton run --retry",
-                        files.join(", ")
-                    ));
-                }
-            };
-            match repository.advance(&candidate).map_err(words)? {
-                Advanced::Moved => {
-                    let short: String = candidate.commit.chars().take(9).collect();
-                    self.tell_lane(at, "merged", &format!("merged into {base} as {short}"));
-                    return Ok(());
-                }
-                Advanced::BaseMoved { .. } => {}
-                Advanced::Blocked { reason, files } => {
-                    let files = if files.is_empty() { String::new() } else { format!(": {}", files.join(", ")) };
-                    return Err(format!(
-                        "{branch} cannot be merged into {base}: {reason}{files}; then piton run --retry"
-                    ));
-                }
+    /// The branch that a lane is merged into: the base, or the one on which its phase is collected.
+    pub(super) fn target_of(&mut self, at: LaneAt) -> Result<String, String> {
+        let lane = &self.work.fleet.lanes[at];
+        let (group, phase) = (lane.group, lane.phase);
+        let collects = self.work.fleet.groups[group].phases.get(phase).is_some_and(|phase| phase.collects());
+        let base = self.memory.run.base.clone().unwrap_or_default();
+        if !collects || self.repository.is_none() {
+            return Ok(base);
+        }
+        self.collecting_branch(group, phase)
+    }
+
+    /// The branch on which a phase is collected, made at the base when it is not there.
+    pub(super) fn collecting_branch(&mut self, group: usize, phase: usize) -> Result<String, String> {
+        let name = self.work.fleet.groups[group].name.clone();
+        let phase_name = self.work.fleet.groups[group].phases[phase].name.clone();
+        let base = self.memory.run.base.clone().unwrap_or_default();
+        let Some(repository) = self.repository.clone() else { return Ok(base) };
+        let words = |error: piton_supervisor::GitError| error.to_string();
+        let known = self.memory.groups.get(&name).and_then(|group| group.branches.get(&phase_name)).cloned();
+        if let Some(known) = known
+            && repository.tip(&known).map_err(words)?.is_some()
+        {
+            return Ok(known);
+        }
+        let start = repository.tip(&base).map_err(words)?.ok_or_else(|| format!("the branch {base} is gone"))?;
+        let plain = format!("piton/{}-phase-{}", slug(&name), phase + 1);
+        for number in 1..=MOST_NAMES {
+            let branch = if number == 1 { plain.clone() } else { format!("{plain}-{number}") };
+            if repository.tip(&branch).map_err(words)?.is_none() {
+                repository.create_branch(&branch, &start).map_err(words)?;
+                let memory = self.memory.groups.entry(name).or_default();
+                memory.branches.insert(phase_name, branch.clone());
+                self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
+                return Ok(branch);
             }
         }
-        Err(format!("{branch} cannot be merged into {base}, which moves all the time; then piton run --retry"))
+        Err(format!("{plain} and {MOST_NAMES} names like it are taken"))
     }
 
     /// Removes a worktree that holds nothing that is not merged; any other stays where it is.
     pub(super) fn remove_worktree(&mut self, at: LaneAt) {
         let name = self.work.fleet.lanes[at].name.clone();
-        let Some(tree) = self.memory.lane(&name).worktree.clone() else { return };
-        let (Some(repository), Some(base)) = (self.repository.clone(), self.memory.base.clone()) else { return };
+        let Some(tree) = self.worktree_of(at) else { return };
+        let (Some(repository), Some(base)) = (self.repository.clone(), self.memory.run.base.clone()) else { return };
         let path = self.workspace.root().join(&tree);
         if !self.settings.removes_worktrees || !path.exists() {
             return;
@@ -152,7 +190,7 @@ impl Lead<'_> {
 }
 
 /// A title as part of a branch's name.
-fn slug(title: &str) -> String {
+pub(super) fn slug(title: &str) -> String {
     let mut slug = String::new();
     for letter in title.to_lowercase().chars() {
         match letter {

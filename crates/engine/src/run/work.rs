@@ -9,7 +9,9 @@ mod task;
 
 use std::path::Path;
 
-use piton_model::fleet::{Approval, Cycle, Fleet, Group, Lane, Phase, PhaseGate, find_cycle};
+use piton_model::fleet::{
+    Approval, Completion, Cycle, Fleet, GateKind, GateProgress, Group, Lane, Phase, PhaseGate, PhaseState, find_cycle,
+};
 use piton_model::{Dialect, Id, Start, Time, UnitRef};
 
 use self::listed::Listed;
@@ -18,9 +20,6 @@ pub(super) use self::pipeline::stories;
 use super::section::{BadFile, parse};
 use super::settings::Settings;
 use crate::{NotFound, Workspace};
-
-/// The gate that closes the last phase of a unit that several lanes share: nothing of it is left, and that is recorded.
-pub const COMPLETE: &str = "everything is done";
 
 /// What a run is about, beside the rules of [`Fleet`].
 #[derive(Debug)]
@@ -67,6 +66,8 @@ pub struct GroupWork {
     pub unit: Option<UnitRef>,
     /// Commands that the unit's own specification names for gates.
     pub gates: Vec<(String, String)>,
+    /// The specification, relative to the workspace, where the unit has one.
+    pub spec: Option<String>,
 }
 
 /// Why there is nothing to run.
@@ -214,8 +215,15 @@ impl<'w> Draft<'w> {
         if let Some(known) = self.groups.iter().position(|(group, _)| group.name == name) {
             return known;
         }
-        self.groups.push((Group { name: name.to_owned(), phases, halted: None }, work));
+        let completion = if work.unit.is_some() { Completion::Pending } else { Completion::NotNeeded };
+        let begin = Approval::NotNeeded;
+        self.groups.push((Group { name: name.to_owned(), phases, begin, completion, halted: None }, work));
         self.groups.len() - 1
+    }
+
+    /// A person has to agree before any lane of the group begins.
+    pub(super) fn ask_before(&mut self, group: usize) {
+        self.groups[group].0.begin = Approval::Needed;
     }
 
     pub(super) fn add_lane(&mut self, lane: DraftLane) {
@@ -256,9 +264,18 @@ impl<'w> Draft<'w> {
     }
 }
 
-pub(super) fn new_phase(name: impl Into<String>, gates: &[String], approval: Approval) -> Phase {
-    let gate = |name: &String| PhaseGate { name: name.clone(), state: piton_model::fleet::GateProgress::Pending };
-    Phase { name: name.into(), gates: gates.iter().map(gate).collect(), approval, closed: false }
+pub(super) fn new_phase(name: impl Into<String>, gates: Vec<PhaseGate>, approval: Approval) -> Phase {
+    Phase { name: name.into(), gates, approval, state: PhaseState::Open, last: None }
+}
+
+/// A gate of a phase: judged by its command before the base moves, or by a person afterwards.
+pub(super) fn phase_gate(name: &str, step: Option<&str>, has_command: bool) -> PhaseGate {
+    PhaseGate {
+        name: name.to_owned(),
+        step: step.map(str::to_owned),
+        kind: if has_command { GateKind::Command } else { GateKind::Later },
+        state: GateProgress::Pending,
+    }
 }
 
 /// An id that a person wrote, as part of a unit's name.

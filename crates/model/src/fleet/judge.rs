@@ -1,13 +1,30 @@
 //! What follows when a worker is gone: from how it ended and what its unit's documents say.
 
-use super::lane::{Closing, How, LaneState, Worker, WorkerState};
+use super::lane::{How, LaneState, Worker, WorkerState};
+use super::merge::times;
 use super::{Achievement, Decision, End, Fleet, LaneAt, Now, StopReason};
+
+/// How a worker ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exited {
+    /// The end of its process.
+    pub end: End,
+    /// What its unit's documents say now.
+    pub standing: Standing,
+    /// What else is known, for people: its last words, denied commands.
+    pub words: Option<String>,
+}
 
 /// What a unit's documents say about the stage that a worker was started for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Standing {
     /// It is not complete.
     Open,
+    /// Its checkpoint was written, and lacks what the protocol requires.
+    Incomplete {
+        /// What is missing or out of range.
+        missing: Vec<String>,
+    },
     /// It is complete.
     Complete(StageResult),
     /// It is said to be complete, and what it names as made is not there.
@@ -64,43 +81,85 @@ pub enum StageResult {
 }
 
 impl Fleet {
-    pub(super) fn exited(
-        &mut self,
-        at: LaneAt,
-        end: &End,
-        standing: &Standing,
-        now: Now,
-        decisions: &mut Vec<Decision>,
-    ) {
+    pub(super) fn exited(&mut self, at: LaneAt, exited: &Exited, now: Now, decisions: &mut Vec<Decision>) {
         let LaneState::Working(worker) = &self.lanes[at].state else { return };
         let worker = worker.clone();
-        match (standing, end) {
-            (Standing::Complete(result), _) => self.complete(at, result.clone(), decisions),
-            (Standing::Halted { reason }, _) => self.pause(at, reason.clone(), decisions),
-            (Standing::Open | Standing::Unproved { .. }, End::Limited { until, account }) => {
-                if *account {
-                    self.park_fleet(*until);
-                }
-                self.lanes[at].state = LaneState::Parked { until: *until };
-                decisions.push(Decision::Park { lane: at, until: *until });
+        match (&exited.standing, &exited.end) {
+            (Standing::Complete(result), _) => {
+                self.lanes[at].counts.quick = 0;
+                self.complete(at, result.clone(), decisions);
+            }
+            (Standing::Halted { reason }, _) => self.pause_for_person(at, reason.clone(), decisions),
+            (_, End::Limited { until, account }) => {
+                self.ran_into_limit(at, &worker, (*until, *account), now, decisions)
             }
             // The second half of one recovery, not another death.
-            (Standing::Open | Standing::Unproved { .. }, End::RefusedResume) => {
-                self.lanes[at].state = LaneState::Dead { why: "its session was refused".to_owned(), how: How::Brief };
+            (_, End::RefusedResume) if worker.how == How::Session => {
+                let why = "its session was refused".to_owned();
+                self.restart(at, &worker, LaneState::Dead { why, how: How::Brief }, now, decisions);
             }
-            (Standing::Open, End::Exited(_) | End::Killed(_) | End::Vanished) => {
-                self.died(at, &worker, death(&worker, end, now), decisions);
-            }
-            // Whoever calls done what is not there has not done it.
-            (Standing::Unproved { missing }, End::Exited(_) | End::Killed(_) | End::Vanished) => {
-                self.died(at, &worker, lie(missing), decisions);
+            (_, End::Unavailable { reason }) => self.pause_for_person(at, reason.clone(), decisions),
+            (standing, end) => {
+                let why = match standing {
+                    Standing::Incomplete { missing } => {
+                        format!("{}; its checkpoint lacks {}", death(&worker, end, now), missing.join(", "))
+                    }
+                    // A worker that calls done what is not there has not done it.
+                    Standing::Unproved { missing } => lie(missing),
+                    Standing::Open | Standing::Complete(_) | Standing::Halted { .. } => death(&worker, end, now),
+                };
+                let why = match &exited.words {
+                    Some(words) => format!("{why}; {words}"),
+                    None => why,
+                };
+                self.died(at, &worker, why, now, decisions);
             }
         }
     }
 
-    fn died(&mut self, at: LaneAt, worker: &Worker, why: String, decisions: &mut Vec<Decision>) {
+    fn ran_into_limit(
+        &mut self,
+        at: LaneAt,
+        worker: &Worker,
+        (until, account): (crate::Time, bool),
+        now: Now,
+        decisions: &mut Vec<Decision>,
+    ) {
+        let until = self.bounded(at, until, now);
+        if account {
+            self.park_account(&worker.account, until);
+        }
+        let is_replaced = account && self.account_of(&self.lanes[at]).is_some();
+        let state = match is_replaced {
+            true => LaneState::Dead { why: format!("{} is at its limit", worker.account), how: How::Brief },
+            false => LaneState::Parked { until },
+        };
+        self.restart(at, worker, state, now, decisions);
+        if let LaneState::Parked { until } = self.lanes[at].state {
+            decisions.push(Decision::Park { lane: at, until });
+        }
+    }
+
+    /// Brings a lane to the state from which its next worker starts, or pauses it when its budget is spent.
+    fn restart(&mut self, at: LaneAt, worker: &Worker, state: LaneState, now: Now, decisions: &mut Vec<Decision>) {
+        let is_asked = matches!(worker.state, WorkerState::Stopping { why: StopReason::Asked });
+        if is_asked || self.spend_restart(at, worker.since, now) {
+            self.lanes[at].state = state;
+            return;
+        }
+        let (count, quick) = (self.lanes[at].counts.quick, self.limits.quick.as_secs());
+        let last = match &state {
+            LaneState::Dead { why, .. } => why.clone(),
+            LaneState::Parked { until } => format!("it waits for a limit until {until}"),
+            _ => state.word().to_owned(),
+        };
+        let reason = format!("{count} workers in a row ended within {quick} s of their start; the last one: {last}");
+        self.pause(at, reason, decisions);
+    }
+
+    fn died(&mut self, at: LaneAt, worker: &Worker, why: String, now: Now, decisions: &mut Vec<Decision>) {
         if matches!(worker.state, WorkerState::Stopping { why: StopReason::Asked }) {
-            // Whoever ended the run did not ask for a verdict about the worker.
+            // The user ended the run; that is no verdict about the worker.
             self.lanes[at].state = LaneState::Dead { why, how: How::Session };
             return;
         }
@@ -108,18 +167,17 @@ impl Fleet {
         let lane = &mut self.lanes[at];
         if lane.counts.crashes < respawn {
             lane.counts.crashes += 1;
-            lane.state = LaneState::Dead { why, how: How::Session };
+            self.restart(at, worker, LaneState::Dead { why, how: How::Session }, now, decisions);
         } else if lane.waves_left > 0 {
             // Put off to the next wave, with what was granted before.
             lane.waves_left -= 1;
             lane.priority = lane.priority.saturating_add(1_000_000);
             lane.counts.crashes = 0;
-            lane.state = LaneState::Dead { why, how: How::Brief };
+            self.restart(at, worker, LaneState::Dead { why, how: How::Brief }, now, decisions);
         } else {
             let reason = match respawn {
-                0 => format!("{why}; workers are not started again"),
-                1 => format!("{why}; it was started again once already"),
-                n => format!("{why}; it was started again {n} times already"),
+                0 => format!("{why}; `respawn` is 0"),
+                n => format!("{why}; it was restarted {}", times(n)),
             };
             self.pause(at, reason, decisions);
         }
@@ -130,73 +188,70 @@ impl Fleet {
         let (validation, rework) = (self.limits.validation, self.limits.rework);
         let lane = &mut self.lanes[at];
         let from = lane.stage;
-        let mut to_stage = |lane: &mut super::Lane, to: u8, result: StageResult| {
-            lane.stage = to;
-            lane.state = LaneState::Between;
-            decisions.push(Decision::Record { lane: at, what: Achievement::Stage { from, to, result } });
-        };
-        match &result {
+        let to = match &result {
             StageResult::Planned { score } if *score < 2.0 => {
-                let reason = format!("the plan's score is {score}; 2 is needed");
-                self.pause(at, reason, decisions);
+                return self.pause(at, format!("the plan's score is {score}; 2 is needed"), decisions);
             }
-            StageResult::Planned { .. } => to_stage(lane, 1, result),
+            StageResult::Planned { .. } | StageResult::Executed => lane.stage_after(from),
             StageResult::Go { readiness } => {
                 lane.readiness = Some(*readiness);
-                to_stage(lane, 2, result);
+                lane.stage_after(from)
             }
             StageResult::NoGo { .. } if lane.counts.no_gos < validation => {
                 lane.counts.no_gos += 1;
-                to_stage(lane, 1, result);
+                Some(from)
             }
             StageResult::NoGo { reason } => {
-                let reason = format!("NO-GO after {validation} retries: {reason}");
-                self.pause(at, reason, decisions);
+                let reason = format!("NO-GO: {reason}; validated again {}", times(validation));
+                return self.pause(at, reason, decisions);
             }
-            StageResult::Executed => to_stage(lane, 3, result),
             StageResult::Failed { .. } if lane.counts.reworks < rework => {
                 lane.counts.reworks += 1;
-                to_stage(lane, 2, result);
+                Some(2)
             }
             StageResult::Failed { issues } => {
-                let reason = format!("FAIL after {rework} reworks: {issues}");
-                self.pause(at, reason, decisions);
+                let reason = format!("FAIL: {issues}; reworked {}", times(rework));
+                return self.pause(at, reason, decisions);
             }
             StageResult::Moved { to } => {
                 lane.stage = *to;
                 lane.state = LaneState::Between;
+                return;
             }
-            StageResult::Passed { .. } | StageResult::Done => {
+            StageResult::Passed { .. } | StageResult::Done => None,
+        };
+        match to {
+            Some(to) => {
+                lane.stage = to;
+                lane.state = LaneState::Between;
+                decisions.push(Decision::Record { lane: at, what: Achievement::Stage { from, to, result } });
+            }
+            None => {
                 decisions.push(Decision::Record { lane: at, what: Achievement::Passed { result } });
-                self.begin_closing(at, decisions);
+                self.begin_closing(at);
             }
         }
     }
 
-    /// Pauses a lane; where the others of its group cannot go on without it, they come to an end first.
+    /// Pauses a lane because its work failed; where the others of its group cannot go on without it, they come to an
+    /// end first.
     pub(super) fn pause(&mut self, at: LaneAt, reason: String, decisions: &mut Vec<Decision>) {
+        self.pause_as(at, reason, true, decisions);
+    }
+
+    /// Pauses a lane because a person has to do something; no work has failed.
+    pub(super) fn pause_for_person(&mut self, at: LaneAt, reason: String, decisions: &mut Vec<Decision>) {
+        self.pause_as(at, reason, false, decisions);
+    }
+
+    fn pause_as(&mut self, at: LaneAt, reason: String, is_failure: bool, decisions: &mut Vec<Decision>) {
         let lane = &mut self.lanes[at];
         lane.state = LaneState::Paused { reason: reason.clone() };
         let (group, halts, name) = (lane.group, lane.halts_group, lane.name.clone());
         decisions.push(Decision::Pause { lane: at, reason: reason.clone() });
         if halts && self.groups[group].halted.is_none() {
             let reason = format!("{name}: {reason}");
-            self.groups[group].halted = Some(super::Halt { reason, lane: Some(at), recorded: false });
-        }
-    }
-
-    fn begin_closing(&mut self, at: LaneAt, decisions: &mut Vec<Decision>) {
-        let lane = &mut self.lanes[at];
-        let first_gate = lane.gates.first().filter(|_| lane.gates_first).cloned();
-        match first_gate {
-            Some(gate) => {
-                lane.state = LaneState::Closing(Closing::Gates { passed: 0 });
-                decisions.push(Decision::RunGate { of: super::GateOf::Lane(at), gate });
-            }
-            None => {
-                lane.state = LaneState::Closing(Closing::Merging);
-                decisions.push(Decision::Merge { lane: at });
-            }
+            self.groups[group].halted = Some(super::Halt { reason, lane: Some(at), is_failure, recorded: false });
         }
     }
 }
@@ -220,11 +275,13 @@ fn death(worker: &Worker, end: &End, now: Now) -> String {
             )
         }
         (WorkerState::Stopping { why: StopReason::Asked }, _) => "the run was ended".to_owned(),
+        (_, End::Idle) => "its worker exited with 0 and did nothing: no step recorded, no output, no commit".to_owned(),
         (_, End::Exited(0)) => "its worker exited with 0 without completing its work".to_owned(),
         (_, End::Exited(code)) => format!("its worker exited with {code}"),
         (_, End::Killed(signal)) => format!("its worker was ended by signal {signal}"),
         (_, End::Vanished) => "its worker vanished".to_owned(),
         (_, End::RefusedResume) => "its session was refused".to_owned(),
         (_, End::Limited { .. }) => "its worker ran into a limit".to_owned(),
+        (_, End::Unavailable { reason }) => reason.clone(),
     }
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::{GroupAt, LaneAt};
-use crate::Time;
+use crate::{Rework, Time};
 
 /// A piece of work that has one worker at a time: a story, a workstream, a task, an agent's feature.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,14 +16,14 @@ pub struct Lane {
     pub priority: i64,
     /// What must be done before it starts.
     pub depends_on: Vec<LaneAt>,
-    /// How many stages it goes through; one where the dialect has none.
-    pub stages: u8,
+    /// The stages it goes through, in order; empty where the dialect has none.
+    pub stages: Vec<u8>,
     /// The stage it is at.
     pub stage: u8,
-    /// The gates that it must pass, in order.
+    /// The command gates that judge it, merged with its target, in order.
     pub gates: Vec<String>,
-    /// Whether its gates are run before it is merged back, in its own worktree; else afterwards.
-    pub gates_first: bool,
+    /// The accounts that its workers may use, the preferred one first.
+    pub accounts: Vec<String>,
     /// Whether a pause of it halts its group.
     pub halts_group: bool,
     /// How often it was put off to a later wave because its worker died; crews do that once.
@@ -32,6 +32,8 @@ pub struct Lane {
     pub counts: Counts,
     /// The readiness that its validation gave.
     pub readiness: Option<f64>,
+    /// No worker of it starts before this, by the steady clock.
+    pub not_before: Option<Duration>,
     /// Where it stands.
     pub state: LaneState,
 }
@@ -43,8 +45,10 @@ pub struct Counts {
     pub crashes: u32,
     /// NO-GOs that were validated again.
     pub no_gos: u32,
-    /// FAILs that were worked on again.
+    /// FAILs, failed gates and conflicts that were worked on again.
     pub reworks: u32,
+    /// Workers in a row that ended soon after their start.
+    pub quick: u32,
 }
 
 /// Where a lane stands.
@@ -70,6 +74,11 @@ pub enum LaneState {
         /// How it goes on.
         how: How,
     },
+    /// A gate or a merge refused its work, and its worker is to see to that.
+    Reworking {
+        /// What was refused.
+        why: Rework,
+    },
     /// It waits for a limit to end, without a worker.
     Parked {
         /// Until when.
@@ -77,7 +86,9 @@ pub enum LaneState {
     },
     /// Its worker has ended well after the last stage; what is left is the lead's.
     Closing(Closing),
-    /// Everything is done.
+    /// Its work is on the branch of its phase, and reaches the base together with the other lanes of the phase.
+    Integrated,
+    /// Its work is on the base, and that is recorded.
     Done,
     /// It stopped, for a reason that a person can act on.
     Paused {
@@ -89,12 +100,23 @@ pub enum LaneState {
 /// What the lead still does about a lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Closing {
-    /// Gates are run; this many have passed.
+    /// It waits for its turn to be merged.
+    Queued,
+    /// It is being merged with its target in a scratch worktree.
+    Preparing,
+    /// Its gates judge the merged tree.
     Gates {
-        /// How many.
+        /// How many have passed.
         passed: usize,
+        /// Files of its own gates that it changes; a person is asked before it is merged.
+        own_gates: Vec<String>,
     },
-    /// Its worktree is merged back.
+    /// It changes its own gates, and a person is asked.
+    Approving {
+        /// The files.
+        files: Vec<String>,
+    },
+    /// The target is being moved to the judged tree.
     Merging,
     /// The end is being recorded.
     Finishing,
@@ -105,6 +127,8 @@ pub enum Closing {
 pub struct Worker {
     /// How it was started.
     pub how: How,
+    /// The account that it uses.
+    pub account: String,
     /// When, by the steady clock.
     pub since: Duration,
     /// How it is.
@@ -180,6 +204,20 @@ impl LaneState {
         matches!(self, LaneState::Done | LaneState::Paused { .. })
     }
 
+    /// Whether a worker could be started for it.
+    pub fn is_startable(&self) -> bool {
+        match self {
+            LaneState::Queued | LaneState::Between | LaneState::Dead { .. } | LaneState::Reworking { .. } => true,
+            LaneState::Working(_)
+            | LaneState::Proving { .. }
+            | LaneState::Parked { .. }
+            | LaneState::Closing(_)
+            | LaneState::Integrated
+            | LaneState::Done
+            | LaneState::Paused { .. } => false,
+        }
+    }
+
     /// Until when it waits for a limit to end.
     pub fn waits_until(&self) -> Option<Time> {
         match self {
@@ -190,7 +228,9 @@ impl LaneState {
             | LaneState::Between
             | LaneState::Dead { .. }
             | LaneState::Proving { .. }
+            | LaneState::Reworking { .. }
             | LaneState::Closing(_)
+            | LaneState::Integrated
             | LaneState::Done
             | LaneState::Paused { .. } => None,
         }
@@ -212,9 +252,13 @@ impl LaneState {
             LaneState::Dead { .. } => "dead",
             LaneState::Proving { .. } => "proving",
             LaneState::Parked { .. } => "parked",
+            LaneState::Reworking { .. } => "rework",
+            LaneState::Closing(Closing::Queued) => "to merge",
             LaneState::Closing(Closing::Gates { .. }) => "gates",
-            LaneState::Closing(Closing::Merging) => "merging",
+            LaneState::Closing(Closing::Approving { .. }) => "approval",
+            LaneState::Closing(Closing::Preparing | Closing::Merging) => "merging",
             LaneState::Closing(Closing::Finishing) => "finishing",
+            LaneState::Integrated => "collected",
             LaneState::Done => "done",
             LaneState::Paused { .. } => "paused",
         }
@@ -230,27 +274,38 @@ impl Lane {
             phase: 0,
             priority: 100,
             depends_on: Vec::new(),
-            stages: 1,
+            stages: Vec::new(),
             stage: 0,
             gates: Vec::new(),
-            gates_first: false,
+            accounts: vec![String::new()],
             halts_group: false,
             waves_left: 0,
             counts: Counts::default(),
             readiness: None,
+            not_before: None,
             state: LaneState::Queued,
         }
     }
 
+    /// Whether it goes through stages.
+    pub fn is_staged(&self) -> bool {
+        !self.stages.is_empty()
+    }
+
+    /// The stage that follows another one.
+    pub fn stage_after(&self, stage: u8) -> Option<u8> {
+        self.stages.iter().copied().find(|next| *next > stage)
+    }
+
     /// The protocol's name of the worker that is at it: `story-X-s2`, `…-retry`, `…-s2-fix1`.
     pub fn worker_name(&self, id: &str, how: How) -> String {
-        let base = match self.stages {
-            0 | 1 => format!("worker-{id}"),
-            _ => format!("story-{id}-s{}", self.stage),
+        let base = match self.is_staged() {
+            false => format!("worker-{id}"),
+            true => format!("story-{id}-s{}", self.stage),
         };
         match how {
             How::Session | How::Brief => format!("{base}-retry"),
-            How::Fresh if self.stages > 1 && self.stage == 2 && self.counts.reworks > 0 => {
+            How::Fresh if self.is_staged() && self.stage == 2 && self.counts.reworks > 0 => {
                 format!("{base}-fix{}", self.counts.reworks)
             }
             How::Fresh => base,

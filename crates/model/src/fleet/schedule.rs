@@ -1,7 +1,8 @@
 //! What may begin, and when the run has come to its end.
 
 use super::lane::{Closing, How, LaneState, Worker, WorkerState};
-use super::{Approval, Decision, Fleet, GateOf, GateProgress, GroupAt, LaneAt, Mode, Now, Outcome};
+use super::phase::{Completion, PhaseState};
+use super::{Decision, Fleet, LaneAt, Mode, Now, Outcome};
 use crate::proof::Proof;
 
 impl Fleet {
@@ -14,8 +15,9 @@ impl Fleet {
             return;
         }
         for group in 0..self.groups.len() {
-            self.close_phases(group, decisions);
+            self.advance_group(group, decisions);
         }
+        self.start_merges(decisions);
         self.start_what_may(now, decisions);
         self.record_halts(decisions);
         if !self.is_at_rest() {
@@ -28,56 +30,23 @@ impl Fleet {
         }
     }
 
-    /// Closes phases whose lanes are done: gates, then a person's approval.
-    fn close_phases(&mut self, at: GroupAt, decisions: &mut Vec<Decision>) {
-        for phase_at in 0..self.groups[at].phases.len() {
-            let is_open =
-                |lane: &super::Lane| lane.group == at && lane.phase == phase_at && lane.state != LaneState::Done;
-            let is_halted = self.groups[at].halted.is_some();
-            let has_open = self.lanes.iter().any(is_open);
-            let phase = &mut self.groups[at].phases[phase_at];
-            if phase.closed {
-                continue;
-            }
-            if has_open || is_halted || self.mode != Mode::Going {
-                return;
-            }
-            if phase.gates.iter().any(|gate| gate.state == GateProgress::Running) {
-                return;
-            }
-            if let Some(gate) = phase.gates.iter_mut().find(|gate| gate.state == GateProgress::Pending) {
-                gate.state = GateProgress::Running;
-                let gate = gate.name.clone();
-                decisions.push(Decision::RunGate { of: GateOf::Phase(at, phase_at), gate });
-                return;
-            }
-            match phase.approval {
-                Approval::Needed => {
-                    phase.approval = Approval::Asked;
-                    decisions.push(Decision::AskApproval { group: at, phase: phase_at });
-                    return;
-                }
-                Approval::Asked => return,
-                Approval::NotNeeded | Approval::Given => {
-                    phase.closed = true;
-                    decisions.push(Decision::ClosePhase { group: at, phase: phase_at });
-                }
-            }
-        }
-    }
-
     fn start_what_may(&mut self, now: Now, decisions: &mut Vec<Decision>) {
-        if self.mode != Mode::Going || self.parked_until.is_some() {
+        if self.mode != Mode::Going {
             return;
         }
-        let mut ready: Vec<LaneAt> = (0..self.lanes.len()).filter(|at| self.may_start(*at)).collect();
+        let is_due = |at: &LaneAt| self.lanes[*at].not_before.is_none_or(|moment| moment <= now.steady);
+        let has_account = |at: &LaneAt| self.account_of(&self.lanes[*at]).is_some();
+        let mut ready: Vec<LaneAt> =
+            (0..self.lanes.len()).filter(|at| self.may_start(*at) && is_due(at) && has_account(at)).collect();
         // What has begun goes on before anything new begins.
         ready.sort_by_key(|at| {
             let lane = &self.lanes[*at];
             (lane.state == LaneState::Queued, lane.priority, *at)
         });
         for at in ready {
-            if self.active() >= self.limits.workers || self.not_before.is_some_and(|moment| now.steady < moment) {
+            if self.active() + self.strangers >= self.limits.workers
+                || self.not_before.is_some_and(|moment| now.steady < moment)
+            {
                 return;
             }
             self.not_before = None;
@@ -86,13 +55,14 @@ impl Fleet {
     }
 
     fn start(&mut self, at: LaneAt, now: Now, decisions: &mut Vec<Decision>) {
-        let lane = &mut self.lanes[at];
-        if let LaneState::Dead { why, how } = &lane.state {
-            // Nobody goes on with what was never there.
-            lane.state = LaneState::Proving { why: why.clone(), how: *how };
-            decisions.push(Decision::Prove { lane: at });
-        } else {
-            self.claim(at, How::Fresh, now, decisions);
+        match self.lanes[at].state.clone() {
+            // No worker goes on with what was never there.
+            LaneState::Dead { why, how } => {
+                self.lanes[at].state = LaneState::Proving { why, how };
+                decisions.push(Decision::Prove { lane: at });
+            }
+            LaneState::Reworking { .. } => self.claim(at, How::Session, now, decisions),
+            _ => self.claim(at, How::Fresh, now, decisions),
         }
         if self.staggered > 0 {
             self.staggered -= 1;
@@ -101,7 +71,8 @@ impl Fleet {
     }
 
     fn claim(&mut self, at: LaneAt, how: How, now: Now, decisions: &mut Vec<Decision>) {
-        let worker = Worker { how, since: now.steady, state: WorkerState::Spawning };
+        let account = self.account_of(&self.lanes[at]).unwrap_or_default().to_owned();
+        let worker = Worker { how, account, since: now.steady, state: WorkerState::Spawning };
         self.lanes[at].state = LaneState::Working(worker);
         decisions.push(Decision::Claim { lane: at });
         decisions.push(match how {
@@ -115,7 +86,7 @@ impl Fleet {
         let LaneState::Proving { why, how } = self.lanes[at].state.clone() else { return };
         self.lanes[at].state = LaneState::Dead { why, how };
         // Meanwhile the run may have been ended, or its group halted; whoever goes on later looks again.
-        if self.mode != Mode::Going || self.parked_until.is_some() || !self.may_start(at) {
+        if self.mode != Mode::Going || self.account_of(&self.lanes[at]).is_none() || !self.may_start(at) {
             return;
         }
         match proof {
@@ -124,7 +95,7 @@ impl Fleet {
                 decisions.push(Decision::Correct { lane: at, correction });
                 self.claim(at, how, now, decisions);
             }
-            Proof::Refused { reasons } => self.pause(at, reasons.join("; "), decisions),
+            Proof::Refused { reasons } => self.pause_for_person(at, reasons.join("; "), decisions),
         }
     }
 
@@ -132,48 +103,64 @@ impl Fleet {
     pub fn may_start(&self, at: LaneAt) -> bool {
         let lane = &self.lanes[at];
         let group = &self.groups[lane.group];
-        let is_waiting = match lane.state {
-            LaneState::Queued | LaneState::Between | LaneState::Dead { .. } => true,
-            LaneState::Working(_)
-            | LaneState::Proving { .. }
-            | LaneState::Parked { .. }
-            | LaneState::Closing(_)
-            | LaneState::Done
-            | LaneState::Paused { .. } => false,
-        };
-        is_waiting
+        lane.state.is_startable()
             && group.halted.is_none()
-            && group.phases.iter().take(lane.phase).all(|phase| phase.closed)
-            && lane.depends_on.iter().all(|before| self.lanes[*before].state == LaneState::Done)
+            && group.begin.is_settled()
+            && group.phases.iter().take(lane.phase).all(super::Phase::is_closed)
+            && lane.depends_on.iter().all(|before| self.is_ready_for(at, *before))
+    }
+
+    /// Whether what a lane waits for is done. Within one phase it is enough that it is collected: both work on the
+    /// branch of that phase.
+    fn is_ready_for(&self, at: LaneAt, before: LaneAt) -> bool {
+        let (lane, before) = (&self.lanes[at], &self.lanes[before]);
+        let is_beside = (lane.group, lane.phase) == (before.group, before.phase);
+        before.state == LaneState::Done || (is_beside && before.state == LaneState::Integrated)
     }
 
     /// A halt is recorded when no sibling runs any more.
     fn record_halts(&mut self, decisions: &mut Vec<Decision>) {
         for at in 0..self.groups.len() {
-            let runs = self.lanes.iter().filter(|lane| lane.group == at).any(|lane| {
-                matches!(lane.state, LaneState::Working(_) | LaneState::Closing(_) | LaneState::Proving { .. })
+            let runs = self.lanes.iter().filter(|lane| lane.group == at).any(|lane| match &lane.state {
+                LaneState::Working(_) | LaneState::Proving { .. } => true,
+                LaneState::Closing(closing) => !matches!(closing, Closing::Approving { .. }),
+                _ => false,
             });
             if let Some(halt) = self.groups[at].halted.as_mut().filter(|halt| !halt.recorded && !runs) {
                 halt.recorded = true;
-                decisions.push(Decision::Halt { group: at, reason: halt.reason.clone() });
+                let (reason, is_failure) = (halt.reason.clone(), halt.is_failure);
+                decisions.push(Decision::Halt { group: at, reason, is_failure });
             }
         }
     }
 
     /// Whether nothing runs: no worker, no gate, no merge.
     fn is_at_rest(&self) -> bool {
+        let is_stopping = matches!(self.mode, Mode::Stopping | Mode::Leaving);
         let lanes = self.lanes.iter().all(|lane| match &lane.state {
             LaneState::Working(_) | LaneState::Proving { .. } => false,
-            LaneState::Closing(Closing::Gates { .. } | Closing::Merging | Closing::Finishing) => false,
+            LaneState::Closing(Closing::Approving { .. }) => true,
+            LaneState::Closing(Closing::Queued) => is_stopping,
+            LaneState::Closing(Closing::Preparing | Closing::Gates { .. } | Closing::Merging | Closing::Finishing) => {
+                false
+            }
             LaneState::Queued
             | LaneState::Between
             | LaneState::Dead { .. }
+            | LaneState::Reworking { .. }
             | LaneState::Parked { .. }
+            | LaneState::Integrated
             | LaneState::Done
             | LaneState::Paused { .. } => true,
         });
-        let gates = self.groups.iter().flat_map(|group| &group.phases).flat_map(|phase| &phase.gates);
-        lanes && gates.into_iter().all(|gate| gate.state != GateProgress::Running)
+        let groups = self.groups.iter().all(|group| {
+            let phases = group.phases.iter().all(|phase| match phase.state {
+                PhaseState::Preparing | PhaseState::Judging | PhaseState::Merging => false,
+                PhaseState::Open | PhaseState::Merged | PhaseState::Closed => !phase.is_running_a_gate(),
+            });
+            phases && group.completion != Completion::Recording
+        });
+        lanes && groups
     }
 
     /// Whether something will begin without anybody doing anything.
@@ -187,16 +174,17 @@ impl Fleet {
 
     /// Nothing runs and nothing may begin: all is done, or what is left is told why it waits.
     fn end_at_rest(&mut self, decisions: &mut Vec<Decision>) {
-        let is_done = self.lanes.iter().all(|lane| lane.state == LaneState::Done)
-            && self.groups.iter().flat_map(|group| &group.phases).all(|phase| phase.closed);
-        if is_done {
+        let is_closed = |group: &super::Group| {
+            group.phases.iter().all(super::Phase::is_closed)
+                && matches!(group.completion, Completion::NotNeeded | Completion::Recorded)
+        };
+        if self.lanes.iter().all(|lane| lane.state == LaneState::Done) && self.groups.iter().all(is_closed) {
             return self.end(Outcome::Done, decisions);
         }
         for at in 0..self.lanes.len() {
             let lane = &self.lanes[at];
-            let group = &self.groups[lane.group];
-            // A group that is halted or waits for a person is paused as a whole.
-            if lane.state != LaneState::Queued || group.halted.is_some() || lane.depends_on.is_empty() {
+            // Steps of one unit are paused with the unit; a lane that is a unit of its own is told why it waits.
+            if lane.state != LaneState::Queued || lane.halts_group || lane.depends_on.is_empty() {
                 continue;
             }
             let open = lane.depends_on.iter().filter(|before| self.lanes[**before].state != LaneState::Done);
@@ -204,7 +192,7 @@ impl Fleet {
                 .map(|before| format!("{} ({})", self.lanes[*before].name, self.lanes[*before].state.word()))
                 .collect();
             if !open.is_empty() {
-                self.pause(at, format!("waits for {}", open.join(", ")), decisions);
+                self.pause_for_person(at, format!("waits for {}", open.join(", ")), decisions);
             }
         }
         self.record_halts(decisions);

@@ -1,4 +1,6 @@
+mod merges;
 mod random;
+mod restarts;
 mod rules;
 
 use std::time::Duration;
@@ -19,26 +21,42 @@ pub(super) fn limits() -> Limits {
         linger: seconds(3),
         stagger: seconds(2),
         fast_track: 9.0,
+        restarts: 5,
+        quick: seconds(1),
+        longest_park: seconds(1_000),
     }
 }
 
 /// A story.
 pub(super) fn story(name: &str, priority: i64, depends_on: &[LaneAt]) -> Lane {
-    Lane { priority, depends_on: depends_on.to_vec(), stages: 4, gates_first: true, ..Lane::new(name, 0) }
+    Lane { priority, depends_on: depends_on.to_vec(), stages: vec![0, 1, 2, 3], ..Lane::new(name, 0) }
 }
 
 /// A workstream of a build.
 pub(super) fn workstream(name: &str, phase: usize) -> Lane {
-    Lane { stages: 1, phase, gates_first: false, halts_group: true, ..story(name, 0, &[]) }
+    Lane { stages: Vec::new(), phase, halts_group: true, ..story(name, 0, &[]) }
 }
 
 pub(super) fn phase(gates: &[&str], approval: Approval) -> Phase {
-    let gate = |name: &&str| PhaseGate { name: (*name).to_owned(), state: GateProgress::Pending };
-    Phase { name: "phase".to_owned(), gates: gates.iter().map(gate).collect(), approval, closed: false }
+    let gate = |name: &&str| PhaseGate {
+        name: (*name).to_owned(),
+        step: None,
+        kind: GateKind::Command,
+        state: GateProgress::Pending,
+    };
+    let gates = gates.iter().map(gate).collect();
+    Phase { name: "phase".to_owned(), gates, approval, state: PhaseState::Open, last: None }
 }
 
 pub(super) fn fleet(lanes: Vec<Lane>, phases: Vec<Phase>) -> Fleet {
-    Fleet::new(limits(), vec![Group { name: "all".to_owned(), phases, halted: None }], lanes)
+    let group = Group {
+        name: "all".to_owned(),
+        phases,
+        begin: Approval::NotNeeded,
+        completion: Completion::NotNeeded,
+        halted: None,
+    };
+    Fleet::new(limits(), vec![group], lanes)
 }
 
 pub(super) fn stories(lanes: Vec<Lane>) -> Fleet {

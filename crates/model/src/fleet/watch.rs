@@ -18,7 +18,17 @@ impl Fleet {
 
     pub(super) fn start_failed(&mut self, at: LaneAt, message: &str, decisions: &mut Vec<Decision>) {
         if self.worker(at).is_some() {
-            self.pause(at, format!("it cannot be started: {message}"), decisions);
+            self.pause_for_person(at, format!("cannot start its worker: {message}"), decisions);
+        }
+    }
+
+    /// The lane is where it was before its worker was to begin.
+    pub(super) fn not_started(&mut self, at: LaneAt, how: How) {
+        if self.worker(at).is_some() {
+            self.lanes[at].state = match how {
+                How::Fresh => LaneState::Between,
+                How::Session | How::Brief => LaneState::Dead { why: "the run was stopped".to_owned(), how },
+            };
         }
     }
 
@@ -38,17 +48,22 @@ impl Fleet {
         self.sign(at, now);
         let Some(worker) = self.worker(at) else { return };
         match (standing, &worker.state) {
-            (_, WorkerState::Stopping { .. } | WorkerState::Idle { .. }) => {}
+            (_, WorkerState::Stopping { .. }) => {}
+            (Standing::Complete(_) | Standing::Halted { .. }, WorkerState::Idle { .. }) => {}
             (Standing::Complete(_) | Standing::Halted { .. }, _) => {
                 worker.state = WorkerState::Idle { since: now.steady };
             }
-            (Standing::Open | Standing::Unproved { .. }, _) => {}
+            // A person took the blocker away, or a verdict back: the worker has something to do again.
+            (_, WorkerState::Idle { .. }) => worker.state = WorkerState::Running { last_sign: now.steady },
+            (Standing::Open | Standing::Incomplete { .. } | Standing::Unproved { .. }, _) => {}
         }
     }
 
-    pub(super) fn limited(&mut self, at: LaneAt, until: Time, account: bool) {
-        if account {
-            self.park_fleet(until);
+    pub(super) fn limited(&mut self, at: LaneAt, until: Time, account: bool, now: Now) {
+        let until = self.bounded(at, until, now);
+        if let (true, LaneState::Working(worker)) = (account, &self.lanes[at].state) {
+            let account = worker.account.clone();
+            self.park_account(&account, until);
         }
         if let Some(worker) = self.worker(at)
             && !matches!(worker.state, WorkerState::Stopping { .. })
@@ -57,14 +72,18 @@ impl Fleet {
         }
     }
 
-    pub(super) fn park_fleet(&mut self, until: Time) {
-        self.parked_until = Some(self.parked_until.map_or(until, |known| known.max(until)));
+    pub(super) fn park_account(&mut self, account: &str, until: Time) {
+        let known = self.parked.entry(account.to_owned()).or_insert(until);
+        *known = (*known).max(until);
     }
 
     /// Looks at every worker whose time has come.
     pub(super) fn watch(&mut self, now: Now, decisions: &mut Vec<Decision>) {
-        if self.parked_until.is_some_and(|until| until <= now.time) {
-            self.parked_until = None;
+        self.parked.retain(|_, until| *until > now.time);
+        // A moment that has passed is no timer any more.
+        self.not_before = self.not_before.filter(|moment| *moment > now.steady);
+        for lane in &mut self.lanes {
+            lane.not_before = lane.not_before.filter(|moment| *moment > now.steady);
         }
         for at in 0..self.lanes.len() {
             let limits = self.limits.clone();
@@ -137,6 +156,7 @@ impl Fleet {
         if self.mode != Mode::Stopping {
             return;
         }
+        decisions.push(Decision::StopGates);
         for at in 0..self.lanes.len() {
             if let Some(worker) = self.worker(at)
                 && !matches!(worker.state, WorkerState::Stopping { .. })
@@ -153,8 +173,10 @@ impl Fleet {
             | LaneState::Between
             | LaneState::Dead { .. }
             | LaneState::Proving { .. }
+            | LaneState::Reworking { .. }
             | LaneState::Parked { .. }
             | LaneState::Closing(_)
+            | LaneState::Integrated
             | LaneState::Done
             | LaneState::Paused { .. } => None,
         }

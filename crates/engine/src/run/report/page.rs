@@ -13,13 +13,15 @@ impl Lead<'_> {
     /// All of it as Markdown.
     pub(super) fn page(&self, outcome: Outcome) -> String {
         let now = self.time();
-        let started = self.memory.started.unwrap_or(now);
+        let started = self.memory.run.started.unwrap_or(now);
         let mut page = format!("# Run: {}\n\n", outcome_word(outcome));
-        let leads = counted(self.memory.leads, "lead", "leads");
+        let leads = counted(self.memory.run.leads, "lead", "leads");
         let took = span(started.age(now).0.as_secs());
         let _ = write!(page, "Started {started}, ended {now}: {took}, {leads}");
-        let cost: f64 = self.own().map(|(_, memory)| memory.cost).sum();
-        let _ = if cost > 0.0 { writeln!(page, ", ${cost:.2}.") } else { writeln!(page, ".") };
+        let _ = match self.view().cost {
+            Some(cost) => writeln!(page, ", ${cost:.2}."),
+            None => writeln!(page, ", cost unknown."),
+        };
         self.write_lanes(&mut page);
         self.write_stages(&mut page);
         self.write_gates(&mut page);
@@ -63,9 +65,9 @@ impl Lead<'_> {
     /// Where lanes have several stages: how long each took, and what came of it.
     fn write_stages(&self, page: &mut String) {
         let mut rows = String::new();
-        for lane in self.work.fleet.lanes.iter().filter(|lane| lane.stages > 1) {
+        for lane in self.work.fleet.lanes.iter().filter(|lane| lane.is_staged()) {
             let Some(memory) = self.memory.lanes.get(&lane.name) else { continue };
-            let stages: Vec<u8> = (0..lane.stages).collect();
+            let stages: [u8; 4] = [0, 1, 2, 3];
             let stage = |stage: &u8| match (stage_seconds(memory, *stage), memory.results.get(stage)) {
                 (Some(seconds), Some(result)) => format!("{}: {}", span(seconds), cell(result)),
                 (Some(seconds), None) => span(seconds),

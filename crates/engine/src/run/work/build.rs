@@ -2,10 +2,10 @@
 
 use piton_dialect::build::{Spec, read_spec, spec_of};
 use piton_dialect::{Place, Source};
-use piton_model::fleet::{Approval, Lane, LaneState};
+use piton_model::fleet::{Approval, Lane, LaneState, PhaseGate};
 use piton_model::{Dialect, GateState, Id, Start, StepState, UnitRef};
 
-use super::{COMPLETE, Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, unusable};
+use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, phase_gate, unusable};
 use crate::record::DiskFiles;
 
 impl Draft<'_> {
@@ -22,7 +22,7 @@ impl Draft<'_> {
         })?;
         let unit = UnitRef { dialect: Some(Dialect::Build), parts: vec![prd] };
         let start = Start { spec: Some((path.to_owned(), text.to_owned())), ..Start::default() };
-        self.add_streams(&unit, &spec, start)
+        self.add_streams(&unit, &spec, Some(path.to_owned()), start)
     }
 
     /// A build that is named by its unit.
@@ -38,33 +38,45 @@ impl Draft<'_> {
                 format!("name it: piton run docs/EXECUTION-SPEC-{}.md", unit.parts.last().map_or("", |id| id.as_str())),
             ));
         };
-        self.add_streams(unit, &spec, Start::default())
+        let path = found.as_ref().and_then(|found| found.unit.documents.get(1)).map(|it| it.path.to_string());
+        self.add_streams(unit, &spec, path, Start::default())
     }
 
-    fn add_streams(&mut self, unit: &UnitRef, spec: &Spec, start: Start) -> Result<(), WorkError> {
+    fn add_streams(
+        &mut self,
+        unit: &UnitRef,
+        spec: &Spec,
+        path: Option<String>,
+        start: Start,
+    ) -> Result<(), WorkError> {
         let name = unit.to_string();
         let known = crate::find(self.workspace, unit, self.now).ok();
         let commands = spec.gates.iter().filter_map(|gate| Some((gate.name.clone(), gate.command.clone()?)));
-        let group_work = GroupWork { dialect: Dialect::Build, unit: Some(unit.clone()), gates: commands.collect() };
-        let last = spec.phases.len().saturating_sub(1);
-        let phase = |(place, phase): (usize, &piton_dialect::build::Phase)| {
-            let name = phase.name.clone().unwrap_or_else(|| format!("phase {}", place + 1));
-            // What a workstream of the phase names is run for that workstream.
-            let of_stream = |gate: &&String| {
-                let streams = spec.workstreams.iter().filter(|stream| phase.parallel.contains(&stream.id));
-                streams.into_iter().any(|stream| stream.gate.as_ref() == Some(*gate))
+        let commands: Vec<(String, String)> = commands.collect();
+        let has_command =
+            |gate: &str| commands.iter().any(|(name, _)| name == gate) || self.settings.gates.contains_key(gate);
+        let known_gates = known.iter().flat_map(|found| &found.unit.gates);
+        let phases = phases_of(spec, known_gates, &has_command);
+        // A review that says ship_with_gates asks a person before any work begins.
+        let asks = known.as_ref().is_some_and(|found| {
+            let is_review = |gate: &piton_model::Gate| match &gate.state {
+                GateState::Passed { result: Some(result) } => result.starts_with("ship_with_gates"),
+                GateState::Passed { result: None } | GateState::Pending | GateState::Failed { .. } => false,
             };
-            let gates: Vec<String> = phase.gates.iter().filter(|gate| !of_stream(gate)).cloned().collect();
-            new_phase(name, &gates, if place == last { Approval::NotNeeded } else { Approval::Needed })
-        };
-        let mut phases: Vec<_> = spec.phases.iter().enumerate().map(phase).collect();
-        if phases.is_empty() {
-            phases.push(new_phase("phase 1", &[], Approval::NotNeeded));
-        }
-        if let Some(last) = phases.last_mut() {
-            last.gates.extend(new_phase("", &[COMPLETE.to_owned()], Approval::NotNeeded).gates);
-        }
+            found.unit.state.lifecycle() == piton_model::Lifecycle::Queued && found.unit.gates.iter().any(is_review)
+        });
+        let group_work =
+            GroupWork { dialect: Dialect::Build, unit: Some(unit.clone()), gates: commands.clone(), spec: path };
+        let last = phases.len().saturating_sub(1);
+        let stream_gates: Vec<Vec<String>> = spec
+            .workstreams
+            .iter()
+            .map(|stream| stream.gate.iter().filter(|gate| has_command(gate)).cloned().collect())
+            .collect();
         let group = self.add_group(&name, phases, group_work);
+        if asks {
+            self.ask_before(group);
+        }
         for (place, stream) in spec.workstreams.iter().enumerate() {
             let id = Id::parse(&stream.id).map_err(|why| {
                 unusable(format!("the workstream {:?} is no id: {why}", stream.id), format!("piton check {name}"))
@@ -89,7 +101,7 @@ impl Draft<'_> {
             let lane = Lane {
                 phase,
                 priority: i64::try_from(place).unwrap_or(i64::MAX),
-                gates: stream.gate.iter().cloned().collect(),
+                gates: stream_gates[place].clone(),
                 halts_group: true,
                 state: if is_done { LaneState::Done } else { LaneState::Queued },
                 ..Lane::new(format!("{name} {id}"), group)
@@ -111,4 +123,56 @@ impl Draft<'_> {
         }
         Ok(())
     }
+}
+
+/// The phases of a specification with their gates. What a workstream names for itself is run with that workstream when
+/// a command is known, and is judged by a person after it otherwise. The last phase judges all commands once more: what
+/// a later phase broke is not complete.
+fn phases_of<'g>(
+    spec: &Spec,
+    known: impl Iterator<Item = &'g piton_model::Gate>,
+    has_command: &dyn Fn(&str) -> bool,
+) -> Vec<piton_model::fleet::Phase> {
+    let last = spec.phases.len().saturating_sub(1);
+    let mut phases = Vec::new();
+    let names = match spec.phases.is_empty() {
+        true => vec![("phase 1".to_owned(), Vec::new(), Vec::new())],
+        false => {
+            let named = |(place, phase): (usize, &piton_dialect::build::Phase)| {
+                let name = phase.name.clone().unwrap_or_else(|| format!("phase {}", place + 1));
+                (name, phase.gates.clone(), phase.parallel.clone())
+            };
+            spec.phases.iter().enumerate().map(named).collect()
+        }
+    };
+    for (place, (name, gates, parallel)) in names.into_iter().enumerate() {
+        let is_here = |stream: &&piton_dialect::build::Workstream| {
+            parallel.contains(&stream.id)
+                || (place == last && !spec.phases.iter().any(|phase| phase.parallel.contains(&stream.id)))
+        };
+        let streams: Vec<_> = spec.workstreams.iter().filter(is_here).collect();
+        let of_stream = |gate: &String| streams.iter().any(|stream| stream.gate.as_ref() == Some(gate));
+        let mut own: Vec<PhaseGate> = gates
+            .iter()
+            .filter(|gate| !of_stream(gate))
+            .map(|gate| phase_gate(gate, None, has_command(gate)))
+            .collect();
+        let by_person = streams.iter().filter_map(|stream| Some((stream, stream.gate.as_ref()?)));
+        let by_person = by_person.filter(|(_, gate)| !has_command(gate));
+        own.extend(by_person.map(|(stream, gate)| phase_gate(gate, Some(&stream.id), false)));
+        let approval = if place == last { Approval::NotNeeded } else { Approval::Needed };
+        phases.push(new_phase(name, own, approval));
+    }
+    let stream_gates = spec.workstreams.iter().filter_map(|stream| stream.gate.clone());
+    let all = spec.gates.iter().map(|gate| gate.name.clone()).chain(known.map(|gate| gate.name.clone()));
+    let all: Vec<String> =
+        all.chain(spec.phases.iter().flat_map(|phase| phase.gates.clone())).chain(stream_gates).collect();
+    if let Some(last) = phases.last_mut() {
+        for gate in all.iter().filter(|gate| has_command(gate)) {
+            if last.gates.iter().all(|known| known.name != *gate) {
+                last.gates.push(phase_gate(gate, None, true));
+            }
+        }
+    }
+    phases
 }

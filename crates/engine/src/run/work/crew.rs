@@ -4,7 +4,7 @@ use piton_model::fleet::{Approval, Lane};
 use piton_model::{Dialect, Id, Start, UnitRef};
 
 use super::super::section::{BadFile, Section};
-use super::{Draft, GroupWork, Listed, WorkError, id, new_phase};
+use super::{Draft, GroupWork, Listed, WorkError, id, new_phase, phase_gate};
 
 /// The name of the gate that ends a crew's run: everybody is at the sync point.
 pub const SYNC: &str = "sync point";
@@ -59,23 +59,40 @@ pub fn agents(root: &mut Section) -> Result<Vec<Agent>, BadFile> {
 
 impl Draft<'_> {
     pub(super) fn add_agents(&mut self, agents: Vec<Agent>) -> Result<(), WorkError> {
-        let last = agents.iter().map(|agent| agent.wave).max().unwrap_or(1);
-        for agent in agents {
+        for agent in &agents {
+            // A sync point is about the agents of one epic, and of no other.
+            let epic = epic_of(&agent.listed.parts);
+            let in_epic = agents.iter().filter(|other| epic_of(&other.listed.parts) == epic);
+            let last = in_epic.map(|other| other.wave).max().unwrap_or(1);
             let phases = (1..=last).map(|wave| {
-                let gates = if wave == last { vec![SYNC.to_owned()] } else { Vec::new() };
-                new_phase(format!("wave {wave}"), &gates, Approval::NotNeeded)
+                let gates = if wave == last { vec![phase_gate(SYNC, None, false)] } else { Vec::new() };
+                new_phase(format!("wave {wave}"), gates, Approval::NotNeeded)
             });
-            let work = GroupWork { dialect: Dialect::Crew, unit: None, gates: Vec::new() };
-            let group = self.add_group("crew", phases.collect(), work);
+            let name = if epic.is_empty() { "crew".to_owned() } else { format!("crew:{epic}") };
+            let work = GroupWork { dialect: Dialect::Crew, unit: None, gates: Vec::new(), spec: None };
+            self.add_group(&name, phases.collect(), work);
+        }
+        for agent in agents {
+            let epic = epic_of(&agent.listed.parts);
+            let name = if epic.is_empty() { "crew".to_owned() } else { format!("crew:{epic}") };
+            let work = GroupWork { dialect: Dialect::Crew, unit: None, gates: Vec::new(), spec: None };
+            let group = self.add_group(&name, Vec::new(), work);
             let lane = Lane {
                 phase: usize::try_from(agent.wave - 1).unwrap_or(0),
                 // A secondary that dies too often is put off to the next wave.
                 waves_left: 1,
                 ..Lane::new(String::new(), group)
             };
-            let file = agent.listed.parts.last().map_or(String::new(), Id::to_string);
+            // The same agent may work in two epics: files are named after both.
+            let file = agent.listed.parts.iter().map(Id::as_str).collect::<Vec<_>>().join("-");
             self.add_listed(Dialect::Crew, agent.listed, lane, file);
         }
         Ok(())
     }
+}
+
+/// The directory of an agent's epic; empty for the workspace's own.
+fn epic_of(parts: &[Id]) -> String {
+    let above = parts.len().saturating_sub(1);
+    parts[..above].iter().map(Id::as_str).collect::<Vec<_>>().join("/")
 }

@@ -32,7 +32,7 @@ impl Draft<'_> {
         let criteria = found.iter().flat_map(|unit| &unit.gates).map(|gate| gate.name.clone());
         let mut gates: Vec<String> = listed.start.criteria.iter().cloned().chain(criteria).collect();
         // A criterion that a command can tell about is not a matter of words.
-        gates.retain(|gate| lane.gates_first && self.settings.gates.contains_key(gate));
+        gates.retain(|gate| dialect == Dialect::Task && self.settings.gates.contains_key(gate));
         gates.sort();
         gates.dedup();
         let title = listed.title.or_else(|| found.and_then(|unit| unit.title));

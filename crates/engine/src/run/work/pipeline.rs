@@ -28,7 +28,12 @@ pub struct Story {
     pub depends_on: Vec<String>,
     /// What its workers are told in short: the keys of `story_briefs`.
     pub brief: Map<String, Value>,
+    /// The stages it goes through: all four, or fewer.
+    pub stages: Vec<u8>,
 }
+
+/// The stages of a story that names none.
+const STAGES: [u8; 4] = [0, 1, 2, 3];
 
 /// Takes the stories of a file.
 pub fn stories(root: &mut Section) -> Result<Vec<Story>, BadFile> {
@@ -44,6 +49,7 @@ pub fn stories(root: &mut Section) -> Result<Vec<Story>, BadFile> {
             priority: section.integer("priority")?.unwrap_or(1000 + i64::try_from(place).unwrap_or(0)),
             depends_on: section.texts("depends_on")?.unwrap_or_default(),
             brief: brief(&mut section)?,
+            stages: stages(&mut section)?,
         };
         section.finish()?;
         if all.iter().any(|known| known.id == story.id) {
@@ -64,6 +70,20 @@ fn brief(story: &mut Section) -> Result<Map<String, Value>, BadFile> {
     }
     section.finish()?;
     Ok(brief)
+}
+
+/// The stages that a story names: in order, each once, with the one in which the work is done.
+fn stages(section: &mut Section) -> Result<Vec<u8>, BadFile> {
+    let Some(given) = section.counts("stages")? else { return Ok(STAGES.to_vec()) };
+    let stages: Vec<u8> = STAGES.into_iter().filter(|stage| given.contains(&u64::from(*stage))).collect();
+    match stages.len() == given.len() && stages.contains(&2) {
+        true => Ok(stages),
+        false => Err(BadFile {
+            path: section.path.clone(),
+            message: format!("a story has the stages {given:?}"),
+            hint: Some("name some of 0 (plan), 1 (validate), 2 (execute), 3 (judge), with 2 among them".to_owned()),
+        }),
+    }
 }
 
 /// The stories of the board, when there is one.
@@ -92,7 +112,7 @@ pub(super) fn known(workspace: &Workspace, settings: &Settings) -> Result<Vec<St
         let priority = 1000 + i64::try_from(place).unwrap_or(0);
         let id = Id::parse(&known.id).ok()?;
         let (depends_on, brief) = (known.depends_on, Map::new());
-        Some(Story { id, title: None, text: None, priority, depends_on, brief })
+        Some(Story { id, title: None, text: None, priority, depends_on, brief, stages: STAGES.to_vec() })
     };
     Ok(known_stories(&state.bytes).into_iter().enumerate().filter_map(story).collect())
 }
@@ -124,20 +144,21 @@ impl Draft<'_> {
         if stories.is_empty() {
             return Ok(());
         }
-        let work = GroupWork { dialect: Dialect::Pipeline, unit: None, gates: Vec::new() };
-        let group = self.add_group("stories", vec![new_phase("stories", &[], Approval::NotNeeded)], work);
+        let work = GroupWork { dialect: Dialect::Pipeline, unit: None, gates: Vec::new(), spec: None };
+        let group = self.add_group("stories", vec![new_phase("stories", Vec::new(), Approval::NotNeeded)], work);
         let gates: Vec<String> = self.settings.gates.keys().cloned().collect();
         for story in stories {
             let unit = UnitRef { dialect: Some(Dialect::Pipeline), parts: vec![story.id.clone()] };
             let name = unit.to_string();
             let lane = Lane {
                 priority: story.priority,
-                stages: 4,
+                stages: story.stages.clone(),
+                stage: story.stages.first().copied().unwrap_or(0),
                 gates: gates.clone(),
-                gates_first: true,
                 ..Lane::new(name.clone(), group)
             };
-            let start = Start { stage: Some("0".to_owned()), title: story.title.clone(), ..Start::default() };
+            let first = story.stages.first().copied().unwrap_or(0);
+            let start = Start { stage: Some(first.to_string()), title: story.title.clone(), ..Start::default() };
             let work = LaneWork {
                 dialect: Dialect::Pipeline,
                 unit,

@@ -3,7 +3,7 @@
 use piton_model::fleet::{Approval, Lane, LaneState};
 use piton_model::{Dialect, GateState, Id, Start, StepState, UnitRef};
 
-use super::{COMPLETE, Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, unusable};
+use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, phase_gate, unusable};
 
 impl Draft<'_> {
     pub(super) fn add_plan(&mut self, typed: &str) -> Result<(), WorkError> {
@@ -26,18 +26,27 @@ impl Draft<'_> {
                 names.push(each);
             }
         }
-        let last = names.last().cloned();
-        let phases = names.iter().map(|name| {
-            let is_open = |gate: &&piton_model::Gate| {
-                stage(&gate.stage) == *name && !matches!(gate.state, GateState::Passed { .. })
-            };
-            let gates = found.unit.gates.iter().filter(is_open).map(|gate| gate.name.clone());
-            let end = last.iter().filter(|last| *last == name).map(|_| COMPLETE.to_owned());
-            let gates: Vec<String> = gates.chain(end).collect();
-            new_phase(name.clone(), &gates, Approval::NotNeeded)
-        });
-        let work = GroupWork { dialect: Dialect::Plan, unit: Some(unit.clone()), gates: Vec::new() };
-        let group = self.add_group(&name, phases.collect(), work);
+        let has_command = |gate: &str| self.settings.gates.contains_key(gate);
+        let phases: Vec<_> = names
+            .iter()
+            .enumerate()
+            .map(|(place, name)| {
+                let is_last = place + 1 == names.len();
+                // The last phase judges all commands once more: what a later phase broke is not complete.
+                let is_here = |gate: &&piton_model::Gate| {
+                    let is_own = stage(&gate.stage) == *name;
+                    match has_command(&gate.name) {
+                        true => is_own || is_last,
+                        false => is_own && !matches!(gate.state, GateState::Passed { .. }),
+                    }
+                };
+                let gates = found.unit.gates.iter().filter(is_here);
+                let gates = gates.map(|gate| phase_gate(&gate.name, None, has_command(&gate.name)));
+                new_phase(name.clone(), gates.collect(), Approval::NotNeeded)
+            })
+            .collect();
+        let work = GroupWork { dialect: Dialect::Plan, unit: Some(unit.clone()), gates: Vec::new(), spec: None };
+        let group = self.add_group(&name, phases, work);
         let plan = unit.parts.last().map_or(String::new(), |id| id.to_string());
         for (place, step) in steps.iter().enumerate() {
             // Files are named after it.

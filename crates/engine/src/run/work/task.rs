@@ -56,10 +56,10 @@ pub fn tasks(root: &mut Section) -> Result<Vec<Task>, BadFile> {
 impl Draft<'_> {
     pub(super) fn add_tasks(&mut self, tasks: Vec<Task>) -> Result<(), WorkError> {
         for task in tasks {
-            let work = GroupWork { dialect: Dialect::Task, unit: None, gates: Vec::new() };
-            let group = self.add_group("tasks", vec![new_phase("tasks", &[], Approval::NotNeeded)], work);
+            let work = GroupWork { dialect: Dialect::Task, unit: None, gates: Vec::new(), spec: None };
+            let group = self.add_group("tasks", vec![new_phase("tasks", Vec::new(), Approval::NotNeeded)], work);
             let file = task.listed.parts.iter().map(Id::as_str).collect::<Vec<_>>().join("-");
-            let lane = Lane { priority: task.priority, gates_first: true, ..Lane::new(String::new(), group) };
+            let lane = Lane { priority: task.priority, ..Lane::new(String::new(), group) };
             self.add_listed(Dialect::Task, task.listed, lane, file);
         }
         Ok(())

@@ -16,6 +16,9 @@ struct World {
     answers: Vec<FleetEvent>,
     ended: Option<Outcome>,
     seconds: u64,
+    /// What is in the scratch worktree, and the gates that have passed on it.
+    merging: Option<MergeOf>,
+    judged: Vec<String>,
 }
 
 impl World {
@@ -28,6 +31,8 @@ impl World {
             answers: Vec::new(),
             ended: None,
             seconds: 0,
+            merging: None,
+            judged: Vec::new(),
         }
     }
 
@@ -43,7 +48,6 @@ impl World {
     }
 
     fn carry_out(&mut self, decision: Decision, luck: u8) {
-        let lucky = |odds: u8| if luck.is_multiple_of(odds) { Err("bad luck".to_owned()) } else { Ok(()) };
         match decision {
             Decision::Claim { lane } => assert!(self.claimed.insert(lane), "{lane} is claimed twice"),
             Decision::Spawn { lane } | Decision::Resume { lane, .. } => {
@@ -52,7 +56,9 @@ impl World {
                 assert!(self.running.len() <= self.fleet.limits.workers, "too many workers");
                 let lane_now = &self.fleet.lanes[lane];
                 for before in &lane_now.depends_on {
-                    assert!(self.done.contains(before), "{lane} began before {before} was done");
+                    let is_collected = self.fleet.lanes[*before].state == LaneState::Integrated
+                        && self.fleet.lanes[*before].phase == lane_now.phase;
+                    assert!(self.done.contains(before) || is_collected, "{lane} began before {before} was done");
                 }
                 let earlier = self.fleet.lanes.iter().enumerate().filter(|(_, other)| other.phase < lane_now.phase);
                 assert!(earlier.into_iter().all(|(at, _)| self.done.contains(&at)), "a phase began too early");
@@ -66,8 +72,36 @@ impl World {
                 };
                 self.answers.push(FleetEvent::Proved { lane, proof });
             }
-            Decision::Merge { lane } => {
-                self.answers.push(FleetEvent::MergeEnded { lane, result: lucky(23) });
+            Decision::Prepare { of } => {
+                assert!(self.merging.replace(of).is_none(), "two merges at once");
+                if let MergeOf::Lane(lane) = of {
+                    assert!(!self.running.contains(&lane), "it is merged beside its worker");
+                }
+                let own_gates = if luck.is_multiple_of(29) { vec!["gate.sh".to_owned()] } else { Vec::new() };
+                let result = match luck {
+                    luck if luck.is_multiple_of(19) => Prepared::Rework(Rework::Uncommitted { files: Vec::new() }),
+                    luck if luck.is_multiple_of(31) => Prepared::Refused { reason: "bad luck".to_owned() },
+                    _ => Prepared::Ready { own_gates },
+                };
+                if !matches!(result, Prepared::Ready { .. }) {
+                    self.merging = None;
+                }
+                self.judged.clear();
+                self.answers.push(FleetEvent::Prepared { of, result });
+            }
+            Decision::Merge { of } => {
+                assert_eq!(self.merging.take(), Some(of), "moved without being prepared");
+                let gates = match of {
+                    MergeOf::Lane(at) => self.fleet.lanes[at].gates.len(),
+                    MergeOf::Phase(group, phase) => self.fleet.groups[group].phases[phase].gates.len(),
+                };
+                assert_eq!(self.judged.len(), gates, "moved before every gate had passed on this tree");
+                let result = match luck {
+                    luck if luck.is_multiple_of(23) => MergeResult::Blocked { reason: "bad luck".to_owned() },
+                    luck if luck.is_multiple_of(7) => MergeResult::TargetMoved,
+                    _ => MergeResult::Merged,
+                };
+                self.answers.push(FleetEvent::MergeEnded { of, result });
             }
             Decision::Finish { lane } => {
                 self.answers.push(FleetEvent::FinishEnded { lane, result: Ok(()) });
@@ -77,7 +111,16 @@ impl World {
                 if let GateOf::Lane(lane) = of {
                     assert!(!self.running.contains(&lane), "a gate was run beside its worker");
                 }
-                self.answers.push(FleetEvent::GateEnded { of, gate, result: lucky(11) });
+                let result = match luck {
+                    luck if luck.is_multiple_of(11) => GateResult::Failed(Rework::Uncommitted { files: Vec::new() }),
+                    luck if luck.is_multiple_of(37) => GateResult::Broken { why: "bad luck".to_owned() },
+                    _ => GateResult::Passed,
+                };
+                match result {
+                    GateResult::Passed => self.judged.push(gate.clone()),
+                    _ => self.merging = None,
+                }
+                self.answers.push(FleetEvent::GateEnded { of, gate, result });
             }
             Decision::EndRun { outcome } => {
                 self.ended = Some(outcome);
@@ -90,8 +133,15 @@ impl World {
             | Decision::Park { .. }
             | Decision::Pause { .. }
             | Decision::Halt { .. }
+            | Decision::Rework { .. }
+            | Decision::StopGates
             | Decision::AskApproval { .. }
             | Decision::ClosePhase { .. } => {}
+            // The tree is judged, and waits for a person: the queue goes on.
+            Decision::AskLaneApproval { .. } => self.merging = None,
+            Decision::Complete { group } => {
+                self.answers.push(FleetEvent::CompleteEnded { group, result: Ok(()) });
+            }
         }
     }
 
@@ -111,8 +161,8 @@ impl World {
                 }
             };
         };
-        let result = match (self.fleet.lanes[lane].stages, self.fleet.lanes[lane].stage) {
-            (1, _) => StageResult::Done,
+        let result = match (self.fleet.lanes[lane].is_staged(), self.fleet.lanes[lane].stage) {
+            (false, _) => StageResult::Done,
             (_, 0) => StageResult::Planned { score: 2.0 },
             (_, 1) if luck.is_multiple_of(4) => StageResult::NoGo { reason: "no".to_owned() },
             (_, 1) => StageResult::Go { readiness: 7.0 },
@@ -120,7 +170,7 @@ impl World {
             _ if luck.is_multiple_of(4) => StageResult::Failed { issues: "bad".to_owned() },
             _ => StageResult::Passed { word: "PASS".to_owned(), score: None },
         };
-        let exit = |end, standing| FleetEvent::WorkerExited { lane, end, standing };
+        let exit = |end, standing| FleetEvent::WorkerExited { lane, end, standing, words: None };
         match choice % 12 {
             0 => exit(End::Exited(0), Standing::Open),
             1 => exit(End::Killed(9), Standing::Open),
@@ -192,9 +242,10 @@ proptest! {
         let outcome = world.ended.expect("every run ends");
         let all_done = world.fleet.lanes.iter().all(|lane| lane.state == LaneState::Done);
         let has_reason = world.fleet.lanes.iter().any(|lane| matches!(lane.state, LaneState::Paused { .. }))
-            || world.fleet.groups.iter().any(|group| {
-                group.halted.is_some() || group.phases.iter().any(|phase| phase.approval == Approval::Asked)
-            });
+            || world.fleet.lanes.iter().any(|lane| {
+                matches!(lane.state, LaneState::Closing(Closing::Approving { .. }))
+            })
+            || world.fleet.groups.iter().any(|group| group.halted.is_some() || group.is_asked());
         match outcome {
             Outcome::Done => prop_assert!(all_done && world.done.len() == world.fleet.lanes.len()),
             Outcome::Paused => prop_assert!(has_reason, "paused without a reason: {:?}", world.fleet),

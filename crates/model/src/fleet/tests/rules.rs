@@ -1,16 +1,24 @@
 use super::*;
 use crate::proof::{Correction, Proof};
 
-fn exit(lane: LaneAt, code: i32, standing: Standing) -> FleetEvent {
-    FleetEvent::WorkerExited { lane, end: End::Exited(code), standing }
+pub(super) fn exit(lane: LaneAt, code: i32, standing: Standing) -> FleetEvent {
+    FleetEvent::WorkerExited { lane, end: End::Exited(code), standing, words: None }
 }
 
-fn complete(lane: LaneAt, result: StageResult) -> FleetEvent {
+pub(super) fn complete(lane: LaneAt, result: StageResult) -> FleetEvent {
     exit(lane, 0, Standing::Complete(result))
 }
 
+pub(super) fn prepared(of: MergeOf) -> FleetEvent {
+    FleetEvent::Prepared { of, result: Prepared::Ready { own_gates: Vec::new() } }
+}
+
+pub(super) fn merged(of: MergeOf) -> FleetEvent {
+    FleetEvent::MergeEnded { of, result: MergeResult::Merged }
+}
+
 /// The decisions as words, for tables.
-fn words(decisions: &[Decision]) -> Vec<String> {
+pub(super) fn words(decisions: &[Decision]) -> Vec<String> {
     let word = |decision: &Decision| match decision {
         Decision::Prove { lane } => format!("prove {lane}"),
         Decision::Correct { lane, correction } => format!("correct {lane}: {}", correction.told.join("; ")),
@@ -23,12 +31,18 @@ fn words(decisions: &[Decision]) -> Vec<String> {
         Decision::Record { lane, what: Achievement::Passed { .. } } => format!("passed {lane}"),
         Decision::Record { lane, what: Achievement::Overruled { .. } } => format!("overruled {lane}"),
         Decision::RunGate { of, gate } => format!("gate {of:?} {gate}"),
-        Decision::Merge { lane } => format!("merge {lane}"),
+        Decision::Prepare { of } => format!("prepare {of:?}"),
+        Decision::Merge { of } => format!("merge {of:?}"),
+        Decision::StopGates => "stop gates".to_owned(),
+        Decision::Rework { lane, why } => format!("rework {lane}: {}", why.summary()),
+        Decision::AskLaneApproval { lane, files } => format!("approve lane? {lane} {}", files.join(",")),
+        Decision::Complete { group } => format!("complete {group}"),
         Decision::Finish { lane } => format!("finish {lane}"),
         Decision::Park { lane, .. } => format!("park {lane}"),
         Decision::Pause { lane, reason } => format!("pause {lane}: {reason}"),
-        Decision::Halt { group, reason } => format!("halt {group}: {reason}"),
-        Decision::AskApproval { group, phase } => format!("approve? {group} {phase}"),
+        Decision::Halt { group, reason, is_failure: true } => format!("fail {group}: {reason}"),
+        Decision::Halt { group, reason, is_failure: false } => format!("halt {group}: {reason}"),
+        Decision::AskApproval { group, phase } => format!("approve? {group} {phase:?}"),
         Decision::ClosePhase { group, phase } => format!("close {group} {phase}"),
         Decision::EndRun { outcome } => format!("end {outcome:?}"),
     };
@@ -36,7 +50,7 @@ fn words(decisions: &[Decision]) -> Vec<String> {
 }
 
 #[track_caller]
-fn check(fleet: &mut Fleet, seconds: u64, event: FleetEvent, want: &[&str]) {
+pub(super) fn check(fleet: &mut Fleet, seconds: u64, event: FleetEvent, want: &[&str]) {
     let mut decisions = fleet.step(event.clone(), at(seconds));
     // Everything that is recorded as done is there, where a test does not say otherwise.
     for lane in 0..fleet.lanes.len() {
@@ -57,8 +71,9 @@ fn a_story_goes_through_its_stages_to_the_end() {
     check(&mut fleet, 2, complete(0, StageResult::Go { readiness: 9.0 }), &["stage 0 1>2", "claim 0", "spawn 0"]);
     check(&mut fleet, 3, complete(0, StageResult::Executed), &["stage 0 2>3", "claim 0", "spawn 0"]);
     let passed = StageResult::Passed { word: "PASS".to_owned(), score: Some(90.0) };
-    check(&mut fleet, 4, complete(0, passed), &["passed 0", "merge 0"]);
-    check(&mut fleet, 4, FleetEvent::MergeEnded { lane: 0, result: Ok(()) }, &["finish 0"]);
+    check(&mut fleet, 4, complete(0, passed), &["passed 0", "prepare Lane(0)"]);
+    check(&mut fleet, 4, prepared(MergeOf::Lane(0)), &["merge Lane(0)"]);
+    check(&mut fleet, 4, merged(MergeOf::Lane(0)), &["finish 0"]);
     check(&mut fleet, 4, FleetEvent::FinishEnded { lane: 0, result: Ok(()) }, &["close 0 0", "end Done"]);
     assert_eq!(fleet.lanes[0].readiness, Some(9.0));
 }
@@ -69,7 +84,7 @@ fn a_limit_of_n_grants_n_and_the_next_one_pauses() {
     let mut fleet = stories(vec![Lane { stage: 1, ..story("A", 0, &[]) }]);
     fleet.step(FleetEvent::Begun, at(0));
     check(&mut fleet, 1, complete(0, no_go()), &["stage 0 1>1", "claim 0", "spawn 0"]);
-    check(&mut fleet, 2, complete(0, no_go()), &["pause 0: NO-GO after 1 retries: no port", "end Paused"]);
+    check(&mut fleet, 2, complete(0, no_go()), &["pause 0: NO-GO: no port; validated again once", "end Paused"]);
 
     let fail = || StageResult::Failed { issues: "slow".to_owned() };
     let mut fleet = stories(vec![Lane { stage: 3, ..story("A", 0, &[]) }]);
@@ -78,18 +93,18 @@ fn a_limit_of_n_grants_n_and_the_next_one_pauses() {
         check(&mut fleet, round, complete(0, fail()), &["stage 0 3>2", "claim 0", "spawn 0"]);
         check(&mut fleet, round, complete(0, StageResult::Executed), &["stage 0 2>3", "claim 0", "spawn 0"]);
     }
-    check(&mut fleet, 9, complete(0, fail()), &["pause 0: FAIL after 2 reworks: slow", "end Paused"]);
+    check(&mut fleet, 9, complete(0, fail()), &["pause 0: FAIL: slow; reworked twice", "end Paused"]);
 
     let mut fleet = stories(vec![story("A", 0, &[])]);
     fleet.step(FleetEvent::Begun, at(0));
     check(&mut fleet, 1, exit(0, 1, Standing::Open), &["prove 0", "claim 0", "resume 0 Session"]);
-    let want = "pause 0: its worker exited with 1; it was started again once already";
+    let want = "pause 0: its worker exited with 1; it was restarted once";
     check(&mut fleet, 2, exit(0, 1, Standing::Open), &[want, "end Paused"]);
 }
 
 #[test]
 fn an_exit_is_judged_by_what_the_documents_say() {
-    let killed = |standing| FleetEvent::WorkerExited { lane: 0, end: End::Killed(9), standing };
+    let killed = |standing| FleetEvent::WorkerExited { lane: 0, end: End::Killed(9), standing, words: None };
     let halted = Standing::Halted { reason: "no key".to_owned() };
     let table: Vec<(FleetEvent, &[&str])> = vec![
         (exit(0, 0, Standing::Open), &["prove 0", "claim 0", "resume 0 Session"]),
@@ -102,11 +117,11 @@ fn an_exit_is_judged_by_what_the_documents_say() {
             &["pause 0: the plan's score is 1.5; 2 is needed", "end Paused"],
         ),
         (
-            FleetEvent::WorkerExited { lane: 0, end: End::RefusedResume, standing: Standing::Open },
-            &["prove 0", "claim 0", "resume 0 Brief"],
+            FleetEvent::WorkerExited { lane: 0, end: End::RefusedResume, standing: Standing::Open, words: None },
+            &["prove 0", "claim 0", "resume 0 Session"],
         ),
         (
-            FleetEvent::WorkerExited { lane: 0, end: End::Vanished, standing: Standing::Open },
+            FleetEvent::WorkerExited { lane: 0, end: End::Vanished, standing: Standing::Open, words: None },
             &["prove 0", "claim 0", "resume 0 Session"],
         ),
     ];
@@ -122,7 +137,7 @@ fn a_refused_session_is_not_counted_as_another_death() {
     let mut fleet = stories(vec![story("A", 0, &[])]);
     fleet.step(FleetEvent::Begun, at(0));
     check(&mut fleet, 1, exit(0, 1, Standing::Open), &["prove 0", "claim 0", "resume 0 Session"]);
-    let refused = FleetEvent::WorkerExited { lane: 0, end: End::RefusedResume, standing: Standing::Open };
+    let refused = FleetEvent::WorkerExited { lane: 0, end: End::RefusedResume, standing: Standing::Open, words: None };
     check(&mut fleet, 2, refused, &["prove 0", "claim 0", "resume 0 Brief"]);
     assert_eq!(fleet.lanes[0].counts.crashes, 1);
 }
@@ -133,8 +148,8 @@ fn the_most_urgent_starts_first_and_no_more_than_may() {
     let mut fleet = stories(lanes);
     check(&mut fleet, 0, FleetEvent::Begun, &["claim 1", "spawn 1", "claim 2", "spawn 2"]);
     // What has begun goes on before anything new begins.
-    let executed = StageResult::Executed;
-    check(&mut fleet, 1, complete(1, executed), &["stage 1 0>3", "claim 1", "spawn 1"]);
+    let planned = StageResult::Planned { score: 3.0 };
+    check(&mut fleet, 1, complete(1, planned), &["stage 1 0>1", "claim 1", "spawn 1"]);
 }
 
 #[test]
@@ -162,7 +177,7 @@ fn death_by_silence_needs_a_question_that_nobody_answers() {
     check(&mut fleet, 29, FleetEvent::TimerFired, &["stop 0 Silent"]);
     // A sign that comes too late does not bring it back.
     check(&mut fleet, 29, FleetEvent::SignSeen { lane: 0 }, &[]);
-    let gone = FleetEvent::WorkerExited { lane: 0, end: End::Killed(9), standing: Standing::Open };
+    let gone = FleetEvent::WorkerExited { lane: 0, end: End::Killed(9), standing: Standing::Open, words: None };
     check(&mut fleet, 30, gone, &["prove 0", "claim 0", "resume 0 Session"]);
 }
 
@@ -203,7 +218,7 @@ fn a_worker_that_is_complete_and_stays_is_idle_then_ended_and_not_dead() {
     assert_eq!(fleet.lanes[0].state.word(), "idle");
     check(&mut fleet, 2, FleetEvent::SignSeen { lane: 0 }, &[]);
     check(&mut fleet, 4, FleetEvent::TimerFired, &["stop 0 Lingering"]);
-    let gone = FleetEvent::WorkerExited { lane: 0, end: End::Killed(15), standing: planned };
+    let gone = FleetEvent::WorkerExited { lane: 0, end: End::Killed(15), standing: planned, words: None };
     check(&mut fleet, 5, gone, &["stage 0 0>1", "claim 0", "spawn 0"]);
     assert_eq!(fleet.lanes[0].counts.crashes, 0);
 }
@@ -213,8 +228,12 @@ fn a_limit_of_the_account_parks_the_fleet_and_ends_staggered() {
     let mut fleet = stories(vec![story("A", 0, &[]), story("B", 1, &[]), story("C", 2, &[])]);
     fleet.step(FleetEvent::Begun, at(0));
     let until = at(50).time;
-    let limited =
-        |lane| FleetEvent::WorkerExited { lane, end: End::Limited { until, account: true }, standing: Standing::Open };
+    let limited = |lane| FleetEvent::WorkerExited {
+        lane,
+        end: End::Limited { until, account: true },
+        standing: Standing::Open,
+        words: None,
+    };
     check(&mut fleet, 1, limited(0), &["park 0"]);
     check(&mut fleet, 2, limited(1), &["park 1"]);
     check(&mut fleet, 49, FleetEvent::TimerFired, &[]);
@@ -238,75 +257,19 @@ fn a_living_worker_that_waits_for_a_limit_is_not_silent() {
 }
 
 #[test]
-fn a_build_closes_its_phases_with_gates_and_an_approval() {
-    let phases = vec![phase(&["lint"], Approval::Needed), phase(&["test"], Approval::NotNeeded)];
-    let lanes = vec![workstream("WS1", 0), workstream("WS2", 0), workstream("WS3", 1)];
-    let mut fleet = fleet(lanes, phases);
-    check(&mut fleet, 0, FleetEvent::Begun, &["claim 0", "spawn 0", "claim 1", "spawn 1"]);
-    for lane in 0..2 {
-        check(&mut fleet, 1, complete(lane, StageResult::Done), &[&format!("passed {lane}"), &format!("merge {lane}")]);
-        check(&mut fleet, 1, FleetEvent::MergeEnded { lane, result: Ok(()) }, &[&format!("finish {lane}")]);
-    }
-    check(&mut fleet, 2, FleetEvent::FinishEnded { lane: 0, result: Ok(()) }, &[]);
-    check(&mut fleet, 2, FleetEvent::FinishEnded { lane: 1, result: Ok(()) }, &["gate Phase(0, 0) lint"]);
-    let passed = FleetEvent::GateEnded { of: GateOf::Phase(0, 0), gate: "lint".to_owned(), result: Ok(()) };
-    // Nothing else is to be done: the run ends and says whom it waits for.
-    check(&mut fleet, 3, passed, &["approve? 0 0", "end Paused"]);
-    fleet.ended = false;
-    check(&mut fleet, 9, FleetEvent::Approved { group: 0 }, &["close 0 0", "claim 2", "spawn 2"]);
-}
-
-#[test]
-fn a_failed_workstream_lets_its_siblings_end_and_halts_the_build() {
-    let mut fleet = fleet(
-        vec![workstream("WS1", 0), workstream("WS2", 0), workstream("WS3", 0)],
-        vec![phase(&["lint"], Approval::NotNeeded)],
-    );
-    fleet.limits.respawn = 0;
-    fleet.step(FleetEvent::Begun, at(0));
-    let want = "pause 0: its worker exited with 2; workers are not started again";
-    check(&mut fleet, 1, exit(0, 2, Standing::Open), &[want]);
-    check(&mut fleet, 2, complete(1, StageResult::Done), &["passed 1", "merge 1"]);
-    check(&mut fleet, 2, FleetEvent::MergeEnded { lane: 1, result: Ok(()) }, &["finish 1"]);
-    let want = "halt 0: WS1: its worker exited with 2; workers are not started again";
-    check(&mut fleet, 2, FleetEvent::FinishEnded { lane: 1, result: Ok(()) }, &[want, "end Paused"]);
-}
-
-#[test]
-fn a_story_whose_gate_fails_is_worked_on_again() {
-    let mut fleet = stories(vec![Lane { stage: 3, gates: vec!["test".to_owned()], ..story("A", 0, &[]) }]);
-    fleet.step(FleetEvent::Begun, at(0));
-    let passed = StageResult::Passed { word: "PASS".to_owned(), score: None };
-    check(&mut fleet, 1, complete(0, passed), &["passed 0", "gate Lane(0) test"]);
-    let failed =
-        FleetEvent::GateEnded { of: GateOf::Lane(0), gate: "test".to_owned(), result: Err("exit 1".to_owned()) };
-    check(&mut fleet, 2, failed, &["overruled 0", "stage 0 3>2", "claim 0", "spawn 0"]);
-    assert_eq!(fleet.lanes[0].counts.reworks, 1);
-}
-
-#[test]
-fn a_merge_conflict_pauses() {
-    let mut fleet = stories(vec![Lane { stage: 3, ..story("A", 0, &[]) }]);
-    fleet.step(FleetEvent::Begun, at(0));
-    fleet.step(complete(0, StageResult::Passed { word: "PASS".to_owned(), score: None }), at(1));
-    let conflict = FleetEvent::MergeEnded { lane: 0, result: Err("conflict in a.txt".to_owned()) };
-    check(&mut fleet, 2, conflict, &["pause 0: conflict in a.txt", "end Paused"]);
-}
-
-#[test]
 fn once_drains_twice_stops_three_times_leaves() {
     let mut fleet = stories(vec![story("A", 0, &[]), story("B", 0, &[]), story("C", 0, &[])]);
     fleet.step(FleetEvent::Begun, at(0));
     check(&mut fleet, 1, FleetEvent::Signalled, &[]);
     check(&mut fleet, 2, complete(0, StageResult::Planned { score: 3.0 }), &["stage 0 0>1"]);
-    check(&mut fleet, 3, FleetEvent::Signalled, &["stop 1 Asked"]);
-    let gone = FleetEvent::WorkerExited { lane: 1, end: End::Killed(15), standing: Standing::Open };
+    check(&mut fleet, 3, FleetEvent::Signalled, &["stop gates", "stop 1 Asked"]);
+    let gone = FleetEvent::WorkerExited { lane: 1, end: End::Killed(15), standing: Standing::Open, words: None };
     check(&mut fleet, 4, gone, &["end Stopped"]);
     assert_eq!(fleet.lanes[1].counts.crashes, 0, "who is asked to go has not crashed");
 
     let mut fleet = stories(vec![story("A", 0, &[])]);
     fleet.step(FleetEvent::Begun, at(0));
-    for (second, want) in [(1, &[][..]), (2, &["stop 0 Asked"]), (3, &["end Stopped"])] {
+    for (second, want) in [(1, &[][..]), (2, &["stop gates", "stop 0 Asked"]), (3, &["end Stopped"])] {
         check(&mut fleet, second, FleetEvent::Signalled, want);
     }
 }
@@ -396,6 +359,6 @@ fn who_calls_done_what_is_not_there_is_dead_and_twice_is_a_pause() {
     check(&mut fleet, 1, FleetEvent::DocumentChanged { lane: 0, standing: lie() }, &[]);
     assert_eq!(fleet.lanes[0].state.word(), "running");
     check(&mut fleet, 2, exit(0, 0, lie()), &["prove 0", "claim 0", "resume 0 Session"]);
-    let want = "pause 0: its worker says that it is done, and it is not there: x.txt, y.txt; it was started again once already";
+    let want = "pause 0: its worker says that it is done, and it is not there: x.txt, y.txt; it was restarted once";
     check(&mut fleet, 3, exit(0, 0, lie()), &[want, "end Paused"]);
 }

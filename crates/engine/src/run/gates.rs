@@ -1,0 +1,247 @@
+//! Gates: which command judges what, where, and how the verdict is recorded.
+
+use piton_model::fleet::{FleetEvent, GateOf, GateResult, LaneAt, MergeOf};
+use piton_model::{Dialect, Event, Evidence, GateJudgement, GateState, NotePurpose};
+
+use super::RunError;
+use super::claim::explain;
+use super::commands::Purpose;
+use super::lead::Lead;
+use super::merging::Key;
+use crate::record;
+
+/// A gate that has judged a tree.
+#[derive(Debug, Clone)]
+pub(super) struct JudgedGate {
+    pub gate: String,
+    pub step: Option<String>,
+    pub evidence: Evidence,
+}
+
+impl Lead<'_> {
+    /// Starts a gate's command, or judges what has none.
+    pub(super) fn run_gate(&mut self, of: GateOf, gate: &str) -> Result<(), RunError> {
+        let group = self.group_of(of);
+        let command = self.gate_command(group, gate);
+        let result = match command {
+            Some(command) => {
+                let directory = self.gate_directory(of);
+                let purpose = Purpose::Gate { of, gate: gate.to_owned() };
+                match self.start_command(purpose, &command, directory) {
+                    Ok(()) => return Ok(()),
+                    Err(why) => GateResult::Broken { why },
+                }
+            }
+            None if self.work.groups[group].dialect == Dialect::Crew => self.sync_point(group),
+            None => self.judged_by_person(of, gate),
+        };
+        self.tell_gate(of, gate, &result);
+        self.queue.push_back(FleetEvent::GateEnded { of, gate: gate.to_owned(), result });
+        Ok(())
+    }
+
+    pub(super) fn gate_command(&self, group: usize, gate: &str) -> Option<String> {
+        let named = self.work.groups[group].gates.iter().find(|(name, _)| name == gate).map(|(_, command)| command);
+        named.or_else(|| self.settings.gates.get(gate)).cloned()
+    }
+
+    /// Where a gate is run: where both sides of the merge are.
+    fn gate_directory(&self, of: GateOf) -> std::path::PathBuf {
+        let key = match of {
+            GateOf::Lane(at) => Key::Lane(at),
+            GateOf::Phase(group, phase) => Key::Phase(group, phase),
+        };
+        let root = self.workspace.root();
+        self.merged.get(&key).map_or_else(|| root.to_owned(), |merged| merged.directory.clone())
+    }
+
+    fn group_of(&self, of: GateOf) -> usize {
+        match of {
+            GateOf::Lane(at) => self.work.fleet.lanes[at].group,
+            GateOf::Phase(group, _) => group,
+        }
+    }
+
+    /// A gate without a command: a person judges it, with a verb.
+    fn judged_by_person(&self, of: GateOf, gate: &str) -> GateResult {
+        let group = self.group_of(of);
+        let unit = &self.work.fleet.groups[group].name;
+        let step = self.step_of(of, gate);
+        let is_passed = self.work.groups[group].unit.as_ref().is_some_and(|unit| {
+            crate::find(self.workspace, unit, self.time()).is_ok_and(|found| {
+                found.unit.gates.iter().any(|known| {
+                    known.name == gate
+                        && matches!(known.state, GateState::Passed { .. })
+                        && step.as_ref().is_none_or(|step| known.step.as_ref() == Some(step))
+                })
+            })
+        });
+        if is_passed {
+            return GateResult::Passed;
+        }
+        let step = step.map_or_else(String::new, |step| format!(" --step {step}"));
+        let why = format!(
+            "no command is known for it; judge it: piton gate {unit} pass {}{step}; or name one in piton.toml, [gates] {} = \"COMMAND\"",
+            super::settings::quoted(gate),
+            toml_key(gate)
+        );
+        GateResult::Broken { why }
+    }
+
+    /// The step that a gate judges.
+    fn step_of(&self, of: GateOf, gate: &str) -> Option<String> {
+        match of {
+            GateOf::Lane(at) => self.work.lanes[at].step.clone(),
+            GateOf::Phase(group, phase) => {
+                let gates = &self.work.fleet.groups[group].phases[phase].gates;
+                gates.iter().find(|known| known.name == gate).and_then(|known| known.step.clone())
+            }
+        }
+    }
+
+    /// Whether every agent of this run's crew is at its sync point.
+    fn sync_point(&self, group: usize) -> GateResult {
+        match self.missing_at_sync(group) {
+            Err(why) => GateResult::Broken { why },
+            Ok(missing) if missing.is_empty() => GateResult::Passed,
+            Ok(missing) => GateResult::Broken { why: format!("missing at the sync point: {}", missing.join("; ")) },
+        }
+    }
+
+    /// A gate's command has judged, or was not able to.
+    pub(super) fn gate_judged(
+        &mut self,
+        of: GateOf,
+        gate: String,
+        result: GateResult,
+        evidence: Evidence,
+    ) -> Result<(), RunError> {
+        let (name, key) = match of {
+            GateOf::Lane(at) => (self.work.fleet.lanes[at].name.clone(), Key::Lane(at)),
+            GateOf::Phase(group, phase) => (self.work.fleet.groups[group].name.clone(), Key::Phase(group, phase)),
+        };
+        let word = match &result {
+            GateResult::Passed => "passed",
+            GateResult::Failed(_) => "failed",
+            GateResult::Broken { .. } => "broken",
+            GateResult::Stopped => "stopped",
+        };
+        let summary = format!("{word}: `{}` ended with {} ({})", evidence.command, evidence.exit_code, evidence.digest);
+        self.memory.lane(&name).gates.push((gate.clone(), summary.clone()));
+        self.save()?;
+        self.tell_gate(of, &gate, &result);
+        match &result {
+            GateResult::Passed => {
+                let step = self.step_of(of, &gate);
+                self.failed_gates.remove(&key);
+                self.passed.entry(key).or_default().push(JudgedGate { gate: gate.clone(), step, evidence });
+            }
+            GateResult::Failed(_) => {
+                self.passed.remove(&key);
+                let step = self.step_of(of, &gate);
+                self.failed_gates.insert(key, JudgedGate { gate: gate.clone(), step, evidence });
+                self.note_gate(of, &format!("gate {gate} {summary}"));
+            }
+            GateResult::Broken { .. } => {
+                self.passed.remove(&key);
+                self.note_gate(of, &format!("gate {gate} {summary}"));
+            }
+            GateResult::Stopped => drop(self.passed.remove(&key)),
+        }
+        self.queue.push_back(FleetEvent::GateEnded { of, gate, result });
+        Ok(())
+    }
+
+    /// Notes a gate that did not pass. The unit itself fails only when no agent is left to see to it.
+    fn note_gate(&mut self, of: GateOf, text: &str) {
+        let unit = match of {
+            GateOf::Lane(at) => Some(self.work.lanes[at].unit.clone()),
+            GateOf::Phase(group, _) => self.work.groups[group].unit.clone(),
+        };
+        let Some(unit) = unit else { return };
+        let event = Event::Noted { text: text.to_owned(), purpose: NotePurpose::Note };
+        if let Err(error) = record(self.workspace, &unit, &event, &self.recorder("lead")) {
+            self.memory.issues.push((unit.to_string(), "record".to_owned(), explain(error)));
+        }
+    }
+
+    /// Records the gates that have passed on the tree that is on the base now.
+    pub(super) fn record_passed(&mut self, of: MergeOf) -> Result<(), String> {
+        for JudgedGate { gate, step, evidence } in self.passed.remove(&Key::from(of)).unwrap_or_default() {
+            let (unit, event) = match of {
+                MergeOf::Lane(at) => match &self.work.groups[self.work.fleet.lanes[at].group].unit {
+                    Some(unit) => (unit.clone(), judged(&gate, step, evidence)),
+                    None => (self.work.lanes[at].unit.clone(), self.own_judgement(at, &gate, evidence)),
+                },
+                MergeOf::Phase(group, _) => match self.work.groups[group].unit.clone() {
+                    Some(unit) => (unit, judged(&gate, step, evidence)),
+                    None => continue,
+                },
+            };
+            if self.is_recorded(&unit, &event) {
+                continue;
+            }
+            record(self.workspace, &unit, &event, &self.recorder("lead")).map_err(explain)?;
+        }
+        Ok(())
+    }
+
+    /// A gate of a unit that is one lane: a criterion of the unit, or the user's own, which is noted.
+    fn own_judgement(&self, at: LaneAt, gate: &str, evidence: Evidence) -> Event {
+        let is_criterion = self.unit_of(at).is_ok_and(|unit| unit.gates.iter().any(|known| known.name == gate));
+        match is_criterion {
+            true => judged(gate, None, evidence),
+            false => {
+                let text = format!(
+                    "gate {gate} passed: `{}` ended with {} ({})",
+                    evidence.command, evidence.exit_code, evidence.digest
+                );
+                Event::Noted { text, purpose: NotePurpose::Note }
+            }
+        }
+    }
+
+    /// Whether the unit has the same gate as passed already, by a command on the same tree.
+    fn is_recorded(&self, unit: &piton_model::UnitRef, event: &Event) -> bool {
+        let Event::GateJudged(GateJudgement { names, step, evidence: Some(evidence), .. }) = event else {
+            return false;
+        };
+        let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return false };
+        let is_passed = found.unit.gates.iter().any(|known| {
+            names.contains(&known.name)
+                && matches!(known.state, GateState::Passed { .. })
+                && (step.is_none() || known.step == *step)
+        });
+        is_passed && self.evidence_of(unit, names, step.as_deref()) == evidence.tree
+    }
+
+    fn tell_gate(&mut self, of: GateOf, gate: &str, result: &GateResult) {
+        let text = match result {
+            GateResult::Passed => format!("gate {gate} passed"),
+            GateResult::Failed(why) => why.summary(),
+            GateResult::Broken { why } => format!("gate {gate} cannot judge: {why}"),
+            GateResult::Stopped => format!("gate {gate} was ended with the run"),
+        };
+        match of {
+            GateOf::Lane(at) => self.tell_lane(at, "gate", &text),
+            GateOf::Phase(group, _) => {
+                let name = self.work.fleet.groups[group].name.clone();
+                self.tell(Some(&name), "gate", &text);
+            }
+        }
+    }
+}
+
+fn judged(gate: &str, step: Option<String>, evidence: Evidence) -> Event {
+    let names = vec![gate.to_owned()];
+    Event::GateJudged(GateJudgement { passed: true, names, step, evidence: Some(evidence) })
+}
+
+/// A name as it is written before an equals sign in a settings file.
+fn toml_key(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match !name.is_empty() && name.chars().all(is_bare) {
+        true => name.to_owned(),
+        false => format!("{name:?}"),
+    }
+}

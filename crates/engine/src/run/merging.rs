@@ -1,0 +1,374 @@
+//! A lane or a phase reaches its target: both sides in a scratch worktree, judged there, and only then the target moves.
+
+use std::path::{Path, PathBuf};
+
+use piton_model::Rework;
+use piton_model::fleet::{FleetEvent, LaneAt, MergeOf, MergeResult, Prepared};
+use piton_supervisor::{Advanced, Candidate, GitError, Head, Merging, Prepared as Merge, Repository, Statistics};
+
+use super::RunError;
+use super::jobs::JobEnd;
+use super::lead::Lead;
+use super::own_gates::own_gates;
+use super::trees::SCRATCH;
+
+/// What was worked out about a merge.
+pub(super) struct Candidacy {
+    pub result: Result<Merged, Prepared>,
+    pub git: Option<Statistics>,
+}
+
+/// A tree that has both sides.
+#[derive(Debug, Clone)]
+pub(super) struct Merged {
+    /// What the target becomes; nothing when it has all of it already.
+    pub candidate: Option<Candidate>,
+    /// Where gates run.
+    pub directory: PathBuf,
+    /// Files of its own gates that the branch changes, with the commit that changes them.
+    pub own_gates: Vec<String>,
+    pub branch_commit: Option<String>,
+}
+
+/// Everything that a merge is worked out from, without the lead.
+struct Question {
+    repository: Repository,
+    target: String,
+    branch: String,
+    message: String,
+    /// The lane's worktree, when it is there.
+    tree: Option<PathBuf>,
+    /// Files that the lane names as its results.
+    outputs: Vec<String>,
+    /// Documents of the unit, which are Piton's to write.
+    documents: Vec<String>,
+    /// Commands and files that judge the work.
+    judges: Vec<String>,
+    /// Whether gates need a scratch worktree.
+    is_judged: bool,
+    root: PathBuf,
+}
+
+impl Lead<'_> {
+    /// Works out a merge, beside the loop.
+    pub(super) fn prepare_merge(&mut self, of: MergeOf) -> Result<(), RunError> {
+        self.merged.remove(&Key::from(of));
+        let question = match self.question(of) {
+            Ok(Some(question)) => question,
+            // Without a repository everything is where it belongs.
+            Ok(None) => {
+                let directory = self.workspace.root().to_owned();
+                let merged = Merged { candidate: None, directory, own_gates: Vec::new(), branch_commit: None };
+                return self.merge_prepared(of, Candidacy { result: Ok(merged), git: None });
+            }
+            Err(reason) => {
+                let result = Err(Prepared::Refused { reason });
+                return self.merge_prepared(of, Candidacy { result, git: None });
+            }
+        };
+        self.jobs.run(move || JobEnd::Prepared(of, Box::new(question.answer())))
+    }
+
+    fn question(&mut self, of: MergeOf) -> Result<Option<Question>, String> {
+        let Some(repository) = self.repository.clone() else { return Ok(None) };
+        let root = self.workspace.root().to_owned();
+        let judges = self.judges_of(of);
+        let is_judged = !self.gates_of(of).is_empty();
+        let base = self.memory.run.base.clone().unwrap_or_default();
+        match of {
+            MergeOf::Lane(at) => {
+                let target = self.target_of(at)?;
+                let name = self.work.fleet.lanes[at].name.clone();
+                let memory = self.memory.lane(&name).clone();
+                let Some(branch) = memory.branch else { return Ok(None) };
+                let title = self.work.lanes[at].title.clone().map_or_else(String::new, |title| format!(": {title}"));
+                let tree = memory.worktree.map(|tree| root.join(tree)).filter(|tree| tree.exists());
+                let outputs = self.named_outputs(at);
+                let documents = self.documents_of(at);
+                let message = format!("Merge {name}{title}");
+                Ok(Some(Question {
+                    repository,
+                    target,
+                    branch,
+                    message,
+                    tree,
+                    outputs,
+                    documents,
+                    judges,
+                    is_judged,
+                    root,
+                }))
+            }
+            MergeOf::Phase(group, phase) => {
+                let branch = self.collecting_branch(group, phase)?;
+                let unit = &self.work.fleet.groups[group];
+                let message = format!("Merge {} {}", unit.name, unit.phases[phase].name);
+                let (tree, outputs, documents) = (None, Vec::new(), Vec::new());
+                Ok(Some(Question {
+                    repository,
+                    target: base,
+                    branch,
+                    message,
+                    tree,
+                    outputs,
+                    documents,
+                    judges,
+                    is_judged,
+                    root,
+                }))
+            }
+        }
+    }
+
+    /// A merge is worked out: its tree is set up as worktrees are, then its gates may judge it.
+    pub(super) fn merge_prepared(&mut self, of: MergeOf, candidacy: Candidacy) -> Result<(), RunError> {
+        if let (MergeOf::Lane(at), Some(git)) = (of, candidacy.git) {
+            let name = self.work.fleet.lanes[at].name.clone();
+            self.memory.lane(&name).git = Some(git);
+        }
+        let merged = match candidacy.result {
+            Ok(merged) => merged,
+            Err(result) => {
+                if let Prepared::Refused { reason } = &result {
+                    self.memory.issues.push((self.name_of(of), "merge".to_owned(), reason.clone()));
+                }
+                if let Prepared::Rework(why) = &result {
+                    self.note_conflict(of, why);
+                }
+                self.queue.push_back(FleetEvent::Prepared { of, result });
+                return Ok(());
+            }
+        };
+        let is_scratch = merged.directory != *self.workspace.root();
+        let directory = merged.directory.clone();
+        self.merged.insert(Key::from(of), merged);
+        match is_scratch {
+            true => self.set_up_scratch(of, &directory),
+            false => {
+                self.tell_prepared(of);
+                Ok(())
+            }
+        }
+    }
+
+    /// The prepared tree may be judged.
+    pub(super) fn tell_prepared(&mut self, of: MergeOf) {
+        let own_gates = match (of, self.merged.get(&Key::from(of))) {
+            (MergeOf::Lane(at), Some(merged)) => {
+                let name = &self.work.fleet.lanes[at].name;
+                let approved = self.memory.lanes.get(name).and_then(|lane| lane.approved.clone());
+                let is_approved = approved.is_some() && approved == merged.branch_commit;
+                if is_approved { Vec::new() } else { merged.own_gates.clone() }
+            }
+            (MergeOf::Phase(..), _) | (_, None) => Vec::new(),
+        };
+        self.queue.push_back(FleetEvent::Prepared { of, result: Prepared::Ready { own_gates } });
+    }
+
+    fn note_conflict(&mut self, of: MergeOf, why: &Rework) {
+        if let Rework::Conflict { .. } = why {
+            self.memory.issues.push((self.name_of(of), "merge conflict".to_owned(), why.summary()));
+        }
+    }
+
+    /// Moves the target to the judged tree, beside the loop.
+    pub(super) fn merge(&mut self, of: MergeOf) -> Result<(), RunError> {
+        let merged = self.merged.get(&Key::from(of)).cloned();
+        let (Some(repository), Some(merged)) = (self.repository.clone(), merged) else {
+            return self.merge_ended(of, MergeResult::Merged);
+        };
+        let Some(candidate) = merged.candidate else { return self.merge_ended(of, MergeResult::Merged) };
+        self.jobs.run(move || JobEnd::Merged(of, advance(&repository, &candidate)))
+    }
+
+    pub(super) fn merge_ended(&mut self, of: MergeOf, result: MergeResult) -> Result<(), RunError> {
+        let candidate = self.merged.get(&Key::from(of)).and_then(|merged| merged.candidate.clone());
+        let name = self.name_of(of);
+        match (&result, candidate) {
+            (MergeResult::Merged, Some(candidate)) => {
+                let short: String = candidate.commit.chars().take(9).collect();
+                let text = format!("merged into {} as {short}", candidate.base_branch);
+                self.tell(Some(&name), "merged", &text);
+            }
+            (MergeResult::TargetMoved, Some(candidate)) => {
+                let text = format!("{} has moved meanwhile: it is merged and judged again", candidate.base_branch);
+                self.tell(Some(&name), "not_merged", &text);
+            }
+            (MergeResult::Blocked { reason }, _) => {
+                self.memory.issues.push((name.clone(), "merge".to_owned(), reason.clone()));
+                self.tell(Some(&name), "not_merged", reason);
+            }
+            (MergeResult::Merged | MergeResult::TargetMoved, None) | (MergeResult::Rework(_), _) => {}
+        }
+        self.save()?;
+        self.queue.push_back(FleetEvent::MergeEnded { of, result });
+        Ok(())
+    }
+
+    pub(super) fn name_of(&self, of: MergeOf) -> String {
+        match of {
+            MergeOf::Lane(at) => self.work.fleet.lanes[at].name.clone(),
+            MergeOf::Phase(group, _) => self.work.fleet.groups[group].name.clone(),
+        }
+    }
+
+    /// The gates that judge what is merged.
+    fn gates_of(&self, of: MergeOf) -> Vec<String> {
+        match of {
+            MergeOf::Lane(at) => self.work.fleet.lanes[at].gates.clone(),
+            MergeOf::Phase(group, phase) => {
+                self.work.fleet.groups[group].phases[phase].gates.iter().map(|gate| gate.name.clone()).collect()
+            }
+        }
+    }
+
+    /// The commands that judge a unit's work, and the files that name them.
+    fn judges_of(&self, of: MergeOf) -> Vec<String> {
+        let group = match of {
+            MergeOf::Lane(at) => self.work.fleet.lanes[at].group,
+            MergeOf::Phase(group, _) => group,
+        };
+        let own = self.work.groups[group].gates.iter().map(|(_, command)| command.clone());
+        own.chain(self.settings.gates.values().cloned()).chain(self.work.groups[group].spec.clone()).collect()
+    }
+
+    /// Brings a reworked lane's worktree to the tree that was refused, so that its worker sees what failed.
+    pub(super) fn catch_up(&mut self, at: LaneAt) {
+        let merged = self.merged.remove(&Key::Lane(at));
+        let phase = Key::Phase(self.work.fleet.lanes[at].group, self.work.fleet.lanes[at].phase);
+        let merged = merged.or_else(|| self.merged.get(&phase).cloned());
+        let (Some(repository), Some(tree)) = (&self.repository, self.worktree_of(at)) else { return };
+        if let Some(candidate) = merged.and_then(|merged| merged.candidate) {
+            // Where that is not possible, the worker is told which branch to merge.
+            let _ = repository.catch_up(&self.workspace.root().join(tree), &candidate.commit);
+        }
+    }
+}
+
+/// What a merge is about, as a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    Lane(LaneAt),
+    Phase(usize, usize),
+}
+
+impl From<MergeOf> for Key {
+    fn from(of: MergeOf) -> Key {
+        match of {
+            MergeOf::Lane(at) => Key::Lane(at),
+            MergeOf::Phase(group, phase) => Key::Phase(group, phase),
+        }
+    }
+}
+
+impl Question {
+    fn answer(&self) -> Candidacy {
+        let mut git = None;
+        let result = match self.check_tree(&mut git) {
+            Ok(None) => self.prepare().unwrap_or_else(|error| Err(refused(&error))),
+            Ok(Some(rework)) => Err(Prepared::Rework(rework)),
+            Err(error) => Err(refused(&error)),
+        };
+        Candidacy { result, git }
+    }
+
+    /// Looks at the worktree: what is not committed or not on the branch would be lost with it.
+    fn check_tree(&self, git: &mut Option<Statistics>) -> Result<Option<Rework>, GitError> {
+        let Some(tree) = &self.tree else { return Ok(None) };
+        let state = self.repository.state(tree, &format!("refs/heads/{}", self.target))?;
+        let inside = self.repository.inside();
+        let is_document =
+            |path: &String| self.documents.iter().any(|document| inside.join(document) == Path::new(path));
+        let mut files: Vec<String> = state.changed.iter().filter(|path| !is_document(path)).cloned().collect();
+        files.extend(state.under_way.map(|what| format!("{what} that is under way")));
+        files.extend(state.holds.clone());
+        if !files.is_empty() {
+            return Ok(Some(Rework::Uncommitted { files }));
+        }
+        let strays = self.repository.commits_outside(tree, &self.branch)?;
+        if let Some(stray) = strays.first() {
+            let found = stray.branch.clone().unwrap_or_else(|| format!("a detached HEAD ({})", &stray.tip[..9]));
+            return Ok(Some(Rework::OtherBranch { found, branch: self.branch.clone() }));
+        }
+        if let Head::Detached { .. } | Head::Unborn { .. } = self.repository.head_in(tree)? {
+            let branch = self.branch.clone();
+            return Ok(Some(Rework::OtherBranch { found: "a detached HEAD".to_owned(), branch }));
+        }
+        let is_only_here = |path: &String| tree.join(path).exists() && !self.root.join(path).exists();
+        let ignored = self.repository.ignored(tree, &self.outputs)?;
+        let ignored: Vec<String> = ignored.into_iter().filter(is_only_here).collect();
+        if !ignored.is_empty() {
+            return Ok(Some(Rework::Ignored { files: ignored }));
+        }
+        if state.ahead > 0 {
+            *git = Some(self.repository.statistics(tree, &format!("refs/heads/{}", self.target))?);
+        }
+        Ok(None)
+    }
+
+    fn prepare(&self) -> Result<Result<Merged, Prepared>, GitError> {
+        let merging = Merging { branch: self.branch.clone(), base: self.target.clone(), message: self.message.clone() };
+        let candidate = match self.repository.prepare_keeping(&merging, &self.documents)? {
+            Merge::AlreadyMerged => None,
+            Merge::Candidate(candidate) => Some(candidate),
+            Merge::Conflict { files } => {
+                return Ok(Err(Prepared::Rework(Rework::Conflict { base: self.target.clone(), files })));
+            }
+        };
+        let tip = self.repository.tip(&self.target)?.unwrap_or_default();
+        let commit = candidate.as_ref().map_or(tip, |candidate| candidate.commit.clone());
+        let own_gates = match &candidate {
+            Some(candidate) => {
+                let changed = self.repository.changed_files(&candidate.base_commit, &candidate.commit)?;
+                let own = own_gates(&changed, &self.judges, self.repository.inside());
+                // What the base does not have judged nothing before.
+                self.repository.files_in(&candidate.base_commit, &own)?
+            }
+            None => Vec::new(),
+        };
+        let directory = match self.is_judged {
+            true => {
+                let scratch = self.repository.scratch(Path::new(SCRATCH), &commit)?;
+                if let Some(candidate) = candidate.as_ref().filter(|_| !own_gates.is_empty()) {
+                    self.repository.restore_files(&scratch, &candidate.base_commit, &own_gates)?;
+                }
+                scratch.directory
+            }
+            false => self.root.clone(),
+        };
+        let branch_commit = candidate.as_ref().map(|candidate| candidate.branch_commit.clone());
+        Ok(Ok(Merged { candidate, directory, own_gates, branch_commit }))
+    }
+}
+
+fn refused(error: &GitError) -> Prepared {
+    let reason = match error.hint() {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    };
+    Prepared::Refused { reason }
+}
+
+/// Moves a target to a judged commit, and proves that the work is reachable from it.
+fn advance(repository: &Repository, candidate: &Candidate) -> MergeResult {
+    let blocked = |error: GitError| MergeResult::Blocked { reason: error.to_string() };
+    match repository.advance(candidate) {
+        Ok(Advanced::Moved) => {
+            let target = format!("refs/heads/{}", candidate.base_branch);
+            match repository.is_reachable(&candidate.branch_commit, &target) {
+                Ok(true) => MergeResult::Merged,
+                Ok(false) => MergeResult::TargetMoved,
+                Err(error) => blocked(error),
+            }
+        }
+        Ok(Advanced::BaseMoved { now: Some(_) }) => MergeResult::TargetMoved,
+        Ok(Advanced::BaseMoved { now: None }) => {
+            MergeResult::Blocked { reason: format!("the branch {} is gone", candidate.base_branch) }
+        }
+        Ok(Advanced::Blocked { reason, files }) if files.is_empty() => MergeResult::Blocked { reason },
+        Ok(Advanced::Blocked { reason, files }) => {
+            MergeResult::Blocked { reason: format!("{reason}: {}", files.join(", ")) }
+        }
+        Err(error) => blocked(error),
+    }
+}

@@ -1,0 +1,140 @@
+//! Documents that a worker wrote into its worktree, as its protocol tells it to, instead of the workspace: they are found
+//! and used.
+
+use piton_model::fleet::LaneAt;
+use piton_model::{Dialect, StepState, StepTo};
+use piton_store::disk::Access;
+
+use super::claim::step;
+use super::lead::Lead;
+
+impl Lead<'_> {
+    /// The documents of a lane's unit, relative to the workspace.
+    pub(super) fn documents_of(&self, at: LaneAt) -> Vec<String> {
+        let work = &self.work.lanes[at];
+        let found = crate::find(self.workspace, &work.unit, self.time()).ok();
+        let mut documents: Vec<String> =
+            found.iter().flat_map(|found| &found.unit.documents).map(|document| document.path.to_string()).collect();
+        let main = self.document_of(at);
+        if !main.is_empty() && !documents.contains(&main) {
+            documents.insert(0, main);
+        }
+        documents
+    }
+
+    /// Files that a lane's steps name as results.
+    pub(super) fn named_outputs(&self, at: LaneAt) -> Vec<String> {
+        let Ok(unit) = self.unit_of(at) else { return self.work.lanes[at].outputs.clone() };
+        let mut outputs = self.work.lanes[at].outputs.clone();
+        for known in &unit.steps {
+            let is_own = self.work.lanes[at].step.as_ref().is_none_or(|own| *own == known.id);
+            if let (true, StepState::Done { outputs: named, .. }) = (is_own, &known.state) {
+                outputs.extend(named.iter().cloned());
+            }
+        }
+        let is_plain = |path: &String| {
+            !path.starts_with(['/', '-'])
+                && !path.contains(['*', '\\', '\n'])
+                && !path.split('/').any(|part| part == "..")
+        };
+        outputs.retain(is_plain);
+        outputs.sort();
+        outputs.dedup();
+        outputs
+    }
+
+    /// Takes over what the lane's worker wrote into its worktree.
+    pub(super) fn adopt_strays(&mut self, at: LaneAt) {
+        let Some(tree) = self.worktree_of(at) else { return };
+        let inside = self.repository.as_ref().map(|repository| repository.inside().display().to_string());
+        let below = match inside.filter(|inside| !inside.is_empty()) {
+            Some(inside) => format!("{tree}/{inside}"),
+            None => tree,
+        };
+        match self.work.lanes[at].dialect {
+            Dialect::Plan => self.adopt_ticks(at, &below),
+            Dialect::Pipeline | Dialect::Task | Dialect::Crew => self.adopt_document(at, &below),
+            // A build's document is the lead's alone.
+            Dialect::Build => {}
+        }
+    }
+
+    /// A checkpoint that was written into the worktree after the lane's worker began becomes the unit's document: an
+    /// edit by hand, which the next record observes.
+    fn adopt_document(&mut self, at: LaneAt, below: &str) {
+        let path = self.document_of(at);
+        let stray = format!("{below}/{path}");
+        let disk = &*self.workspace.disk;
+        let Ok(written) = disk.read(&stray) else { return };
+        let known = disk.read(&path).ok();
+        if known.as_ref().is_some_and(|known| known.bytes == written.bytes) || !self.is_newer(at, &stray, &path) {
+            return;
+        }
+        if serde_json::from_slice::<serde_json::Value>(&written.bytes).is_err() {
+            self.tell_lane(at, "stray", &format!("{stray} was written by its worker and is not JSON: it is not used"));
+            return;
+        }
+        match piton_store::replace(disk, &path, &written.bytes, Access::Shared) {
+            Ok(()) => {
+                self.tell_lane(at, "stray", &format!("its worker wrote {stray}: that is its document now"));
+                // Observed now, so that the version is kept whoever writes next.
+                self.finish_records();
+            }
+            Err(error) => self.memory.issues.push((stray, "stray".to_owned(), error.to_string())),
+        }
+    }
+
+    /// Whether a worker wrote a file later than the unit's document was last written.
+    fn is_newer(&self, at: LaneAt, stray: &str, path: &str) -> bool {
+        let root = self.workspace.root();
+        let modified = |path: &str| std::fs::metadata(root.join(path)).and_then(|found| found.modified()).ok();
+        let since = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.home.clone());
+        let started = since.and_then(|home| modified(&home));
+        match (modified(stray), modified(path), started) {
+            (Some(stray), Some(known), _) => stray > known,
+            (Some(stray), None, Some(started)) => stray >= started,
+            (Some(_), None, None) => true,
+            (None, ..) => false,
+        }
+    }
+
+    /// The box of the lane's own task that its worker ticked in the worktree's plan is ticked in the plan itself.
+    fn adopt_ticks(&mut self, at: LaneAt, below: &str) {
+        let Some(own) = self.work.lanes[at].step.clone() else { return };
+        let path = self.document_of(at);
+        let stray = format!("{below}/{path}");
+        let Ok(written) = self.workspace.disk.read(&stray) else { return };
+        let text = String::from_utf8_lossy(&written.bytes).into_owned();
+        let is_open = self.unit_of(at).is_ok_and(|unit| {
+            let known = unit.steps.iter().find(|known| known.id == own);
+            known.is_some_and(|known| !matches!(known.state, StepState::Done { .. } | StepState::Skipped))
+        });
+        if is_open && is_ticked(&stray, &text, &own) {
+            let text = match self.record_lane(at, &step(StepTo::Done, own.clone())) {
+                Ok(()) => format!("its worker ticked {own} in {stray}: recorded"),
+                Err(why) => format!("its worker ticked {own} in {stray}, which cannot be recorded: {why}"),
+            };
+            self.tell_lane(at, "stray", &text);
+        }
+    }
+
+    /// The agents of a run's crew that are not at their sync point.
+    pub(super) fn missing_at_sync(&self, group: usize) -> Result<Vec<String>, String> {
+        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(lane, _)| lane.group == group);
+        let mut missing = Vec::new();
+        for (_, work) in lanes {
+            let found = crate::find(self.workspace, &work.unit, self.time()).map_err(|error| error.to_string())?;
+            let lifecycle = found.unit.state.lifecycle();
+            if !matches!(lifecycle, piton_model::Lifecycle::Done | piton_model::Lifecycle::Waiting) {
+                missing.push(format!("{}: {}", work.unit_name, found.unit.status_text));
+            }
+        }
+        Ok(missing)
+    }
+}
+
+/// Whether a plan's text has a task's box ticked.
+fn is_ticked(path: &str, text: &str, task: &str) -> bool {
+    let parsed = piton_dialect::plan::parse(text, &mut piton_dialect::Findings::new(path.into(), text));
+    parsed.tasks.iter().any(|mark| mark.id(text) == task && mark.is_ticked())
+}

@@ -1,0 +1,314 @@
+//! The merge queue: one lane or phase at a time is merged with its target in a scratch worktree, judged there, and only
+//! then becomes the target. Nothing whose gate failed is ever on the base.
+
+use super::lane::{Closing, LaneState};
+use super::phase::{GateKind, GateProgress, PhaseState};
+use super::{Achievement, Decision, Fleet, GateOf, GroupAt, Halt, LaneAt, Mode, StageResult};
+use crate::Rework;
+
+/// What is merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeOf {
+    /// A lane's branch, into the base or into the branch on which its phase is collected.
+    Lane(LaneAt),
+    /// A phase's collected work, into the base.
+    Phase(GroupAt, usize),
+}
+
+/// What came of preparing a merge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prepared {
+    /// Both sides are in the scratch worktree.
+    Ready {
+        /// Files that the branch changes and that its own gates depend on; empty once a person has approved them.
+        own_gates: Vec<String>,
+    },
+    /// The agent has to see to it: files in conflict, files that are not committed.
+    Rework(Rework),
+    /// A person has to see to it.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// How a gate ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GateResult {
+    /// It passed.
+    Passed,
+    /// It judged the work, and the work does not pass.
+    Failed(Rework),
+    /// It judged nothing: its command is missing, not approved, not executable or ran out of time.
+    Broken {
+        /// Why.
+        why: String,
+    },
+    /// It was ended together with the run.
+    Stopped,
+}
+
+/// How a merge ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MergeResult {
+    /// The target has the judged tree.
+    Merged,
+    /// The target moved after the tree was prepared: it is prepared and judged again.
+    TargetMoved,
+    /// Something of a person's is in the way. Nothing has changed.
+    Blocked {
+        /// What, and what to do.
+        reason: String,
+    },
+    /// The agent has to see to it: a named result is not on the target.
+    Rework(Rework),
+}
+
+impl Fleet {
+    /// Whether no merge is under way.
+    pub(super) fn is_merge_free(&self) -> bool {
+        let is_merging = |lane: &super::Lane| match &lane.state {
+            LaneState::Closing(closing) => match closing {
+                Closing::Preparing | Closing::Gates { .. } | Closing::Merging => true,
+                Closing::Queued | Closing::Approving { .. } | Closing::Finishing => false,
+            },
+            _ => false,
+        };
+        let phases = self.groups.iter().flat_map(|group| &group.phases);
+        let is_phase_merging = |phase: &super::Phase| match phase.state {
+            PhaseState::Preparing | PhaseState::Judging | PhaseState::Merging => true,
+            PhaseState::Open | PhaseState::Merged | PhaseState::Closed => false,
+        };
+        !self.lanes.iter().any(is_merging) && !phases.into_iter().any(is_phase_merging)
+    }
+
+    /// Gives the merge queue's place to the first lane that waits for it.
+    pub(super) fn start_merges(&mut self, decisions: &mut Vec<Decision>) {
+        if matches!(self.mode, Mode::Stopping | Mode::Leaving) || !self.is_merge_free() {
+            return;
+        }
+        let mut waiting: Vec<LaneAt> =
+            (0..self.lanes.len()).filter(|at| self.lanes[*at].state == LaneState::Closing(Closing::Queued)).collect();
+        waiting.sort_by_key(|at| (self.lanes[*at].priority, *at));
+        if let Some(at) = waiting.first() {
+            self.lanes[*at].state = LaneState::Closing(Closing::Preparing);
+            decisions.push(Decision::Prepare { of: MergeOf::Lane(*at) });
+        }
+    }
+
+    pub(super) fn prepared(&mut self, of: MergeOf, result: Prepared, decisions: &mut Vec<Decision>) {
+        match of {
+            MergeOf::Lane(at) => self.lane_prepared(at, result, decisions),
+            MergeOf::Phase(group, phase) => self.phase_prepared(group, phase, result, decisions),
+        }
+    }
+
+    fn lane_prepared(&mut self, at: LaneAt, result: Prepared, decisions: &mut Vec<Decision>) {
+        if self.lanes[at].state != LaneState::Closing(Closing::Preparing) {
+            return;
+        }
+        match result {
+            Prepared::Ready { own_gates } => self.next_lane_gate(at, 0, own_gates, decisions),
+            Prepared::Rework(why) => self.rework(at, why, decisions),
+            Prepared::Refused { reason } => self.pause_for_person(at, reason, decisions),
+        }
+    }
+
+    /// Runs the lane's next gate on the prepared tree; when all have passed, the target moves.
+    fn next_lane_gate(&mut self, at: LaneAt, passed: usize, own_gates: Vec<String>, decisions: &mut Vec<Decision>) {
+        let is_stopping = matches!(self.mode, Mode::Stopping | Mode::Leaving);
+        let lane = &mut self.lanes[at];
+        if is_stopping {
+            lane.state = LaneState::Closing(Closing::Queued);
+        } else if let Some(gate) = lane.gates.get(passed).cloned() {
+            lane.state = LaneState::Closing(Closing::Gates { passed, own_gates });
+            decisions.push(Decision::RunGate { of: GateOf::Lane(at), gate });
+        } else if own_gates.is_empty() {
+            lane.state = LaneState::Closing(Closing::Merging);
+            decisions.push(Decision::Merge { of: MergeOf::Lane(at) });
+        } else {
+            decisions.push(Decision::AskLaneApproval { lane: at, files: own_gates.clone() });
+            lane.state = LaneState::Closing(Closing::Approving { files: own_gates });
+        }
+    }
+
+    fn phase_prepared(&mut self, group: GroupAt, phase: usize, result: Prepared, decisions: &mut Vec<Decision>) {
+        if self.groups[group].phases[phase].state != PhaseState::Preparing {
+            return;
+        }
+        match result {
+            // What a lane changes of its own gates was approved when the lane joined.
+            Prepared::Ready { .. } => self.groups[group].phases[phase].state = PhaseState::Judging,
+            Prepared::Rework(why) => self.rework_phase(group, phase, why, decisions),
+            Prepared::Refused { reason } => self.halt_phase(group, phase, reason, false),
+        }
+    }
+
+    pub(super) fn gate_ended(&mut self, of: GateOf, gate: &str, result: GateResult, decisions: &mut Vec<Decision>) {
+        match of {
+            GateOf::Lane(at) => self.lane_gate_ended(at, gate, result, decisions),
+            GateOf::Phase(group, phase) => self.phase_gate_ended(group, phase, gate, result, decisions),
+        }
+    }
+
+    fn lane_gate_ended(&mut self, at: LaneAt, gate: &str, result: GateResult, decisions: &mut Vec<Decision>) {
+        let LaneState::Closing(Closing::Gates { passed, own_gates }) = self.lanes[at].state.clone() else { return };
+        match result {
+            GateResult::Passed => self.next_lane_gate(at, passed + 1, own_gates, decisions),
+            GateResult::Failed(why) => self.rework(at, why, decisions),
+            GateResult::Broken { why } => self.pause_for_person(at, format!("gate {gate} is broken: {why}"), decisions),
+            GateResult::Stopped => self.lanes[at].state = LaneState::Closing(Closing::Queued),
+        }
+    }
+
+    fn phase_gate_ended(
+        &mut self,
+        group: GroupAt,
+        phase: usize,
+        gate: &str,
+        result: GateResult,
+        decisions: &mut Vec<Decision>,
+    ) {
+        let gates = &mut self.groups[group].phases[phase].gates;
+        let is_it = |known: &&mut super::PhaseGate| known.name == gate && known.state == GateProgress::Running;
+        let Some(known) = gates.iter_mut().find(is_it) else { return };
+        let kind = known.kind;
+        known.state = match result {
+            GateResult::Passed => GateProgress::Passed,
+            GateResult::Failed(_) => GateProgress::Failed,
+            GateResult::Broken { .. } | GateResult::Stopped => GateProgress::Pending,
+        };
+        match (result, kind) {
+            (GateResult::Passed, _) => {}
+            (GateResult::Failed(why), GateKind::Command) => self.rework_phase(group, phase, why, decisions),
+            (GateResult::Failed(why), GateKind::Later) => self.halt_phase(group, phase, why.summary(), true),
+            (GateResult::Broken { why }, GateKind::Command) => {
+                self.halt_phase(group, phase, format!("gate {gate} is broken: {why}"), false);
+            }
+            (GateResult::Broken { why }, GateKind::Later) => {
+                self.halt_phase(group, phase, format!("gate {gate}: {why}"), false);
+            }
+            (GateResult::Stopped, _) => self.reopen_unless_merged(group, phase),
+        }
+    }
+
+    fn reopen_unless_merged(&mut self, group: GroupAt, phase: usize) {
+        if self.groups[group].phases[phase].state != PhaseState::Merged {
+            self.reopen_phase(group, phase);
+        }
+    }
+
+    fn halt_phase(&mut self, group: GroupAt, phase: usize, reason: String, is_failure: bool) {
+        self.reopen_unless_merged(group, phase);
+        let lane = self.groups[group].phases[phase].last;
+        self.groups[group].halted.get_or_insert(Halt { reason, lane, is_failure, recorded: false });
+    }
+
+    /// The lane that joined a phase last sees to what the phase's gates refuse.
+    fn rework_phase(&mut self, group: GroupAt, phase: usize, why: Rework, decisions: &mut Vec<Decision>) {
+        let of_phase = |at: &LaneAt| {
+            (self.lanes[*at].group, self.lanes[*at].phase, &self.lanes[*at].state)
+                == (group, phase, &LaneState::Integrated)
+        };
+        let last = self.groups[group].phases[phase].last.filter(of_phase);
+        let lane = last.or_else(|| (0..self.lanes.len()).rfind(of_phase));
+        match lane {
+            Some(at) if self.lanes[at].counts.reworks < self.limits.rework => {
+                self.reopen_phase(group, phase);
+                self.rework(at, why, decisions);
+            }
+            _ => {
+                self.halt_phase(group, phase, after_reworks(&why.summary(), self.limits.rework), true);
+            }
+        }
+    }
+
+    pub(super) fn merge_ended(&mut self, of: MergeOf, result: MergeResult, decisions: &mut Vec<Decision>) {
+        match of {
+            MergeOf::Lane(at) => self.lane_merged(at, result, decisions),
+            MergeOf::Phase(group, phase) => self.phase_merged(group, phase, result, decisions),
+        }
+    }
+
+    fn lane_merged(&mut self, at: LaneAt, result: MergeResult, decisions: &mut Vec<Decision>) {
+        if self.lanes[at].state != LaneState::Closing(Closing::Merging) {
+            return;
+        }
+        let (group, phase) = (self.lanes[at].group, self.lanes[at].phase);
+        match result {
+            MergeResult::Merged if self.groups[group].phases.get(phase).is_some_and(super::Phase::collects) => {
+                self.groups[group].phases[phase].last = Some(at);
+                self.lanes[at].state = LaneState::Integrated;
+            }
+            MergeResult::Merged => {
+                self.lanes[at].state = LaneState::Closing(Closing::Finishing);
+                decisions.push(Decision::Finish { lane: at });
+            }
+            MergeResult::TargetMoved => self.lanes[at].state = LaneState::Closing(Closing::Queued),
+            MergeResult::Blocked { reason } => self.pause_for_person(at, reason, decisions),
+            MergeResult::Rework(why) => self.rework(at, why, decisions),
+        }
+    }
+
+    fn phase_merged(&mut self, group: GroupAt, phase: usize, result: MergeResult, decisions: &mut Vec<Decision>) {
+        if self.groups[group].phases[phase].state != PhaseState::Merging {
+            return;
+        }
+        match result {
+            MergeResult::Merged => {
+                self.groups[group].phases[phase].state = PhaseState::Merged;
+                for at in 0..self.lanes.len() {
+                    let lane = &mut self.lanes[at];
+                    if (lane.group, lane.phase) == (group, phase) && lane.state == LaneState::Integrated {
+                        lane.state = LaneState::Closing(Closing::Finishing);
+                        decisions.push(Decision::Finish { lane: at });
+                    }
+                }
+            }
+            MergeResult::TargetMoved => self.reopen_phase(group, phase),
+            MergeResult::Blocked { reason } => self.halt_phase(group, phase, reason, false),
+            MergeResult::Rework(why) => self.rework_phase(group, phase, why, decisions),
+        }
+    }
+
+    /// What a gate or a merge refuses goes back to an agent first, within the reworks that are granted.
+    pub(super) fn rework(&mut self, at: LaneAt, why: Rework, decisions: &mut Vec<Decision>) {
+        let rework = self.limits.rework;
+        let lane = &mut self.lanes[at];
+        if lane.is_staged() {
+            let issues = why.summary();
+            decisions.push(Decision::Record { lane: at, what: Achievement::Overruled { why } });
+            self.complete(at, StageResult::Failed { issues }, decisions);
+        } else if lane.counts.reworks < rework {
+            lane.counts.reworks += 1;
+            lane.state = LaneState::Reworking { why: why.clone() };
+            decisions.push(Decision::Rework { lane: at, why });
+        } else {
+            self.pause(at, after_reworks(&why.summary(), rework), decisions);
+        }
+    }
+
+    pub(super) fn lane_approved(&mut self, at: LaneAt) {
+        let lane = &mut self.lanes[at];
+        if matches!(lane.state, LaneState::Closing(Closing::Approving { .. })) {
+            lane.state = LaneState::Closing(Closing::Queued);
+        }
+    }
+}
+
+/// A reason, and how often an agent has seen to it.
+fn after_reworks(why: &str, reworks: u32) -> String {
+    match reworks {
+        0 => format!("{why}; `reworks` is 0"),
+        n => format!("{why}; reworked {}", times(n)),
+    }
+}
+
+/// `once`, `twice`, `3 times`.
+pub(super) fn times(n: u32) -> String {
+    match n {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        n => format!("{n} times"),
+    }
+}
