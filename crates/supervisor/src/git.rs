@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 pub use error::GitError;
 pub(crate) use error::{failed, quote};
-pub(crate) use lock::{holder_of, named_in};
+pub(crate) use lock::{holder_of, is_stale, named_in, user_of};
 use process::ProcessError;
 
 /// Nothing of the repository's choice is started, nothing is tidied up in passing, and refs and objects are synced.
@@ -53,6 +53,9 @@ pub(crate) const MARK: &str = "piton";
 pub(crate) fn is_marked(git_directory: &Path) -> bool {
     git_directory.join(MARK).is_file()
 }
+
+/// The variable that every git process of Piton has.
+const OURS: &str = "PITON_GIT";
 
 /// What git printed, and its exit status.
 #[derive(Debug)]
@@ -184,7 +187,12 @@ impl Git {
         for (name, _) in std::env::vars_os().filter(|(name, _)| is_foreign(name)) {
             command.env_remove(name);
         }
-        command.args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0");
+        command
+            .args(arguments)
+            .env("LC_ALL", "C")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env(OURS, "1");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -301,6 +309,8 @@ mod tests {
             ("GIT_COMMITTER_EMAIL", false),
             ("GIT_CONFIG_GLOBAL", false),
             ("GIT_CONFIG_NOSYSTEM", false),
+            ("GIT_SSH_COMMAND", false),
+            ("GIT_SSL_CAINFO", false),
             ("GITHUB_TOKEN", false),
             ("PATH", false),
         ] {

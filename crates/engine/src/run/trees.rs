@@ -25,6 +25,10 @@ impl Lead<'_> {
             self.tell(None, "no_repository", "no git repository here: all workers share the workspace");
             return Ok(());
         };
+        for tree in repository.recover().map_err(RunError::Git)? {
+            let words = format!("{} is in order again: a merge was interrupted there", tree.display());
+            self.tell(None, "recovered", &words);
+        }
         let base = match self.memory.run.base.clone() {
             Some(base) => base,
             None => repository.base_branch().map_err(RunError::Git)?,

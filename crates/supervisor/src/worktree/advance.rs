@@ -4,27 +4,38 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::find::head_of;
+use super::intent::{Intent, Written};
 use super::merge::full;
 use super::state::under_way;
 use super::{Advanced, Candidate, Head, Repository, list, refused};
-use crate::git::{Git, GitError, Said, failed, holder_of, named_in, quote};
+use crate::git::{Git, GitError, Said, failed, holder_of, is_stale, named_in, quote, user_of};
 
 /// How long the user's git is waited for: a hook that runs before a commit holds the index as long as it takes.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// How often it is looked for where a branch is checked out, while the user switches branches.
+const MOST_LOOKS: u32 = 5;
+
 impl Repository {
     /// Moves the base of a candidate to the candidate's commit: only when the base is still where it was, and only when
     /// that touches nothing uncommitted in a work tree that has it checked out.
     pub fn advance(&self, candidate: &Candidate) -> Result<Advanced, GitError> {
-        if let Some(answer) = self.stands(candidate)? {
-            return Ok(answer);
+        for _ in 0..MOST_LOOKS {
+            if let Some(answer) = self.stands(candidate)? {
+                return Ok(answer);
+            }
+            let answer = match self.checked_out(&candidate.base_branch)? {
+                Place::Nowhere => Some(self.advance_ref(candidate)?),
+                Place::Blocked(reason) => Some(Advanced::Blocked { reason, files: Vec::new() }),
+                Place::At(tree) => self.advance_tree(candidate, &tree)?,
+            };
+            if let Some(answer) = answer {
+                return Ok(answer);
+            }
         }
-        match self.checked_out(&candidate.base_branch)? {
-            Place::Nowhere => self.advance_ref(candidate),
-            Place::Blocked(reason) => Ok(Advanced::Blocked { reason, files: Vec::new() }),
-            Place::At(tree) => self.advance_tree(candidate, &tree),
-        }
+        let reason = format!("{} is checked out now here, now there", candidate.base_branch);
+        Ok(Advanced::Blocked { reason, files: Vec::new() })
     }
 
     /// Makes a branch at a commit. Refuses when it is there already, at another commit.
@@ -57,51 +68,82 @@ impl Repository {
         }
     }
 
+    /// Moves a branch that is checked out nowhere. What is left of an attempt before is put in order first.
     fn advance_ref(&self, candidate: &Candidate) -> Result<Advanced, GitError> {
         let Candidate { base_branch, base_commit, branch, commit, .. } = candidate;
+        if let Some(written) = Written::find(&self.root)? {
+            self.settle(&self.root, written)?;
+        }
         let why = format!("piton: merge {branch}");
         let question = ["update-ref", "-m", &why, &full(base_branch), commit, base_commit];
-        let said = self.git().ask(&question)?;
-        if said.is_success() {
-            return Ok(Advanced::Moved);
-        }
+        let written = Intent::new(base_branch, base_commit, commit, Vec::new())?.write(&self.root)?;
+        let said = self.told_by(&self.root, &written).ask(&question)?;
+        written.remove()?;
         match self.stands(candidate)? {
             Some(answer) => Ok(answer),
             None => Ok(blocked(&said)),
         }
     }
 
-    fn advance_tree(&self, candidate: &Candidate, tree: &Path) -> Result<Advanced, GitError> {
+    /// Moves a branch together with the work tree that has it checked out; nothing when it is checked out there no longer.
+    fn advance_tree(&self, candidate: &Candidate, tree: &Path) -> Result<Option<Advanced>, GitError> {
+        let Candidate { base_branch, base_commit, commit, .. } = candidate;
         let git = Git::at(tree);
         let until = Instant::now() + PATIENCE;
         loop {
+            if let Some(written) = Written::find(tree)? {
+                self.settle(tree, written)?;
+            }
             if let Some(what) = under_way(&git)? {
                 let reason = format!("{what} is under way in {}", tree.display());
-                return Ok(Advanced::Blocked { reason, files: Vec::new() });
+                return Ok(Some(Advanced::Blocked { reason, files: Vec::new() }));
             }
+            if let Some(pid) = user_of(tree) {
+                if Instant::now() >= until {
+                    let reason = format!("process {pid} is a git at work in {}", tree.display());
+                    return Ok(Some(Advanced::Blocked { reason, files: Vec::new() }));
+                }
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+            let dirty = self.dirty(tree, base_commit, commit)?;
             // git moves whatever is checked out there by now.
             match head_of(&git)? {
-                Head::Branch { name, commit } if name == candidate.base_branch && commit == candidate.base_commit => {}
-                Head::Branch { .. } | Head::Unborn { .. } | Head::Detached { .. } => {
-                    return match self.stands(candidate)? {
-                        Some(answer) => Ok(answer),
-                        // It is checked out there no longer.
-                        None => self.advance(candidate),
-                    };
-                }
+                Head::Branch { name, commit } if name == *base_branch && commit == *base_commit => {}
+                Head::Branch { .. } | Head::Unborn { .. } | Head::Detached { .. } => return Ok(None),
             }
-            let said = git.ask(&["merge", "--ff-only", "--no-autostash", "--quiet", &candidate.commit])?;
+            let said = self.fast_forward(candidate, tree, dirty)?;
             if let Some(answer) = self.stands(candidate)? {
-                return Ok(answer);
+                return Ok(Some(answer));
             }
             if said.is_success() {
-                return refused(format!("git moved something else than {}", candidate.base_branch));
+                return refused(format!("git moved something else than {base_branch}"));
             }
-            if named_in(&said.err).is_none() || Instant::now() >= until {
-                return Ok(blocked_in(tree, &said));
+            let lock = named_in(&said.err);
+            if lock.is_none_or(|lock| is_stale(&lock)) || Instant::now() >= until {
+                return Ok(Some(blocked_in(tree, &said)));
             }
             std::thread::sleep(PAUSE);
         }
+    }
+
+    /// Asks git for it. Where git does not do all of it, what it did is taken back.
+    fn fast_forward(&self, candidate: &Candidate, tree: &Path, dirty: Vec<String>) -> Result<Said, GitError> {
+        let Candidate { base_branch, base_commit, commit, .. } = candidate;
+        let written = Intent::new(base_branch, base_commit, commit, dirty)?.write(tree)?;
+        let merge = ["merge", "--ff-only", "--no-autostash", "--no-overwrite-ignore", "--quiet", commit];
+        let said = self.told_by(tree, &written).ask(&merge);
+        match &said {
+            Ok(said) if said.is_success() || named_in(&said.err).is_some() => written.remove()?,
+            _ => self.settle(tree, written)?,
+        }
+        said
+    }
+
+    /// A git whose processes the next lead finds by their mark.
+    fn told_by(&self, tree: &Path, written: &Written) -> Git {
+        let (name, mark) = written.intent.environment();
+        Git::at(tree).with(name, &mark)
     }
 
     /// The work tree that has a branch checked out. Ours comes first.

@@ -2,18 +2,19 @@
 
 use std::path::Path;
 
+use super::merge::full;
 use super::snapshot::TemporaryIndex;
-use super::{Candidate, Merging, Prepared, Repository};
+use super::{Merging, Prepared, Repository};
 use crate::git::{Git, GitError, failed, split, split_keeping_empty};
 
 impl Repository {
     /// As [`Repository::prepare`], but these files stay as the base has them, whatever the branch did to them. Paths are
     /// relative to the workspace.
     pub fn prepare_keeping(&self, merging: &Merging, files: &[String]) -> Result<Prepared, GitError> {
-        let prepared = self.prepare(merging)?;
+        let base = self.commit(&full(&merging.base))?;
+        let branch = self.commit(&full(&merging.branch))?;
+        let prepared = self.prepare_commits(merging, &base, &branch)?;
         let kept: Vec<String> = files.iter().map(|file| self.inside().join(file).display().to_string()).collect();
-        let base = self.tip(&merging.base)?.unwrap_or_default();
-        let branch = self.tip(&merging.branch)?.unwrap_or_default();
         let tree = match &prepared {
             Prepared::AlreadyMerged => return Ok(prepared),
             Prepared::Candidate(candidate) => {
@@ -32,19 +33,7 @@ impl Repository {
             }
         };
         let tree = self.with_files_of(&tree, &base, &kept)?;
-        let arguments = ["commit-tree", "-p", &base, "-p", &branch, "-m", &merging.message, &tree];
-        let has_name = self.git().ask(&["var", "GIT_COMMITTER_IDENT"])?.is_success();
-        let git = if has_name { self.git() } else { self.git().in_our_name() };
-        let commit = git.run(&arguments)?;
-        Ok(Prepared::Candidate(Candidate {
-            base_branch: merging.base.clone(),
-            base_commit: base,
-            branch: merging.branch.clone(),
-            branch_commit: branch,
-            commit,
-            tree,
-            is_fast_forward: false,
-        }))
+        self.commit_merge(merging, &base, &branch, tree).map(Prepared::Candidate)
     }
 
     /// The tree of a merge that conflicts, with marks in the files in question.

@@ -7,38 +7,45 @@ impl Repository {
     /// Works out the commit that has both a branch and its base. No branch, index or file changes: the commit is an object
     /// that nothing refers to yet.
     pub fn prepare(&self, merging: &Merging) -> Result<Prepared, GitError> {
-        let git = self.git();
         let base = self.commit(&full(&merging.base))?;
         let branch = self.commit(&full(&merging.branch))?;
-        if self.is_ancestor(&branch, &base)? {
+        self.prepare_commits(merging, &base, &branch)
+    }
+
+    /// The same for commits: a branch may move meanwhile.
+    pub(super) fn prepare_commits(&self, merging: &Merging, base: &str, branch: &str) -> Result<Prepared, GitError> {
+        let git = self.git();
+        if self.is_ancestor(branch, base)? {
             return Ok(Prepared::AlreadyMerged);
         }
-        let candidate = |commit: String, tree: String| Candidate {
-            base_branch: merging.base.clone(),
-            base_commit: base.clone(),
-            branch: merging.branch.clone(),
-            branch_commit: branch.clone(),
-            is_fast_forward: commit == branch,
-            commit,
-            tree,
-        };
-        if self.is_ancestor(&base, &branch)? {
+        if self.is_ancestor(base, branch)? {
             let tree = git.run(&["rev-parse", "--verify", &format!("{branch}^{{tree}}")])?;
-            return Ok(Prepared::Candidate(candidate(branch.clone(), tree)));
+            return Ok(Prepared::Candidate(candidate(merging, base, branch, branch.to_owned(), tree)));
         }
-        let question = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", &base, &branch];
+        let question = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", base, branch];
         let said = git.ask(&question)?;
         let mut parts = split_keeping_empty(&said.out).into_iter().filter(|part| !part.is_empty());
         let tree = parts.next().unwrap_or_default();
         match said.code {
-            Some(0) => {}
-            Some(1) => return Ok(Prepared::Conflict { files: parts.collect() }),
-            _ => return Err(failed(&question, &said)),
+            Some(0) => Ok(Prepared::Candidate(self.commit_merge(merging, base, branch, tree)?)),
+            Some(1) => Ok(Prepared::Conflict { files: parts.collect() }),
+            _ => Err(failed(&question, &said)),
         }
-        let arguments = ["commit-tree", "-p", &base, "-p", &branch, "-m", &merging.message, &tree];
-        let has_name = git.ask(&["var", "GIT_COMMITTER_IDENT"])?.is_success();
-        let commit = if has_name { git.run(&arguments)? } else { self.git().in_our_name().run(&arguments)? };
-        Ok(Prepared::Candidate(candidate(commit, tree)))
+    }
+
+    /// Makes the commit of a merge: in the user's name, if there is one.
+    pub(super) fn commit_merge(
+        &self,
+        merging: &Merging,
+        base: &str,
+        branch: &str,
+        tree: String,
+    ) -> Result<Candidate, GitError> {
+        let arguments = ["commit-tree", "-p", base, "-p", branch, "-m", &merging.message, &tree];
+        let has_name = self.git().ask(&["var", "GIT_COMMITTER_IDENT"])?.is_success();
+        let git = if has_name { self.git() } else { self.git().in_our_name() };
+        let commit = git.run(&arguments)?;
+        Ok(candidate(merging, base, branch, commit, tree))
     }
 
     /// The files that differ between two commits, with those that only one of them has.
@@ -70,6 +77,18 @@ impl Repository {
             Some(1) => Ok(false),
             _ => Err(failed(&question, &said)),
         }
+    }
+}
+
+fn candidate(merging: &Merging, base: &str, branch: &str, commit: String, tree: String) -> Candidate {
+    Candidate {
+        base_branch: merging.base.clone(),
+        base_commit: base.to_owned(),
+        branch: merging.branch.clone(),
+        branch_commit: branch.to_owned(),
+        is_fast_forward: commit == branch,
+        commit,
+        tree,
     }
 }
 

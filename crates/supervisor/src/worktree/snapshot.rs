@@ -136,7 +136,7 @@ impl TemporaryIndex {
     }
 
     /// A copy of the work tree's own: it knows which files have not changed.
-    fn copy(git: &Git) -> Result<TemporaryIndex, GitError> {
+    pub fn copy(git: &Git) -> Result<TemporaryIndex, GitError> {
         let index = TemporaryIndex::empty(git)?;
         let own = git.run(&["rev-parse", "--path-format=absolute", "--git-path", "index"])?;
         match fs::copy(own, &index.path) {

@@ -1,9 +1,11 @@
 //! Worktrees of real repositories: what is in them is never lost, and the user's files are never touched.
 
 mod clean;
+mod crash;
 mod create;
 mod find;
 mod gates;
+mod locks;
 mod merge;
 mod repository;
 mod snapshot;

@@ -109,8 +109,13 @@ pub fn commit(directory: &Path, message: &str) -> String {
 /// A hook that leaves a trace.
 pub fn plant_hook(root: &Path, name: &str) -> PathBuf {
     let trace = root.join(format!(".git/{name}-ran"));
-    let hook = root.join(".git/hooks").join(name);
-    write(&hook, &format!("#!/bin/sh\ntouch {}\n", trace.display()));
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    plant_script(root, name, &format!("touch {}", trace.display()));
     trace
+}
+
+/// A hook.
+pub fn plant_script(root: &Path, name: &str, script: &str) {
+    let hook = root.join(".git/hooks").join(name);
+    write(&hook, &format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).expect("it is ours");
 }
