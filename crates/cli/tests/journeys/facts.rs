@@ -73,7 +73,7 @@ pub fn is_all_done(ground: &Ground, work: &Work) {
 
 /// All work is on `main`, and its gates pass there.
 #[track_caller]
-fn is_on_main(ground: &Ground, work: &Work) {
+pub fn is_on_main(ground: &Ground, work: &Work) {
     let elsewhere = ground.git("branch --no-merged main");
     assert_eq!(elsewhere, "", "branches that are not merged\n{}", ground.story());
     let tracked = ground.git("ls-tree -r --name-only main");

@@ -8,19 +8,26 @@ use crate::verdicts::goes_on;
 use crate::workers::Who;
 use crate::works::Work;
 
-/// Says what it misses.
-const ASKS: &str = "test -f sign.txt || { echo 'create the file sign.txt'; exit 1; }";
+/// Says what it misses; its command does not.
+const ASKS: &str = "sh look.sh";
 
 /// The worker cannot make it pass.
 const NEVER: &str = "echo 'the paint is wet'; exit 1";
 
+/// The script of the gate that says what it misses.
+fn look(ground: &Ground) {
+    ground.write("look.sh", "test -f sign.txt && exit 0\necho 'create the file sign.txt'\nexit 1\n");
+}
+
 fn stories(ground: &Ground, gate: &str) {
+    look(ground);
     ground.sets_up(&format!(
         "[gates]\nsign = {gate:?}\n[[stories]]\nid = \"PROJ-1\"\ntitle = \"Greet\"\ntext = \"Make the file greeting.txt.\"\n"
     ));
 }
 
 fn build(ground: &Ground, gate: &str) {
+    look(ground);
     ground.write(
         "docs/EXECUTION-SPEC-PRD-033.md",
         &format!(
@@ -32,6 +39,7 @@ fn build(ground: &Ground, gate: &str) {
 }
 
 fn plan(ground: &Ground, gate: &str) {
+    look(ground);
     ground.sets_up(&format!("[gates]\nsign = {gate:?}\n"));
     ground.write(
         "plans/260303-0900-sign/plan.md",
@@ -41,6 +49,7 @@ fn plan(ground: &Ground, gate: &str) {
 }
 
 fn task(ground: &Ground, gate: &str) {
+    look(ground);
     ground.sets_up(&format!("[gates]\nsign = {gate:?}\n"));
     ground.write(
         "tasks.toml",
@@ -66,9 +75,8 @@ fn passes_after_a_rework(work: &Work, who: Who) {
     let ended = ground.run(&format!("{} --yes", work.named)).end();
     has_arrived(&ground, work, ended);
     assert!(ground.git("ls-tree --name-only main").contains("sign.txt"), "{}", ground.story());
-    let told = |(_, prompt): &(String, String)| {
-        prompt.contains("create the file sign.txt") && prompt.contains("test -f sign.txt")
-    };
+    let told =
+        |(_, prompt): &(String, String)| prompt.contains("create the file sign.txt") && prompt.contains("sh look.sh");
     assert!(ground.prompts().iter().any(told), "a worker got the command and what it printed\n{}", ground.story());
 }
 

@@ -66,9 +66,12 @@ impl Ground {
         workers::write_script(&self.outer.join("worker"), &self.outer, who, policy);
     }
 
-    /// Adds settings of the run.
+    /// Adds settings of the run, or sets others instead.
     pub fn settings(&mut self, more: &str) {
-        self.settings += more;
+        let key = |line: &str| line.split(" = ").next().unwrap_or_default().to_owned();
+        let set: Vec<String> = more.lines().map(key).collect();
+        let kept = self.settings.lines().filter(|line| !set.contains(&key(line)));
+        self.settings = kept.chain(more.lines()).map(|line| format!("{line}\n")).collect();
     }
 
     /// Writes `piton.toml`: the settings, the worker, and these sections.

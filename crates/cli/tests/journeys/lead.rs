@@ -56,6 +56,11 @@ impl<'a> Lead<'a> {
         Lead { ground, line, child, events, stderr: Some(stderr), seen: Vec::new() }
     }
 
+    /// The lead's process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The next event that is asked for; nothing when the run ends before.
     #[track_caller]
     pub fn until(&mut self, is_meant: impl Fn(&Value) -> bool) -> Option<Value> {

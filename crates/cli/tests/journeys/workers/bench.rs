@@ -90,6 +90,26 @@ impl Bench {
         }
     }
 
+    /// Says nothing until the lead asks, when the policy says so; then does what the question says. Or never.
+    pub fn is_silent(&self, answer: impl FnOnce(&str)) {
+        if self.takes("hang-once") {
+            self.note("hangs");
+            std::thread::sleep(PATIENCE);
+        }
+        if !self.takes("silent-once") {
+            return;
+        }
+        let inbox = PathBuf::from(variable("PITON_INBOX"));
+        let since = Instant::now();
+        while !inbox.exists() {
+            assert!(since.elapsed() < PATIENCE, "the lead did not ask");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let question = fs::read_to_string(&inbox).unwrap_or_default();
+        self.note(&format!("is asked: {question}"));
+        answer(&question);
+    }
+
     /// Types a command into a shell, where the worker stands.
     pub fn types(&self, command: &str) -> Done {
         let mut shell = Command::new("/bin/sh");
@@ -103,7 +123,7 @@ impl Bench {
         Done { code, text }
     }
 
-    /// Makes a file, or adds a line to it, and commits it.
+    /// Makes files, or adds a line to each.
     pub fn makes(&self, files: &[String], item: &str) {
         self.meets();
         for file in files {
@@ -114,14 +134,32 @@ impl Bench {
             let mut made = OpenOptions::new().append(true).create(true).open(path).expect("a file can be made");
             writeln!(made, "made for {item}").expect("a file can be written");
         }
+        if let Some(file) = self.policy.iter().find_map(|each| each.strip_prefix("edits-"))
+            && self.takes(&format!("edits-{file}"))
+        {
+            let text = fs::read_to_string(file).expect("it is there");
+            fs::write(file, format!("# changed for {item}\n{text}")).expect("it can be written");
+        }
+        if self.always("own-branch") {
+            self.types(&format!("git switch -q -c mine-{}", std::process::id()));
+        }
         self.reaches("work");
-        self.commits(item);
     }
 
     /// Commits everything that is there.
-    pub fn commits(&self, message: &str) -> Done {
-        let message = super::words::quoted(message);
-        self.types(&format!("git add -A && git commit -q -m {message}"))
+    pub fn commits(&self, message: &str) {
+        if !self.leaves_uncommitted() {
+            self.types(&format!("git add -A && git commit -q -m {}", super::words::quoted(message)));
+        }
+    }
+
+    /// Whether this worker forgets to commit: the first one that would.
+    pub fn leaves_uncommitted(&self) -> bool {
+        let mark = self.directory.join("marks/uncommitted-by");
+        if self.takes("uncommitted-once") {
+            fs::write(&mark, std::process::id().to_string()).expect("a mark");
+        }
+        fs::read_to_string(&mark).is_ok_and(|pid| pid == std::process::id().to_string())
     }
 
     /// Brings another branch in, and keeps both sides of what conflicts.

@@ -33,10 +33,11 @@ pub fn work(bench: &Bench, text: &str) {
         document = format!(".pipeline/checkpoint-{id}.json");
     }
     let book = Book { bench, prompt: Prompt::new(text), id: id.to_owned(), document };
-    if book.prompt.all().to_lowercase().contains("conflict") {
+    if text.to_lowercase().contains("conflicts with") {
         // Whoever has used git knows what to do about it.
         bench.merges("main");
     }
+    bench.is_silent(|_| book.beats());
     match dialect {
         "pipeline" => pipeline::work(&book),
         "plan" => plan::work(&book),
@@ -53,12 +54,33 @@ fn build(book: &Book<'_>) {
 }
 
 impl Book<'_> {
-    /// Makes the files that the prompt names, or one that is named after the piece of work.
+    /// Makes and commits the files that the prompt names, or one that is named after the piece of work.
     fn makes(&self, item: &str) -> Vec<String> {
         let named = self.prompt.files();
         let files = if named.is_empty() { vec![format!("{}.txt", item.replace([' ', '/'], "-"))] } else { named };
         self.bench.makes(&files, item);
+        self.bench.commits(item);
         files
+    }
+
+    /// A sign of life: the document's time, or where it has none anything at all.
+    fn beats(&self) {
+        let mut document = self.read();
+        for key in ["timestamp", "updated_at", "last_checkpoint"] {
+            if document.get(key).is_some() {
+                document[key] = self.now(0).into();
+                return self.write(&document);
+            }
+        }
+        println!("still at it");
+    }
+
+    /// The names that a list in the prompt's own form of the document has: `"tasksRemaining": ["T1", "T2"]`.
+    fn told(&self, key: &str) -> Vec<String> {
+        let told = self.prompt.told();
+        let form = told.lines().map(str::trim).find(|line| line.starts_with('{') && line.contains(key));
+        let form: Value = form.and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
+        names(&form[key])
     }
 
     /// The document as JSON; an empty object when it is not there or torn.
@@ -83,4 +105,9 @@ impl Book<'_> {
         let output = std::process::Command::new("/bin/sh").args(["-c", &command]).output().expect("date runs");
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
+}
+
+/// A list of names in JSON.
+fn names(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }

@@ -1,13 +1,9 @@
 //! The obedient worker: does what its prompt says, in the order in which it says it, and nothing else. It knows neither
-//! verbs nor stages: only what words such as TASK and N stand for, and that GO and NO-GO exclude each other.
+//! verbs nor stages: only what words such as TEXT and N stand for, and that GO and NO-GO exclude each other.
 
 use super::bench::Bench;
 use super::prompt::{Instruction, Prompt};
 use super::words::{self, Placeholder, outcome, placeholder};
-
-/// Where a list of tasks may be announced.
-const STEPS: [&str; 4] = ["task", "step", "remain", "workstream"];
-const CRITERIA: [&str; 2] = ["criteri", "gates"];
 
 /// What an instruction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,13 +12,13 @@ enum Kind {
     Trouble,
     /// One of several that exclude each other, and whether it is good news.
     Judgement(bool),
-    /// Names the pieces of work, which the worker thinks up.
+    /// Names a piece of work, which the worker thinks up.
     Plan,
-    /// Once for each piece of work.
-    EachStep,
-    /// Once for each criterion.
-    EachCriterion,
-    /// Once.
+    /// Brings another branch in.
+    Merge,
+    /// Says that a piece of work is done, or commits it: it has to be done before.
+    Done,
+    /// Anything else.
     Plain,
 }
 
@@ -31,13 +27,15 @@ struct Worker<'a> {
     bench: &'a Bench,
     prompt: Prompt<'a>,
     instructions: Vec<(Kind, Instruction)>,
-    has_worked: bool,
+    /// What it did already.
+    made: Vec<String>,
+    files: Vec<String>,
 }
 
 /// What the words of an instruction stand for this time.
 #[derive(Clone, Copy, Default)]
 struct Filling<'a> {
-    items: &'a [String],
+    name: &'a str,
     files: &'a [String],
     text: &'a str,
     is_bad: bool,
@@ -46,8 +44,8 @@ struct Filling<'a> {
 /// Does what the prompt says.
 pub fn work(bench: &Bench, text: &str) {
     let prompt = Prompt::new(text);
-    let instructions = prompt.instructions().into_iter().map(|each| (kind(&each, &prompt), each)).collect();
-    let mut worker = Worker { bench, prompt, instructions, has_worked: false };
+    let instructions = prompt.instructions().into_iter().map(|each| (kind(&each), each)).collect();
+    let mut worker = Worker { bench, prompt, instructions, made: Vec::new(), files: Vec::new() };
     worker.goes_through();
 }
 
@@ -56,7 +54,7 @@ impl Worker<'_> {
         if self.asks_for_work() && (self.bench.takes("block-once") || self.bench.takes("question-once")) {
             return self.says_what_is_in_the_way("which of two ports is wanted?");
         }
-        self.brings_in_what_conflicts();
+        self.bench.is_silent(|question| work(self.bench, question));
         let judged = self.judgement();
         for (number, (kind, instruction)) in self.instructions.clone().into_iter().enumerate() {
             let is_well = match kind {
@@ -67,9 +65,12 @@ impl Worker<'_> {
                     self.runs(&instruction, Filling { text, is_bad: !is_good, ..Filling::default() })
                 }
                 Kind::Plan => self.plans(&instruction),
-                Kind::EachStep => self.does_each(&instruction),
-                Kind::EachCriterion => self.records_each(&instruction),
-                Kind::Plain => self.does(&instruction),
+                Kind::Merge => {
+                    self.bench.merges(instruction.subject());
+                    true
+                }
+                Kind::Done => self.does(&instruction),
+                Kind::Plain => self.runs(&instruction, Filling { text: "as asked", ..Filling::default() }),
             };
             if !is_well {
                 return self.says_what_is_in_the_way("a command was refused");
@@ -79,7 +80,7 @@ impl Worker<'_> {
 
     /// Whether something is to be made: not where the prompt asks for a plan or a judgement.
     fn asks_for_work(&self) -> bool {
-        !self.instructions.iter().any(|(kind, _)| matches!(kind, Kind::Plan | Kind::Judgement(_)))
+        self.instructions.iter().any(|(kind, _)| *kind == Kind::Done)
     }
 
     /// Which of the judgements is given: the first good one, unless the policy has a bad one to give.
@@ -87,88 +88,48 @@ impl Worker<'_> {
         let first = |good: bool| self.instructions.iter().position(|(kind, _)| *kind == Kind::Judgement(good));
         let bad = first(false).filter(|number| {
             let says = |word: &str| self.instructions[*number].1.words.iter().any(|each| each.text == word);
-            says("NO-GO") && self.bench.takes("nogo-once")
-                || says("NO-GO") && self.bench.always("nogo")
-                || says("FAIL") && self.bench.takes("fail-once")
-                || says("FAIL") && self.bench.always("fail")
+            says("NO-GO") && (self.bench.takes("nogo-once") || self.bench.always("nogo"))
+                || says("FAIL") && (self.bench.takes("fail-once") || self.bench.always("fail"))
         });
         bad.or_else(|| first(true)).or_else(|| first(false))
     }
 
+    /// Names two pieces of work: the one that the prompt gives as the first, and the one after it.
     fn plans(&self, instruction: &Instruction) -> bool {
-        // A name that other stories do not use: files are named after it.
-        let unit = instruction.words.iter().find_map(|word| word.text.split_once(':'));
-        let id = unit.map_or("work", |(_, id)| id).replace('/', "-");
-        let tasks = [format!("{id}-make"), format!("{id}-check")];
-        let several = instruction.placeholders().filter(|each| matches!(each, Placeholder::Step | Placeholder::More));
-        match several.count() {
-            0 | 1 => tasks.iter().all(|task| {
-                let text = format!("the part {task} of what was asked");
-                self.runs(instruction, Filling { items: std::slice::from_ref(task), text: &text, ..Filling::default() })
-            }),
-            _ => self
-                .runs(instruction, Filling { items: &tasks, text: "a part of what was asked", ..Filling::default() }),
-        }
-    }
-
-    fn does_each(&mut self, instruction: &Instruction) -> bool {
-        let items = self.prompt.listed(&STEPS);
-        for item in &items {
-            let files = self.makes(item);
-            let filling =
-                Filling { items: std::slice::from_ref(item), files: &files, text: "made", ..Filling::default() };
-            if !self.runs(instruction, filling) {
-                return false;
-            }
-            self.bench.reaches("recorded");
-        }
-        true
-    }
-
-    fn records_each(&self, instruction: &Instruction) -> bool {
-        let criteria = self.prompt.listed(&CRITERIA);
-        criteria.iter().all(|name| {
-            self.runs(
-                instruction,
-                Filling { items: std::slice::from_ref(name), text: "it is met", ..Filling::default() },
-            )
+        let first = instruction.words.iter().find_map(|word| word.text.strip_suffix('1').filter(|stem| stem.len() > 1));
+        let names = match first {
+            Some(stem) => [format!("{stem}1"), format!("{stem}2")],
+            None => ["make".to_owned(), "check".to_owned()],
+        };
+        names.iter().all(|name| {
+            let text = format!("the part {name} of what was asked");
+            self.runs(instruction, Filling { name, text: &text, ..Filling::default() })
         })
     }
 
+    /// Does a piece of work, once, then says so.
     fn does(&mut self, instruction: &Instruction) -> bool {
-        let has_list = self.instructions.iter().any(|(kind, _)| *kind == Kind::EachStep);
-        let is_reading =
-            ["read", "see ", "look"].iter().any(|word| instruction.before.to_lowercase().starts_with(word));
-        let mut files = Vec::new();
-        if self.asks_for_work() && !has_list && !is_reading && !self.has_worked {
-            let name = instruction
-                .words
-                .iter()
-                .rev()
-                .map(|word| word.text.as_str())
-                .find(|word| !word.starts_with('-') && placeholder(word).is_none() && !word.contains('.'));
-            files = self.makes(&name.unwrap_or("work").replace([':', '/'], "-"));
+        let item = instruction.subject().to_owned();
+        if !self.made.contains(&item) {
+            let named = if self.made.is_empty() { self.prompt.files() } else { Vec::new() };
+            self.files =
+                if named.is_empty() { vec![format!("{}.txt", item.replace([' ', '/', ':'], "-"))] } else { named };
+            self.bench.makes(&self.files, &item);
+            self.made.push(item);
         }
-        self.runs(instruction, Filling { files: &files, text: "done as asked", ..Filling::default() })
-    }
-
-    /// Makes the files that the prompt names, or one that is named after the piece of work.
-    fn makes(&mut self, item: &str) -> Vec<String> {
-        let named = if self.has_worked { Vec::new() } else { self.prompt.files() };
-        self.has_worked = true;
-        let files = if named.is_empty() { vec![format!("{}.txt", item.replace([' ', '/'], "-"))] } else { named };
-        self.bench.makes(&files, item);
-        files
-    }
-
-    /// Where the prompt says which branch to merge, merges it.
-    fn brings_in_what_conflicts(&self) {
-        let told = self.prompt.told();
-        let Some((_, after)) = told.split_once("git merge ") else { return };
-        let words = words::split(after.lines().next().unwrap_or_default().split('`').next().unwrap_or_default());
-        if let Some(branch) = words.iter().find(|word| !word.text.starts_with('-')) {
-            self.bench.merges(branch.text.trim_end_matches(['.', ',', ';', ':']));
+        if instruction.line.starts_with("git ") {
+            // Nothing to commit is no reason to stop.
+            if !self.bench.leaves_uncommitted() {
+                self.bench.types(&instruction.line);
+            }
+            return true;
         }
+        if self.prompt.told().to_lowercase().contains("commit") {
+            self.bench.commits(instruction.subject());
+        }
+        let is_well = self.runs(instruction, Filling { files: &self.files, text: "as asked", ..Filling::default() });
+        self.bench.reaches("recorded");
+        is_well
     }
 
     fn says_what_is_in_the_way(&self, text: &str) {
@@ -201,22 +162,26 @@ fn is_advice(line: &str) -> bool {
 }
 
 /// What an instruction is for, by what is said about it.
-fn kind(instruction: &Instruction, prompt: &Prompt<'_>) -> Kind {
-    let before = instruction.before.to_lowercase();
+fn kind(instruction: &Instruction) -> Kind {
+    if instruction.line.starts_with("git merge ") {
+        return Kind::Merge;
+    }
     if let Some(is_good) = instruction.words.iter().find_map(|word| alternatives(&word.text).find_map(outcome)) {
         return Kind::Judgement(is_good);
     }
-    let troubles = ["keeps you", "cannot", "can't", "unable", "stuck", "blocked", "question", "in the way", "a person"];
+    let before = instruction.before.to_lowercase();
+    let troubles = ["keeps you", "cannot go on", "can't", "unable", "stuck", "blocked", "need an answer"];
     if troubles.iter().any(|word| before.contains(word)) {
         return Kind::Trouble;
     }
-    let stands_for = |wanted: Placeholder| instruction.placeholders().any(|each| each == wanted);
-    if stands_for(Placeholder::Criterion) {
-        return Kind::EachCriterion;
+    if instruction.asks_for(Placeholder::Title) {
+        return Kind::Plan;
     }
-    if stands_for(Placeholder::Step) {
-        let is_planning = instruction.said().contains("plan") || prompt.listed(&STEPS).is_empty();
-        return if is_planning { Kind::Plan } else { Kind::EachStep };
+    let said = instruction.said();
+    let is_commit = instruction.line.starts_with("git ") && instruction.line.contains("commit");
+    let is_said = ["when it is done", "when the", "when a "].iter().any(|word| said.contains(word));
+    if is_commit || said.contains("done") && (said.contains("record") || is_said) {
+        return Kind::Done;
     }
     Kind::Plain
 }
@@ -229,46 +194,49 @@ fn alternatives(word: &str) -> impl Iterator<Item = &str> {
 /// The command as it is typed, with everything filled in.
 fn command(instruction: &Instruction, prompt: &Prompt<'_>, filling: Filling<'_>) -> String {
     let mut typed: Vec<String> = Vec::new();
-    let mut has_items = false;
     for word in &instruction.words {
-        let is_optional = word.text.starts_with('[') || word.text.ends_with(']');
         let text = word.text.trim_start_matches('[').trim_end_matches(']');
         let filled = match placeholder(text) {
-            _ if is_optional && filling.files.is_empty() => continue,
-            Some(Placeholder::Number) => vec![number(instruction, prompt, filling.is_bad).to_string()],
-            Some(Placeholder::Text) => vec![filling.text.to_owned()],
-            Some(Placeholder::Title) => vec![filling.items.first().map_or("The work", String::as_str).to_owned()],
-            Some(Placeholder::Command) => vec!["true".to_owned()],
+            _ if text != word.text => continue,
+            Some(Placeholder::Number) => number(instruction, prompt, filling.is_bad).to_string(),
+            Some(Placeholder::Text) => filling.text.to_owned(),
+            Some(Placeholder::Title | Placeholder::Step | Placeholder::Criterion) if !filling.name.is_empty() => {
+                filling.name.to_owned()
+            }
+            Some(Placeholder::Title | Placeholder::Step | Placeholder::Criterion) => "the-work".to_owned(),
+            Some(Placeholder::Command) => "true".to_owned(),
             Some(Placeholder::More) => continue,
-            Some(Placeholder::File) if filling.files.is_empty() => {
-                // Without a file there is no option for it.
-                typed.pop_if(|option| option.starts_with('-'));
-                continue;
-            }
-            Some(Placeholder::File) => vec![filling.files[0].clone()],
-            Some(Placeholder::Step | Placeholder::Criterion) if has_items => continue,
-            Some(Placeholder::Step | Placeholder::Criterion) => {
-                has_items = true;
-                filling.items.to_vec()
-            }
+            Some(Placeholder::File) => match filling.files.first() {
+                Some(file) => file.clone(),
+                None => {
+                    // Without a file there is no option for it.
+                    typed.pop_if(|option| option.starts_with('-'));
+                    continue;
+                }
+            },
             None if text.starts_with('$') => {
                 typed.push(format!("\"{text}\""));
                 continue;
             }
-            None => {
-                vec![alternatives(text).find(|each| outcome(each) == Some(!filling.is_bad)).unwrap_or(text).to_owned()]
-            }
+            None if is_first_of(text, filling.name) => filling.name.to_owned(),
+            None => alternatives(text).find(|each| outcome(each) == Some(!filling.is_bad)).unwrap_or(text).to_owned(),
         };
-        typed.extend(filled.iter().map(|word| words::quoted(word)));
+        typed.push(words::quoted(&filled));
     }
     typed.join(" ")
+}
+
+/// Whether a name is given as the first of several, of which this is another: `T1` for `T2`.
+fn is_first_of(given: &str, name: &str) -> bool {
+    let stem = |name: &str| name.trim_end_matches(|character: char| character.is_ascii_digit()).len();
+    !name.is_empty() && given.ends_with('1') && given[..stem(given)] == name[..stem(name)]
 }
 
 /// A score within the range that is told nearest to the command.
 fn number(instruction: &Instruction, prompt: &Prompt<'_>, is_bad: bool) -> u32 {
     let near = [instruction.after.clone(), instruction.before.clone(), instruction.heading.clone()];
     let told = prompt.told();
-    let scores = told.lines().filter(|line| line.to_lowercase().contains("score") || line.contains(" N"));
+    let scores = told.lines().filter(|line| ["score", "from", " N "].iter().any(|word| line.contains(word)));
     let range = near.iter().map(String::as_str).chain(scores).find_map(range_in);
     let (low, high) = range.unwrap_or((0, 10));
     if is_bad { low + (high - low) / 5 } else { low + (high - low) * 4 / 5 }

@@ -1,10 +1,12 @@
-//! What a literal-minded reader finds in a prompt: commands to run with what is said about them, lists, files to make.
+//! What a literal-minded reader finds in a prompt: commands to run with what is said about them, and files to make.
 
 use super::words::{self, Placeholder, Word, placeholder};
 
 /// A command that the prompt gives, with what is said about it.
 #[derive(Clone, Debug)]
 pub struct Instruction {
+    /// As it stands there.
+    pub line: String,
     pub words: Vec<Word>,
     /// What stands before it: on its line, or on the line above.
     pub before: String,
@@ -19,7 +21,7 @@ struct Line<'a> {
     text: &'a str,
     /// Whether it is marked as other people's words.
     is_quoted: bool,
-    is_fenced: bool,
+    is_code: bool,
     heading: String,
 }
 
@@ -47,29 +49,31 @@ impl<'a> Prompt<'a> {
                 continue;
             }
             let is_quoted = fence.is_some() || !is_fenced && trimmed.starts_with('>');
-            if !is_quoted && !is_fenced && line.starts_with('#') {
+            let is_code = !is_quoted && (is_fenced || line.starts_with("    "));
+            if !is_quoted && !is_code && line.starts_with('#') {
                 heading = line.trim_start_matches('#').trim().to_owned();
             }
             let text = if is_quoted { trimmed.trim_start_matches(['|', '>']).trim_start() } else { line };
-            lines.push(Line { text, is_quoted, is_fenced, heading: heading.clone() });
+            lines.push(Line { text, is_quoted, is_code, heading: heading.clone() });
         }
         Prompt { lines }
     }
 
-    /// The commands that it gives, in their order.
+    /// The commands that it gives, in their order: those of Piton, and those of git that stand in lines of their own.
     pub fn instructions(&self) -> Vec<Instruction> {
         let mut found: Vec<Instruction> = Vec::new();
         let mut above = String::new();
         for line in self.lines.iter().filter(|line| !line.is_quoted) {
             let mut rest = line.text;
             let mut has_any = false;
-            while let Some((before, command, after)) = next_command(rest, line.is_fenced) {
-                let said = match before.trim_matches(['-', '*', '$', '`', ' ', '1', '2', '3', '4', '5', '6', '.']) {
+            while let Some((before, command, after)) = next_command(rest, line.is_code) {
+                let said = match before.trim_matches(['-', '*', '$', '`', ' ']) {
                     "" => above.clone(),
                     said => said.to_owned(),
                 };
-                let next = next_command(after, line.is_fenced).map_or(after.len(), |(before, _, _)| before.len());
+                let next = next_command(after, line.is_code).map_or(after.len(), |(before, _, _)| before.len());
                 let instruction = Instruction {
+                    line: command.to_owned(),
                     words: words::split(command),
                     before: said,
                     after: after[..next].to_owned(),
@@ -80,59 +84,20 @@ impl<'a> Prompt<'a> {
                 }
                 (rest, has_any) = (after, true);
             }
-            if !has_any && !line.text.trim().is_empty() && !line.is_fenced {
+            if !has_any && !line.text.trim().is_empty() && !line.is_code {
                 above = line.text.trim().to_owned();
             }
         }
         found
     }
 
-    /// The names that it lists where one of these words announces a list: bullets below a heading or a line that ends with
-    /// a colon, or names behind a colon. What is ticked or said to be done is left out.
-    pub fn listed(&self, announced: &[&str]) -> Vec<String> {
-        let (mut found, mut done) = (Vec::new(), Vec::new());
-        let mut announcing: Option<bool> = None;
-        for line in &self.lines {
-            let text = line.text.trim();
-            if text.is_empty() {
-                continue;
-            }
-            if let Some(entry) = bullet(text) {
-                let Some(is_done) = announcing else { continue };
-                let (entry, is_ticked) = ticked(entry);
-                let into = if is_done || is_ticked { &mut done } else { &mut found };
-                into.extend(name_of(entry));
-            } else if line.is_quoted && announcing.is_some() {
-                // A list of sentences is quoted, one a line.
-                let into = if announcing == Some(true) { &mut done } else { &mut found };
-                into.push(text.to_owned());
-            } else if !line.is_fenced {
-                announcing = announcement(text, announced);
-                if let (Some(is_done), Some((_, names))) = (announcing, text.split_once(": ")) {
-                    let names: Vec<&str> = names.split(", ").map(|name| name.trim_matches(['`', '.', ' '])).collect();
-                    if names.iter().all(|name| is_name(name)) {
-                        let into = if is_done { &mut done } else { &mut found };
-                        into.extend(names.into_iter().map(str::to_owned));
-                    }
-                }
-            }
-        }
-        let mut names: Vec<String> = Vec::new();
-        for name in found {
-            if !done.contains(&name) && !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
-    }
-
-    /// The files that it asks for. What a gate printed counts: it says what is missing.
+    /// The files that it asks for. What others wrote counts: it describes the work, and what a gate misses.
     pub fn files(&self) -> Vec<String> {
         let mut files: Vec<String> = Vec::new();
         for line in &self.lines {
             for sentence in line.text.split(". ") {
                 let lower = sentence.to_lowercase();
-                let asks = ["make", "write", "create", "output", "deliver", "missing", "not there"];
+                let asks = ["make", "write", "create", "output"];
                 if program_in(sentence).is_some() || !asks.iter().any(|word| lower.contains(word)) {
                     continue;
                 }
@@ -151,22 +116,31 @@ impl<'a> Prompt<'a> {
     pub fn told(&self) -> String {
         self.lines.iter().filter(|line| !line.is_quoted).map(|line| format!("{}\n", line.text)).collect()
     }
-
-    /// Every line.
-    pub fn all(&self) -> String {
-        self.lines.iter().map(|line| format!("{}\n", line.text)).collect()
-    }
 }
 
 impl Instruction {
-    /// What its words stand for.
-    pub fn placeholders(&self) -> impl Iterator<Item = Placeholder> + '_ {
-        self.words.iter().filter_map(|word| placeholder(&word.text))
+    /// Whether one of its words stands for this.
+    pub fn asks_for(&self, wanted: Placeholder) -> bool {
+        self.words.iter().any(|word| placeholder(&word.text) == Some(wanted))
     }
 
     /// All that is said about it.
     pub fn said(&self) -> String {
         format!("{} {} {}", self.heading, self.before, self.after).to_lowercase()
+    }
+
+    /// The last word that is meant as it is written and belongs to no option: what the command is about.
+    pub fn subject(&self) -> &str {
+        let mut subject = "work";
+        let mut is_value = false;
+        for word in &self.words {
+            let is_option = word.text.starts_with('-');
+            if !is_option && !is_value && placeholder(&word.text).is_none() {
+                subject = &word.text;
+            }
+            is_value = is_option && word.text.starts_with("--");
+        }
+        subject
     }
 }
 
@@ -179,8 +153,8 @@ fn program_in(line: &str) -> Option<(usize, usize)> {
             .filter_map(|name| line[from..].find(name).map(|at| (from + at, *name)))
             .min()?;
         let end = at + name.len();
-        let is_begun =
-            line[..at].chars().next_back().is_none_or(|before| before.is_whitespace() || "`('$".contains(before));
+        let before = line[..at].chars().next_back();
+        let is_begun = before.is_none_or(|before| before.is_whitespace() || "`('$".contains(before));
         let verb = line[end..].strip_prefix(' ').and_then(|rest| rest.chars().next());
         if is_begun && verb.is_some_and(|verb| verb.is_ascii_lowercase()) {
             return Some((at, end));
@@ -190,10 +164,14 @@ fn program_in(line: &str) -> Option<(usize, usize)> {
 }
 
 /// The next command of a line: what stands before it, the command, what stands behind it.
-fn next_command(line: &str, is_fenced: bool) -> Option<(&str, &str, &str)> {
+fn next_command(line: &str, is_code: bool) -> Option<(&str, &str, &str)> {
+    let begin = line.len() - line.trim_start().len();
+    if is_code && line[begin..].starts_with("git ") {
+        return Some((&line[..begin], line[begin..].trim_end(), ""));
+    }
     let (at, program) = program_in(line)?;
     let is_span = line[..at].matches('`').count() % 2 == 1;
-    let end = match (is_span, is_fenced) {
+    let end = match (is_span, is_code) {
         (true, _) => line[at..].find('`').map_or(line.len(), |end| at + end),
         (false, true) => end_of_code(line, program),
         (false, false) => end_of_prose(line, program),
@@ -215,54 +193,37 @@ fn end_of_prose(line: &str, from: usize) -> usize {
 
 fn is_forbidden(before: &str) -> bool {
     let before = before.to_lowercase();
-    ["never", "do not", "don't", "must not"]
-        .iter()
-        .any(|word| before.ends_with(word) || before.contains(&format!("{word} run")))
-}
-
-fn bullet(text: &str) -> Option<&str> {
-    let numbered = text.split_once(". ").filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()));
-    ["- ", "* ", "+ "].iter().find_map(|mark| text.strip_prefix(mark)).or(numbered.map(|(_, entry)| entry))
-}
-
-fn ticked(entry: &str) -> (&str, bool) {
-    match entry.get(..4) {
-        Some("[ ] ") => (&entry[4..], false),
-        Some("[x] " | "[X] ") => (&entry[4..], true),
-        _ => (entry, false),
-    }
-}
-
-/// The name that an entry of a list begins with: in code, or before a colon, a dash or a bracket.
-fn name_of(entry: &str) -> Option<String> {
-    if let Some(code) = entry.strip_prefix('`') {
-        return code.split_once('`').map(|(name, _)| name.to_owned()).filter(|name| program_in(name).is_none());
-    }
-    let entry = entry.trim_start_matches("**");
-    let end = [": ", " (", " — ", " – ", " - ", "**"].iter().filter_map(|mark| entry.find(mark)).min();
-    let name = entry[..end.unwrap_or(entry.len())].trim_end_matches([':', '.', ' ']);
-    is_name(name).then(|| name.to_owned())
-}
-
-fn is_name(name: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/@".contains(&byte);
-    name.starts_with(|first: char| first.is_ascii_alphanumeric()) && name.bytes().all(is_plain)
-}
-
-/// Whether a line announces a list, and whether that is one of things that are done.
-fn announcement(text: &str, announced: &[&str]) -> Option<bool> {
-    let is_heading = text.starts_with('#') || text.ends_with(':') || text.contains(": ");
-    let label = text.split_once(": ").map_or(text, |(label, _)| label).to_lowercase();
-    if !is_heading || program_in(text).is_some() || !announced.iter().any(|word| label.contains(word)) {
-        return None;
-    }
-    let is_done = ["done", "completed", "already"].iter().any(|word| label.contains(word)) && !label.contains("remain");
-    Some(is_done)
+    let words = ["never", "do not", "don't", "must not"];
+    words.iter().any(|word| before.ends_with(word) || before.contains(&format!("{word} run")))
 }
 
 fn is_file(word: &str) -> bool {
     let Some((stem, extension)) = word.rsplit_once('.') else { return false };
     let is_known = ["txt", "md", "rs", "py", "js", "ts", "json", "html", "css", "sh", "csv"].contains(&extension);
     let is_document = ["plan.md", "EXECUTION-SPEC", "SKILL.md", "CLAUDE.md", "AGENTS.md", "state.json", "checkpoint"];
-    is_known && !stem.is_empty() && is_name(word) && !is_document.iter().any(|name| word.contains(name))
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
+    let is_relative = word.starts_with(|first: char| first.is_ascii_alphanumeric()) && word.bytes().all(is_plain);
+    is_known && is_relative && !stem.is_empty() && !is_document.iter().any(|name| word.contains(name))
+}
+
+#[test]
+fn commands_are_found_with_what_is_said_about_them() {
+    let text = "# A story\n\nDo not run `piton finish x:y`.\n\n## Record\n\nWhen it is done:\n\n    git add -A && git commit -m T1\n    \
+                \"$PITON\" step pipeline:P-1 done T1 --file FILE\n\n- If you cannot go on:\n\n    \"$PITON\" block pipeline:P-1 --message 'TEXT'\n\n\
+                <<<abc\n| piton verdict pipeline:P-1 PASS\n| Make the file greeting.txt.\nabc>>>\n";
+    let prompt = Prompt::new(text);
+    let found = prompt.instructions();
+    let lines: Vec<&str> = found.iter().map(|each| each.line.as_str()).collect();
+    assert_eq!(
+        lines,
+        [
+            "git add -A && git commit -m T1",
+            "\"$PITON\" step pipeline:P-1 done T1 --file FILE",
+            "\"$PITON\" block pipeline:P-1 --message 'TEXT'"
+        ]
+    );
+    assert_eq!((found[0].subject(), found[1].subject()), ("T1", "T1"));
+    assert_eq!(found[1].said(), "record when it is done: ");
+    assert_eq!(found[2].before, "- If you cannot go on:");
+    assert_eq!(prompt.files(), ["greeting.txt"]);
 }

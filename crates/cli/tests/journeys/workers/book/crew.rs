@@ -32,6 +32,7 @@ pub fn work(book: &Book<'_>) {
         }
         let file = format!("{feature}/{}.md", phase.to_lowercase().replace(' ', "-"));
         book.bench.makes(std::slice::from_ref(&file), stage);
+        book.bench.commits(stage);
         steps.push(json!(step));
         let next = STAGES.get(at + 1);
         checkpoint["stage"] = json!(next.map_or(*stage, |(next, _, _)| next));

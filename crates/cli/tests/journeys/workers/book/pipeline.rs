@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Book;
+use super::{Book, names};
 use crate::workers::bench::variable;
 
 pub fn work(book: &Book<'_>) {
@@ -37,9 +37,7 @@ fn execute(book: &Book<'_>) {
         println!("Stage 2 ERROR for {}: which of two ports is wanted?", book.id);
         std::process::exit(1);
     }
-    let mut remaining = book.prompt.listed(&["task", "remain"]);
-    let mut completed = names(&book.read()["tasksCompleted"]);
-    completed.retain(|task| !remaining.contains(task));
+    let (mut completed, mut remaining) = (book.told("tasksCompleted"), book.told("tasksRemaining"));
     while !remaining.is_empty() {
         let task = remaining.remove(0);
         book.makes(&task);
@@ -79,8 +77,4 @@ fn checkpoint(
     let fields = checkpoint.as_object_mut().expect("an object");
     fields.extend(more.as_object().expect("an object").clone());
     checkpoint
-}
-
-fn names(list: &Value) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }

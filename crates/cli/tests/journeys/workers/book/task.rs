@@ -18,13 +18,7 @@ pub fn work(book: &Book<'_>) {
         checkpoint["resume_instructions"] = json!("Say which port, then continue");
         return book.write(&checkpoint);
     }
-    let listed = book.prompt.listed(&["subtask", "remain"]);
     let mut items = checkpoint["subtasks"]["items"].as_array().cloned().unwrap_or_default();
-    for id in &listed {
-        if !items.iter().any(|item| item["id"] == id.as_str()) {
-            items.push(json!({ "id": id, "status": "pending", "output": null }));
-        }
-    }
     for at in 0..items.len() {
         if items[at]["status"] == "complete" {
             continue;
