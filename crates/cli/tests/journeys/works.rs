@@ -38,6 +38,7 @@ impl Work {
     pub fn ground_with(&self, who: Who, settings: &str) -> Ground {
         let mut ground = Ground::new(who);
         ground.settings(settings);
+        ground.sets_up("");
         (self.lay)(&ground);
         ground.commit("what there is to do");
         ground
