@@ -122,8 +122,9 @@ fn document_is_done(ground: &Ground, unit: &str) {
             assert!(criteria.values().all(|met| *met == true), "{checkpoint}");
         }
         "crew" => {
-            let name = id.trim_start_matches("Agent-").to_lowercase().replace('-', "_");
-            let checkpoint = ground.json(&format!("agent_checkpoints/{name}.json"));
+            let (epic, agent) = id.rsplit_once('/').map_or(("", id), |(epic, agent)| (epic, agent));
+            let name = agent.trim_start_matches("Agent-").to_lowercase().replace('-', "_");
+            let checkpoint = ground.json(format!("{epic}/agent_checkpoints/{name}.json").trim_start_matches('/'));
             assert_eq!(checkpoint["status"], "COMPLETE", "{checkpoint}");
         }
         other => panic!("no dialect is called {other}"),
