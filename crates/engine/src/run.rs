@@ -16,6 +16,7 @@ mod memory;
 mod merging;
 mod observe;
 mod own_gates;
+mod plans;
 mod prompt;
 mod proof;
 mod prune;

@@ -155,6 +155,13 @@ pub enum FleetEvent {
         /// What else is known about the end, for people: its last words, denied commands.
         words: Option<String>,
     },
+    /// A person added work while the run is under way.
+    LaneAdded(Box<Lane>),
+    /// A person did a lane's work, or took it out of the document, before a worker began.
+    LaneSettled {
+        /// Which.
+        lane: LaneAt,
+    },
     /// A worker gave a sign of life.
     SignSeen {
         /// Whose.
@@ -476,6 +483,8 @@ impl Fleet {
             FleetEvent::WorkerExited { lane, end, standing, words } => {
                 self.exited(lane, &Exited { end, standing, words }, now, &mut decisions);
             }
+            FleetEvent::LaneAdded(lane) => self.lane_added(*lane),
+            FleetEvent::LaneSettled { lane } => self.lane_settled(lane),
             FleetEvent::SignSeen { lane } => self.sign(lane, now),
             FleetEvent::DocumentChanged { lane, standing } => self.changed(lane, &standing, now),
             FleetEvent::Prepared { of, result } => self.prepared(of, result, &mut decisions),

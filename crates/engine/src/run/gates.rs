@@ -178,12 +178,19 @@ impl Lead<'_> {
                     None => continue,
                 },
             };
-            if self.is_recorded(&unit, &event) {
+            if self.is_recorded(&unit, &event) || self.is_archived(of, &unit) {
                 continue;
             }
             record(self.workspace, &unit, &event, &self.recorder("lead")).map_err(explain)?;
         }
         Ok(())
+    }
+
+    /// Whether a unit that is one lane was finished by its own agent: then its record is closed.
+    fn is_archived(&self, of: MergeOf, unit: &piton_model::UnitRef) -> bool {
+        let is_whole = matches!(of, MergeOf::Lane(at) if self.work.lanes[at].step.is_none());
+        let found = crate::find(self.workspace, unit, self.time());
+        is_whole && found.is_ok_and(|found| found.unit.state.lifecycle() == piton_model::Lifecycle::Done)
     }
 
     /// A gate of a unit that is one lane: a criterion of the unit, or the user's own, which is noted.

@@ -55,6 +55,8 @@ pub(super) struct Lead<'w> {
     pub passed: HashMap<Key, Vec<JudgedGate>>,
     /// The last gate that failed on each.
     pub failed_gates: HashMap<Key, JudgedGate>,
+    /// How each plan's text looked when it was last read.
+    pub plans: HashMap<usize, piton_store::disk::Stamp>,
     /// Lanes whose end is recorded.
     pub finished: HashSet<LaneAt>,
     /// The attempt of each group's unit, once this lead has claimed it.
@@ -133,6 +135,7 @@ impl<'w> Lead<'w> {
             merged: HashMap::new(),
             passed: HashMap::new(),
             failed_gates: HashMap::new(),
+            plans: HashMap::new(),
             finished: HashSet::new(),
             claimed: vec![None; groups],
             queue: VecDeque::new(),
@@ -358,6 +361,8 @@ impl<'w> Lead<'w> {
             FleetEvent::Begun
             | FleetEvent::StartFailed { .. }
             | FleetEvent::NotStarted { .. }
+            | FleetEvent::LaneAdded(_)
+            | FleetEvent::LaneSettled { .. }
             | FleetEvent::WorkerStarted { .. }
             | FleetEvent::WorkerExited { .. }
             | FleetEvent::SignSeen { .. }

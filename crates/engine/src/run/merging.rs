@@ -44,6 +44,8 @@ struct Question {
     documents: Vec<String>,
     /// Commands and files that judge the work.
     judges: Vec<String>,
+    /// Files that the unit's specification lists as results.
+    results: Vec<String>,
     /// Whether gates need a scratch worktree.
     is_judged: bool,
     root: PathBuf,
@@ -73,6 +75,7 @@ impl Lead<'_> {
         let Some(repository) = self.repository.clone() else { return Ok(None) };
         let root = self.workspace.root().to_owned();
         let judges = self.judges_of(of);
+        let results = self.results_of(of);
         let is_judged = !self.gates_of(of).is_empty();
         let base = self.memory.run.base.clone().unwrap_or_default();
         match of {
@@ -95,6 +98,7 @@ impl Lead<'_> {
                     outputs,
                     documents,
                     judges,
+                    results,
                     is_judged,
                     root,
                 }))
@@ -113,6 +117,7 @@ impl Lead<'_> {
                     outputs,
                     documents,
                     judges,
+                    results,
                     is_judged,
                     root,
                 }))
@@ -232,6 +237,16 @@ impl Lead<'_> {
         own.chain(self.settings.gates.values().cloned()).chain(self.work.groups[group].spec.clone()).collect()
     }
 
+    /// Files that lanes of the same unit are to make.
+    fn results_of(&self, of: MergeOf) -> Vec<String> {
+        let group = match of {
+            MergeOf::Lane(at) => self.work.fleet.lanes[at].group,
+            MergeOf::Phase(group, _) => group,
+        };
+        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(lane, _)| lane.group == group);
+        lanes.flat_map(|(_, work)| work.outputs.clone()).collect()
+    }
+
     /// Brings a reworked lane's worktree to the tree that was refused, so that its worker sees what failed.
     pub(super) fn catch_up(&mut self, at: LaneAt) {
         let merged = self.merged.remove(&Key::Lane(at));
@@ -320,7 +335,7 @@ impl Question {
         let own_gates = match &candidate {
             Some(candidate) => {
                 let changed = self.repository.changed_files(&candidate.base_commit, &candidate.commit)?;
-                let own = own_gates(&changed, &self.judges, self.repository.inside());
+                let own = own_gates(&changed, &self.judges, &self.results, self.repository.inside());
                 // What the base does not have judged nothing before.
                 self.repository.files_in(&candidate.base_commit, &own)?
             }

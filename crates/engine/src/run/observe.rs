@@ -220,6 +220,7 @@ impl Lead<'_> {
             }
         }
         self.look_for_lane_approvals();
+        self.look_at_plans();
         Ok(())
     }
 

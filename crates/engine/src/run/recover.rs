@@ -165,8 +165,13 @@ impl Lead<'_> {
     /// A paused lane goes on when a person asks for it, or took the pause away.
     fn recover_paused(&mut self, at: LaneAt, reason: &str, was_put_off: bool, row: Option<&Row>, request: &RunRequest) {
         let lifecycle = row.map(|row| row.state.lifecycle());
-        let was_freed = matches!(lifecycle, Some(Lifecycle::Running | Lifecycle::Waiting))
-            && row.is_some_and(|row| row.liveness != Liveness::Alive || self.is_freed_by_person(at));
+        let was_freed = match row {
+            Some(row) => {
+                matches!(row.state.lifecycle(), Lifecycle::Running | Lifecycle::Waiting)
+                    && (row.liveness != Liveness::Alive || self.is_freed_by_person(at))
+            }
+            None => self.is_unblocked(at),
+        };
         if was_put_off {
             self.work.fleet.lanes[at].state = LaneState::Queued;
             return;
@@ -195,6 +200,14 @@ impl Lead<'_> {
         let log = crate::log(self.workspace, &self.work.lanes[at].unit, self.time());
         let last = log.ok().and_then(|log| log.log.events.last().map(|entry| entry.event.clone()));
         last.is_some_and(|event| matches!(event.as_str(), "unblocked" | "noted" | "decided" | "reopened"))
+    }
+
+    /// Whether a step's unit was blocked by its worker, and a person took the blocker away.
+    fn is_unblocked(&self, at: LaneAt) -> bool {
+        let log = crate::log(self.workspace, &self.work.lanes[at].unit, self.time());
+        let events = log.map(|log| log.log.events).unwrap_or_default();
+        let last = |word: &str| events.iter().rposition(|entry| entry.event == word);
+        matches!((last("blocked"), last("unblocked")), (Some(blocked), Some(unblocked)) if unblocked > blocked)
     }
 
     /// A unit of which no lead remembers anything that still holds.

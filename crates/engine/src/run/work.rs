@@ -17,6 +17,7 @@ use piton_model::{Dialect, Id, Start, Time, UnitRef};
 use self::listed::Listed;
 pub use self::pipeline::Story;
 pub(super) use self::pipeline::stories;
+pub(super) use self::plan::plan_lane;
 use super::section::{BadFile, parse};
 use super::settings::Settings;
 use crate::{NotFound, Workspace};

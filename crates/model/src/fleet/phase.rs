@@ -270,6 +270,28 @@ impl Fleet {
         }
     }
 
+    /// Takes in work that a person added; its phase is judged again, with all that it has become.
+    pub(super) fn lane_added(&mut self, lane: super::Lane) {
+        let (group, phase) = (lane.group, lane.phase);
+        if let Some(known) = self.groups[group].phases.get_mut(phase) {
+            known.state = PhaseState::Open;
+            for gate in &mut known.gates {
+                gate.state = GateProgress::Pending;
+            }
+        }
+        if self.groups[group].completion == Completion::Recorded {
+            self.groups[group].completion = Completion::Pending;
+        }
+        self.lanes.push(lane);
+    }
+
+    /// A lane that no worker has begun needs none any more.
+    pub(super) fn lane_settled(&mut self, at: LaneAt) {
+        if matches!(self.lanes[at].state, LaneState::Queued | LaneState::Between) {
+            self.lanes[at].state = LaneState::Done;
+        }
+    }
+
     pub(super) fn complete_ended(&mut self, group: GroupAt, result: Result<(), String>) {
         match result {
             Ok(()) => self.groups[group].completion = Completion::Recorded,

@@ -1,7 +1,7 @@
 //! A plan: its phases one after another, its tasks, and the acceptance of each phase.
 
 use piton_model::fleet::{Approval, Lane, LaneState};
-use piton_model::{Dialect, GateState, Id, Start, StepState, UnitRef};
+use piton_model::{Dialect, GateState, Id, Start, Step, StepState, UnitRef};
 
 use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, phase_gate, unusable};
 
@@ -47,37 +47,45 @@ impl Draft<'_> {
             .collect();
         let work = GroupWork { dialect: Dialect::Plan, unit: Some(unit.clone()), gates: Vec::new(), spec: None };
         let group = self.add_group(&name, phases, work);
-        let plan = unit.parts.last().map_or(String::new(), |id| id.to_string());
         for (place, step) in steps.iter().enumerate() {
             // Files are named after it.
             Id::parse(&step.id).map_err(|why| {
                 unusable(format!("the task {:?} is no id: {why}", step.id), format!("piton check {name}"))
             })?;
             let own = stage(&step.stage);
-            let lane = Lane {
-                phase: names.iter().position(|name| *name == own).unwrap_or(0),
-                priority: i64::try_from(place).unwrap_or(i64::MAX),
-                halts_group: true,
-                state: match step.state {
-                    StepState::Done { .. } | StepState::Skipped => LaneState::Done,
-                    StepState::Pending | StepState::Running | StepState::Failed => LaneState::Queued,
-                },
-                ..Lane::new(format!("{name} {}", step.id), group)
-            };
-            let work = LaneWork {
-                dialect: Dialect::Plan,
-                unit: unit.clone(),
-                unit_name: name.clone(),
-                id: format!("{plan}-{}", step.id),
-                title: step.title.clone(),
-                text: None,
-                step: Some(step.id.clone()),
-                outputs: Vec::new(),
-                brief: serde_json::Map::new(),
-                start: Start::default(),
-            };
+            let phase = names.iter().position(|name| *name == own).unwrap_or(0);
+            let (lane, work) = plan_lane(&unit, step, group, phase, place);
             self.add_lane(DraftLane { lane, work, after: Vec::new(), key: step.id.clone() });
         }
         Ok(())
     }
+}
+
+/// The lane of a plan's task.
+pub fn plan_lane(unit: &UnitRef, step: &Step, group: usize, phase: usize, place: usize) -> (Lane, LaneWork) {
+    let name = unit.to_string();
+    let plan = unit.parts.last().map_or(String::new(), |id| id.to_string());
+    let lane = Lane {
+        phase,
+        priority: i64::try_from(place).unwrap_or(i64::MAX),
+        halts_group: true,
+        state: match step.state {
+            StepState::Done { .. } | StepState::Skipped => LaneState::Done,
+            StepState::Pending | StepState::Running | StepState::Failed => LaneState::Queued,
+        },
+        ..Lane::new(format!("{name} {}", step.id), group)
+    };
+    let work = LaneWork {
+        dialect: Dialect::Plan,
+        unit: unit.clone(),
+        unit_name: name,
+        id: format!("{plan}-{}", step.id),
+        title: step.title.clone(),
+        text: None,
+        step: Some(step.id.clone()),
+        outputs: Vec::new(),
+        start: Start::default(),
+        brief: Default::default(),
+    };
+    (lane, work)
 }
