@@ -9,7 +9,7 @@ crate::with_both! {
         has_arrived(&ground, &works::STORIES, ground.run("--yes").end());
     }
 
-    fn a_plan(who) {
+    fn a_plan(who) open(obedient) {
         let ground = works::PLAN.ground(who);
         has_arrived(&ground, &works::PLAN, ground.run("plan:260301-0900-hut --yes").end());
     }

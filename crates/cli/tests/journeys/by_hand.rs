@@ -15,7 +15,6 @@ fn a_checkpoint_in_the_worktree_is_found() {
 }
 
 #[test]
-#[ignore = "open"]
 fn a_box_ticked_in_the_worktree_is_found() {
     let who = Who::ByTheBook;
     let ground = works::PLAN.ground(who);

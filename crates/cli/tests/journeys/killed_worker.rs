@@ -37,7 +37,7 @@ crate::with_both! {
         killed_at(&works::STORIES, who, "work", true);
     }
 
-    fn of_a_plan(who) {
+    fn of_a_plan(who) open(obedient) {
         killed_at(&works::PLAN, who, "work", false);
     }
 

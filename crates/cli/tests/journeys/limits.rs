@@ -17,7 +17,7 @@ crate::with_both! {
         parked(&works::STORIES, who);
     }
 
-    fn of_a_plan(who) {
+    fn of_a_plan(who) open(obedient) {
         parked(&works::PLAN, who);
     }
 

@@ -34,7 +34,7 @@ crate::with_both! {
         keeps_the_commit(&works::STORIES, who);
     }
 
-    fn a_commit_on_main_during_a_plan(who) {
+    fn a_commit_on_main_during_a_plan(who) open(obedient) {
         keeps_the_commit(&PLAN, who);
     }
 

@@ -47,7 +47,7 @@ fn is_reworked_four_times(work: &Work, who: crate::workers::Who) {
 }
 
 crate::with_both! {
-    fn a_broken_gate_judges_no_work(who) {
+    fn a_broken_gate_judges_no_work(who) open(both) {
         let ground = BROKEN.ground(who);
         let ended = ground.run("--yes").end().exits(4, &ground);
         assert!(ended.said().contains("no-such-program"), "{ended}");
@@ -60,14 +60,14 @@ crate::with_both! {
         assert_eq!(ground.prompts().len(), workers, "only the gate was missing\n{}", ground.story());
     }
 
-    fn a_gate_that_writes_files_is_no_obstacle(who) {
+    fn a_gate_that_writes_files_is_no_obstacle(who) open(both) {
         let ground = WRITES.ground(who);
         has_arrived(&ground, &WRITES, ground.run("--yes").end());
         assert!(!ground.git("ls-tree -r --name-only main").contains("gate.log"), "what a gate writes is not merged");
         assert_eq!(ground.git("show main:README.md"), "A workshop.\n");
     }
 
-    fn four_reworks_are_four_reworks_of_a_story(who) {
+    fn four_reworks_are_four_reworks_of_a_story(who) open(both) {
         is_reworked_four_times(&FIVE_TIMES, who);
     }
 
@@ -75,7 +75,7 @@ crate::with_both! {
         is_reworked_four_times(&FIVE_TIMES_BUILT, who);
     }
 
-    fn work_that_changes_its_own_gate_waits_for_a_person(who) {
+    fn work_that_changes_its_own_gate_waits_for_a_person(who) open(both) {
         let ground = SCRIPTED.ground(who);
         ground.policy(who, "edits-look.sh");
         let ended = ground.run("--yes").end().exits(4, &ground);

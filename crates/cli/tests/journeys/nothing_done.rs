@@ -62,7 +62,7 @@ crate::with_both! {
         is_started_again(&works::STORIES, who);
     }
 
-    fn once_in_a_plan(who) {
+    fn once_in_a_plan(who) open(obedient) {
         is_started_again(&works::PLAN, who);
     }
 

@@ -51,11 +51,11 @@ const THERE_BEFORE: Work = Work::new("docs/EXECUTION-SPEC-PRD-036.md", &["build:
 });
 
 crate::with_both! {
-    fn what_a_story_left_uncommitted(who) {
+    fn what_a_story_left_uncommitted(who) open(both) {
         is_delivered(&works::STORIES, who, "uncommitted-once");
     }
 
-    fn what_a_plan_left_uncommitted(who) {
+    fn what_a_plan_left_uncommitted(who) open(obedient) {
         is_delivered(&works::PLAN, who, "uncommitted-once");
     }
 
@@ -63,15 +63,15 @@ crate::with_both! {
         is_delivered(&works::BUILD, who, "uncommitted-once");
     }
 
-    fn what_a_task_left_uncommitted(who) {
+    fn what_a_task_left_uncommitted(who) open(both) {
         is_delivered(&works::TASKS, who, "uncommitted-once");
     }
 
-    fn what_a_crew_left_uncommitted(who) {
+    fn what_a_crew_left_uncommitted(who) open(both) {
         is_delivered(&works::CREW, who, "uncommitted-once");
     }
 
-    fn what_a_worker_committed_on_a_branch_of_its_own(who) {
+    fn what_a_worker_committed_on_a_branch_of_its_own(who) open(both) {
         for work in [works::STORIES, works::PLAN, works::BUILD] {
             let ground = work.ground_with(who, "reworks = 1\n");
             ground.policy(who, "own-branch");
@@ -79,7 +79,7 @@ crate::with_both! {
         }
     }
 
-    fn an_output_that_git_ignores(who) {
+    fn an_output_that_git_ignores(who) open(by_the_book) {
         is_honest(&IGNORED.ground_with(who, "reworks = 1\n"), &IGNORED);
     }
 }
@@ -95,6 +95,7 @@ fn an_output_that_was_there_before_is_not_made() {
 
 /// A user's branch has the name that Piton would give to a story's.
 #[test]
+#[ignore = "open"]
 fn a_branch_of_the_user_is_neither_used_nor_merged() {
     let ground = works::STORIES.ground(Who::ByTheBook);
     ground.types("git switch -q -c feature/PROJ-1-greet").succeeds();

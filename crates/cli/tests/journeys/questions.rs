@@ -29,19 +29,19 @@ fn never_answers(work: &Work, who: Who) {
 }
 
 crate::with_both! {
-    fn of_a_story_that_is_answered(who) {
+    fn of_a_story_that_is_answered(who) open(both) {
         answers(&works::STORIES, who);
     }
 
-    fn of_a_task_that_is_answered(who) {
+    fn of_a_task_that_is_answered(who) open(both) {
         answers(&works::TASKS, who);
     }
 
-    fn of_a_crew_that_is_answered(who) {
+    fn of_a_crew_that_is_answered(who) open(obedient) {
         answers(&works::CREW, who);
     }
 
-    fn of_a_plan_that_is_not_answered(who) {
+    fn of_a_plan_that_is_not_answered(who) open(obedient) {
         never_answers(&works::PLAN, who);
     }
 
@@ -49,7 +49,7 @@ crate::with_both! {
         never_answers(&works::BUILD, who);
     }
 
-    fn of_a_story_that_is_not_answered(who) {
+    fn of_a_story_that_is_not_answered(who) open(both) {
         never_answers(&works::STORIES, who);
     }
 }

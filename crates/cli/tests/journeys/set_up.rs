@@ -24,13 +24,13 @@ const BROKEN: Work =
     Work::new("", &["pipeline:PROJ-1"], &["greeting.txt"], |ground| story(ground, "echo 'no network here'; exit 7"));
 
 crate::with_both! {
-    fn workers_and_gates_find_what_git_ignores(who) {
+    fn workers_and_gates_find_what_git_ignores(who) open(both) {
         let ground = STORY.ground(who);
         has_arrived(&ground, &STORY, ground.run("--yes").end());
         assert_eq!(ground.text(".env"), "KEY=1\n");
     }
 
-    fn a_set_up_that_fails_is_a_reason_of_its_own(who) {
+    fn a_set_up_that_fails_is_a_reason_of_its_own(who) open(both) {
         let ground = BROKEN.ground(who);
         let ended = ground.run("--yes").end().exits(4, &ground);
         assert!(ground.prompts().is_empty(), "no worker starts where nothing is set up\n{ended}");

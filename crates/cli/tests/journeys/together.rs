@@ -60,11 +60,11 @@ crate::with_both! {
         never_done(&STORIES, who);
     }
 
-    fn two_workstreams(who) open(both) {
+    fn two_workstreams(who) {
         never_done(&BUILD, who);
     }
 
-    fn two_tasks_of_a_plan(who) open(both) {
+    fn two_tasks_of_a_plan(who) open(obedient) {
         never_done(&PLAN, who);
     }
 }
