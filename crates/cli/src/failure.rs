@@ -2,6 +2,7 @@
 //! what an operation of the engine says are the engine's own (`Problem`).
 
 use std::fmt;
+use std::io::Write as _;
 
 use piton_engine::{CheckError, GitError, NotFound, OpenError, Problem, ProblemKind, RecordError, WorktreesError};
 use piton_model::text::printable;
@@ -52,7 +53,8 @@ impl Failure {
 
     /// Prints it to standard error.
     pub fn print(&self) {
-        eprint!("{self}");
+        // A terminal that is gone must not change how a command ends.
+        let _ = std::io::stderr().write_all(self.to_string().as_bytes());
     }
 
     /// A name that cannot be a unit's.

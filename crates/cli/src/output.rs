@@ -12,6 +12,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Writes to standard output; says whether somebody may have read it.
+pub fn write_out(text: &str) -> bool {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+}
+
 /// Writes one JSON document to standard output.
 pub fn print_json(document: &serde_json::Value) -> Result<(), Failure> {
     print(&crate::render::json_text(document))

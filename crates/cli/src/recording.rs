@@ -128,3 +128,9 @@ pub fn attempt_of_environment() -> Result<Option<Ticket>, Failure> {
         _ => Ok(None),
     }
 }
+
+/// The user's name, for records of who asked for something; nothing where the environment does not say.
+pub fn user() -> Option<String> {
+    let named = |name: &str| std::env::var(name).ok().filter(|user| !user.is_empty() && user.len() <= 64);
+    named("USER").or_else(|| named("LOGNAME"))
+}

@@ -6,15 +6,19 @@
 
 mod act;
 mod approvals;
+mod attach;
 mod claim;
 mod close;
 mod commands;
+mod disk;
+mod end;
 mod gates;
 mod jobs;
 mod lead;
 mod memory;
 mod merging;
 mod observe;
+mod others;
 mod own_gates;
 mod plans;
 mod prompt;
@@ -22,26 +26,38 @@ mod proof;
 mod prune;
 mod recover;
 mod report;
+mod requests;
+mod runs;
 mod section;
 mod settings;
 mod signs;
 mod state_file;
+mod stop;
 mod strays;
+mod teller;
+mod told;
 mod trees;
+mod view;
 mod work;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use piton_model::Time;
-use piton_model::fleet::{Outcome, waves};
-use piton_store::disk::{Access, LockError, make_directories};
+use piton_model::fleet::waves;
+use piton_store::disk::{Access, DiskError, LockError, make_directories};
 use piton_supervisor::{GitError, Identity};
 
-pub use approvals::{Unapproved, approve_commands, approve_group, unapproved};
+pub use approvals::{ApprovedPhase, NotApproved, Unapproved, approve_commands, approve_phase, unapproved};
+pub use attach::{Attached, Followed, OtherWork};
+pub use end::{EndedLane, RunEnd};
 pub use lead::slept;
+pub use runs::{RunRecord, Wanted, unfinished};
 pub use section::BadFile;
 pub use settings::{SETTINGS, Settings};
+pub use stop::{LeftWorker, StopRequest, Stopping, stop_run};
+pub use told::event_json;
+pub use view::{LaneView, OtherWorker, View, Waiting};
 pub use work::{GroupWork, LaneWork, Story, Work, WorkError};
 
 use crate::Workspace;
@@ -72,6 +88,8 @@ pub struct RunPlan {
     pub work: Work,
     /// Lanes by the wave in which each could begin.
     pub waves: Vec<Vec<usize>>,
+    /// What was named, on the command line or for the run that is gone on with; nothing for the stories.
+    pub wanted: Vec<String>,
 }
 
 /// Why a run did not begin, or could not go on.
@@ -88,11 +106,36 @@ pub enum RunError {
     NotApproved(Vec<Unapproved>),
     /// git does not use the repository, or failed.
     Git(GitError),
-    /// A disk or the system failed.
+    /// The disk refuses what has to be durable.
+    Disk {
+        /// What, as a fragment.
+        message: String,
+    },
+    /// Something else failed.
     Failed {
         /// What, as a fragment.
         message: String,
     },
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RunError::Work(_) => f.write_str("the work cannot be read"),
+            RunError::Busy { holder } => write!(f, "another lead is at work: {holder}"),
+            RunError::NotApproved(_) => f.write_str("commands of the repository are not approved"),
+            RunError::Git(error) => error.fmt(f),
+            RunError::Disk { message } | RunError::Failed { message } => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<DiskError> for RunError {
+    fn from(error: DiskError) -> RunError {
+        RunError::Disk { message: error.to_string() }
+    }
 }
 
 impl From<WorkError> for RunError {
@@ -107,14 +150,29 @@ impl From<BadFile> for RunError {
     }
 }
 
+/// A time that a file of ours holds.
+fn read_time(value: &serde_json::Value) -> Option<Time> {
+    piton_dialect::time::read(value.as_str()?).time()
+}
+
 pub(crate) fn failed(what: impl std::fmt::Display) -> RunError {
     RunError::Failed { message: what.to_string() }
+}
+
+/// What is to be run when nothing is named: what the last run that is not finished was about, or the stories of the
+/// workspace. Who tries again means that run; else the stories come first, where there are any.
+fn named(workspace: &Workspace, settings: &Settings, request: &RunRequest) -> Result<Vec<String>, RunError> {
+    if !request.wanted.is_empty() || (!request.retry && work::has_stories(workspace, settings)?) {
+        return Ok(request.wanted.clone());
+    }
+    Ok(unfinished(workspace).map(|run| run.opened(workspace.root())).unwrap_or_default())
 }
 
 /// Reads what would be run. Nothing is started, nothing is written.
 pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Result<RunPlan, RunError> {
     let settings = Settings::load(workspace)?;
-    let mut work = work::read_work(workspace, &settings, &request.wanted, now)?;
+    let wanted = named(workspace, &settings, request)?;
+    let mut work = work::read_work(workspace, &settings, &wanted, now)?;
     if request.yes {
         for group in &mut work.fleet.groups {
             group.begin = piton_model::fleet::Approval::NotNeeded;
@@ -124,7 +182,7 @@ pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Resul
         }
     }
     let waves = waves(&work.fleet);
-    Ok(RunPlan { settings, work, waves })
+    Ok(RunPlan { settings, work, waves, wanted })
 }
 
 /// Something that whoever watches a run may want to know.
@@ -143,61 +201,15 @@ pub enum Progress<'a> {
     },
     /// Where everything stands, a few times a second.
     Stands(&'a View),
-}
-
-/// Where a run stands.
-#[derive(Debug, Clone, Default)]
-pub struct View {
-    /// How long it has been going, in seconds.
-    pub seconds: u64,
-    /// Each lane.
-    pub lanes: Vec<LaneView>,
-    /// What all workers cost so far, in US dollars; nothing when none said.
-    pub cost: Option<f64>,
-    /// When it will be over, in seconds from now, judged by how long stages took.
-    pub eta: Option<u64>,
-    /// Whether it goes on, drains or stops.
-    pub mode: &'static str,
-    /// What waits for a person's approval.
-    pub waiting: Vec<String>,
-    /// Until when the fleet is parked.
-    pub parked_until: Option<Time>,
-}
-
-/// Where a lane stands.
-#[derive(Debug, Clone)]
-pub struct LaneView {
-    /// Its name.
-    pub name: String,
-    /// What a person calls it.
-    pub title: Option<String>,
-    /// The word of its state.
-    pub state: &'static str,
-    /// How far it is: stages done, of all.
-    pub done: u64,
-    /// See [`LaneView::done`].
-    pub total: u64,
-    /// Its stage, where it has several.
-    pub stage: Option<u8>,
-    /// Its worker.
-    pub worker: Option<String>,
-    /// How long ago the worker gave a sign, in seconds.
-    pub last_sign: Option<u64>,
-    /// Why it is paused or dead.
-    pub reason: Option<String>,
-}
-
-/// How a run ended.
-#[derive(Debug)]
-pub struct RunEnd {
-    /// Done, paused, stopped.
-    pub outcome: Outcome,
-    /// The lanes as they were left.
-    pub view: View,
-    /// Reports that were written, relative to the workspace.
-    pub reports: Vec<String>,
-    /// What is to be done next, by a person.
-    pub next: Vec<String>,
+    /// The lead has begun: it holds the lock, and its run has a number.
+    Leads {
+        /// The number.
+        run: u64,
+        /// The run's directory, relative to the workspace.
+        directory: &'a str,
+    },
+    /// The terminal hung up.
+    HungUp,
 }
 
 /// What a lead needs from its door.
@@ -210,6 +222,8 @@ pub struct Surroundings<'a> {
     pub watcher: &'a mut dyn FnMut(&Progress<'_>),
     /// The program that keeps workers and that workers record with.
     pub program: PathBuf,
+    /// Where commands that it prints are typed.
+    pub directory: PathBuf,
 }
 
 /// Runs it to the end. Returns when everything is done, paused or stopped.
@@ -229,7 +243,8 @@ pub fn run<'a>(
     let lock = lock_lead(workspace)?;
     let own = Identity::current().map(|own| own.to_string()).unwrap_or_default();
     lock.truncate(0).and_then(|()| lock.write_at(0, own.as_bytes())).map_err(failed)?;
-    let end = lead::Lead::begin(workspace, plan, request, surroundings)?.lead()?;
+    let request = RunRequest { wanted: plan.wanted.clone(), ..request.clone() };
+    let end = lead::Lead::begin(workspace, plan, &request, surroundings)?.lead()?;
     lock.truncate(0).map_err(failed)?;
     Ok(end)
 }
@@ -250,34 +265,6 @@ fn lock_lead(workspace: &Workspace) -> Result<Box<dyn piton_store::disk::Handle>
         }
         wait = LETTING_GO;
     }
-}
-
-/// What became of a request to end a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopping {
-    /// There is no lead at work.
-    Nobody,
-    /// It was asked.
-    Asked,
-}
-
-/// Asks the lead that is at work in a workspace to end: to wait for its workers, or to stop them too.
-pub fn stop_run(workspace: &Workspace, stops_workers: bool) -> Result<Stopping, RunError> {
-    let holder = match workspace.disk.lock(LOCK, Duration::ZERO) {
-        Err(LockError::Busy { holder }) => holder,
-        Ok(_) => return Ok(Stopping::Nobody),
-        Err(LockError::Disk(error)) if error.is_missing() => return Ok(Stopping::Nobody),
-        Err(LockError::Disk(error)) => return Err(failed(error)),
-    };
-    let Ok(lead) = holder.trim().parse::<Identity>() else {
-        return Err(failed(format!("the lead's lock does not say who it is: {LOCK}")));
-    };
-    let mut was_there = lead.signal(rustix::process::Signal::TERM);
-    if stops_workers {
-        // Another signal than the first: two of one kind may arrive as one.
-        was_there |= lead.signal(rustix::process::Signal::INT);
-    }
-    Ok(if was_there { Stopping::Asked } else { Stopping::Nobody })
 }
 
 /// Lets this process outlive Ctrl-C, which its children get as well; the flag says whether it came.

@@ -12,6 +12,7 @@ mod lane;
 mod merge;
 mod phase;
 mod plan;
+mod request;
 mod schedule;
 mod watch;
 
@@ -29,6 +30,7 @@ pub use lane::{Closing, Counts, How, Lane, LaneState, StopReason, Worker, Worker
 pub use merge::{GateResult, MergeOf, MergeResult, Prepared};
 pub use phase::{Approval, Completion, GateKind, GateProgress, Group, Halt, Phase, PhaseGate, PhaseState};
 pub use plan::{Cycle, find_cycle, waves};
+pub use request::{Interrupts, Request};
 
 /// A lane's place in the fleet.
 pub type LaneAt = usize;
@@ -84,8 +86,8 @@ impl Limits {
     }
 }
 
-/// How far the lead goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How far the lead goes, the furthest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     /// Everything is done.
     Going,
@@ -243,8 +245,13 @@ pub enum FleetEvent {
     Woke,
     /// The clock on the wall was set: ages that were told by it say nothing.
     ClockSet,
-    /// A person asked the lead to end: once, twice, three times.
-    Signalled,
+    /// The lead is asked to do something.
+    Requested(Request),
+    /// Workers of other runs were counted.
+    StrangersCounted {
+        /// How many run.
+        running: usize,
+    },
 }
 
 /// Whose gate.
@@ -456,6 +463,34 @@ pub enum Outcome {
     Stopped,
 }
 
+impl Outcome {
+    /// The word for it in reports and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Paused => "paused",
+            Outcome::Stopped => "stopped",
+        }
+    }
+
+    /// The outcome that a word stands for.
+    pub fn parse(word: &str) -> Option<Outcome> {
+        [Outcome::Done, Outcome::Paused, Outcome::Stopped].into_iter().find(|outcome| outcome.word() == word)
+    }
+}
+
+impl Mode {
+    /// The word for it in views and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Mode::Going => "running",
+            Mode::Draining => "draining",
+            Mode::Stopping => "stopping",
+            Mode::Leaving => "leaving",
+        }
+    }
+}
+
 impl Fleet {
     /// A fleet of which nothing has begun.
     pub fn new(limits: Limits, groups: Vec<Group>, lanes: Vec<Lane>) -> Fleet {
@@ -497,7 +532,8 @@ impl Fleet {
             FleetEvent::LaneApproved { lane } => self.lane_approved(lane),
             FleetEvent::LimitReported { lane, until, account } => self.limited(lane, until, account, now),
             FleetEvent::Woke | FleetEvent::ClockSet => self.woke(now),
-            FleetEvent::Signalled => self.signalled(now, &mut decisions),
+            FleetEvent::Requested(request) => self.requested(request, &mut decisions),
+            FleetEvent::StrangersCounted { running } => self.strangers = running,
         }
         self.schedule(now, &mut decisions);
         decisions

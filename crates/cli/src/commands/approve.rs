@@ -1,40 +1,83 @@
 use clap::{ArgMatches, Args};
-use piton_engine::run::{RunRequest, approve_commands, approve_group, plan_run};
-use piton_model::text::printable;
+use piton_engine::run::{ApprovedPhase, NotApproved, RunRequest, approve_commands, approve_phase, plan_run};
+use piton_model::text::{printable, shell_word};
 
 use super::run::failure;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, REFUSED, USAGE};
 use crate::output::print;
-use crate::recording::unit;
+use crate::recording::{unit, user};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  piton approve\n  piton approve docs/EXECUTION-SPEC-PRD-009.md\n  piton approve build:PRD-009\n\nWithout a unit: the commands that a run would need (the worker's, the gates'), from now on, as they are now.\nWith a unit: the phase at which it waits."
+    after_help = "Examples:\n  piton approve\n  piton approve docs/EXECUTION-SPEC-PRD-009.md\n  piton approve --commands build:PRD-009\n  piton approve build:PRD-009\n\nCommands and phases are two things; approving one does not approve the other.\nWithout a unit: the commands that a run needs (the worker's, the gates'), from now on, exactly as they are now.\nWith a unit: the phase at which it waits, once."
 )]
 pub struct ApproveArgs {
-    /// A unit that waits after a phase, or what is to be run
+    /// Units that wait after a phase; or run files, whose commands are approved
     #[arg(value_name = "UNIT | FILE")]
     wanted: Vec<String>,
+
+    /// Approve the commands that a run of these units needs, and no phase
+    #[arg(long)]
+    commands: bool,
 }
 
 pub fn run(matches: &ArgMatches, args: &ApproveArgs) -> Result<u8, Failure> {
     let context = Context::new(matches)?;
-    if let [typed] = args.wanted.as_slice()
-        && typed.contains(':')
-    {
-        let wanted = unit(typed)?;
-        approve_group(&context.workspace, &wanted.to_string()).map_err(|error| failure(&error))?;
-        print(&format!("{wanted} may go on\n"))?;
+    let is_unit = |typed: &String| typed.contains(':') && !std::path::Path::new(typed).exists();
+    let units = args.wanted.iter().filter(|typed| is_unit(typed)).count();
+    match (args.commands, units) {
+        (true, _) | (false, 0) => commands(&context, &args.wanted),
+        (false, count) if count == args.wanted.len() => phases(&context, &args.wanted),
+        (false, _) => {
+            let typed: Vec<_> = args.wanted.iter().map(|typed| shell_word(typed)).collect();
+            Err(Failure::new(USAGE, "units wait at phases, files name commands: approve one or the other")
+                .hint(format!("approve the commands of all of them: piton approve --commands {}", typed.join(" "))))
+        }
     }
-    let request = RunRequest { wanted: args.wanted.clone(), ..RunRequest::default() };
-    let plan = plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error))?;
-    let approved = approve_commands(&context.workspace, &plan).map_err(|error| failure(&error))?;
+}
+
+/// Approves the commands of a run, and no phase.
+fn commands(context: &Context, wanted: &[String]) -> Result<u8, Failure> {
+    // Nothing named means the run that is not finished, as it does for who tries again.
+    let request = RunRequest { wanted: wanted.to_vec(), retry: true, ..RunRequest::default() };
+    let plan = plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error, wanted))?;
+    let approved = approve_commands(&context.workspace, &plan).map_err(|error| failure(&error, wanted))?;
     for each in &approved {
         print(&format!("approved {}: {}\n", each.what, printable(&each.command)))?;
     }
-    if approved.is_empty() && !args.wanted.iter().any(|typed| typed.contains(':')) {
+    if approved.is_empty() {
         print("every command is approved already\n")?;
     }
     Ok(0)
+}
+
+/// Approves the phase at which each unit waits, and nothing else.
+fn phases(context: &Context, wanted: &[String]) -> Result<u8, Failure> {
+    let by = user();
+    for typed in wanted {
+        let wanted = unit(typed)?;
+        let approved = approve_phase(&context.workspace, &wanted, by.as_deref(), context.now);
+        let ApprovedPhase { unit, what, run, lead } = approved.map_err(|error| match error {
+            NotApproved::NoUnit(error) => Failure::not_found(&wanted, &error),
+            NotApproved::NotWaiting { unit } => not_waiting(&unit),
+            NotApproved::Failed(error) => failure(&error, &[]),
+        })?;
+        for what in what {
+            print(&format!("{unit}: approved {} (run {})\n", printable(&what), run.number))?;
+        }
+        let directory = std::env::current_dir().unwrap_or_default();
+        match lead {
+            Some(pid) => print(&format!("the lead at work (process {pid}) continues with it\n"))?,
+            None => print(&format!("continue: {}\n", run.command(context.workspace.root(), &directory, &[])))?,
+        }
+    }
+    Ok(0)
+}
+
+fn not_waiting(unit: &str) -> Failure {
+    let typed = shell_word(unit);
+    Failure::new(REFUSED, format!("{unit} waits for no approval"))
+        .hint(format!("see where it stands: piton status {typed}"))
+        .hint(format!("to approve the commands that a run of it needs: piton approve --commands {typed}"))
 }

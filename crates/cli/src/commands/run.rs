@@ -1,9 +1,13 @@
+mod attach;
+mod detach;
+
 use clap::{ArgMatches, Args};
 use piton_engine::run::{
-    Progress, RunEnd, RunError, RunPlan, RunRequest, Surroundings, Unapproved, WorkError, approve_commands, plan_run,
-    run as lead,
+    Attached, Progress, RunEnd, RunError, RunPlan, RunRequest, Surroundings, Unapproved, WorkError, approve_commands,
+    plan_run, run as lead,
 };
 use piton_model::fleet::Outcome;
+use piton_model::text::shell_word;
 
 use crate::clock;
 use crate::context::Context;
@@ -14,7 +18,7 @@ use crate::render::live::LiveView;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  piton run --explain\n  piton run\n  piton run docs/EXECUTION-SPEC-PRD-009.md --yes\n  piton run plan:260220-1149-feature\n  piton run stories.toml --json\n\nWithout a name: the stories of piton.toml, or of .pipeline/board.json.\nCtrl-C once: no new work. Twice: workers are asked to end. Three times: the lead goes, its workers stay."
+    after_help = "Examples:\n  piton run --explain\n  piton run\n  piton run docs/EXECUTION-SPEC-PRD-009.md --yes\n  piton run plan:260220-1149-feature --detach\n  piton run stories.toml --json\n\nWithout a name: the stories of piton.toml or .pipeline/board.json, else the last run that is not finished.\nWith --retry and without a name: the last run that is not finished, else the stories.\n\nWhen a lead is at work already, this attaches to it and shows it; Ctrl-C then only detaches.\nElse Ctrl-C once: no new work starts. Twice: the workers are asked to end, then the lead ends. Three times: the lead\nends at once, its workers keep running. Closing the terminal stops nothing: the lead goes on without a view."
 )]
 pub struct RunArgs {
     /// Units, run files and specifications
@@ -25,61 +29,116 @@ pub struct RunArgs {
     #[arg(long)]
     explain: bool,
 
-    /// Go on without asking: approves phases, and the commands that the repository names
+    /// Approve phases without asking, and the commands that the repository names
     #[arg(long)]
     yes: bool,
 
-    /// Try again what is paused
+    /// Retry paused units
     #[arg(long)]
     retry: bool,
 
-    /// An event a line as JSON; with --explain one document
+    /// Start the lead in a session of its own and return when it leads
+    #[arg(long, conflicts_with = "explain")]
+    detach: bool,
+
+    /// This is the process that `--detach` starts
+    #[arg(long, hide = true, conflicts_with = "detach")]
+    detached: bool,
+
+    /// Print one JSON object per event; with --explain and --detach one document
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(matches: &ArgMatches, args: RunArgs) -> Result<u8, Failure> {
     let context = Context::new(matches)?;
-    let request = RunRequest { wanted: args.wanted, yes: args.yes, retry: args.retry };
+    let request = RunRequest { wanted: args.wanted.clone(), yes: args.yes, retry: args.retry };
     if args.explain {
-        let plan = plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error))?;
+        let plan =
+            plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error, &args.wanted))?;
         return explain(&context, &plan, args.json);
     }
-    if args.yes {
-        let plan = plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error))?;
-        approve_commands(&context.workspace, &plan).map_err(|error| failure(&error))?;
+    if !args.detached
+        && let Some(attached) = Attached::to(&context.workspace, attach::earlier(args.json), context.now)
+    {
+        return match args.detach {
+            true => detach::is_led(&context, &attached, &request, args.json),
+            false => attach::follow(&context, attached, &request, args.json),
+        };
     }
-    let end = drive(&context, &request, args.json)?;
-    Ok(match end.outcome {
+    if args.yes {
+        let plan =
+            plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error, &args.wanted))?;
+        approve_commands(&context.workspace, &plan).map_err(|error| failure(&error, &args.wanted))?;
+    }
+    if args.detach {
+        return detach::start(&context, &args);
+    }
+    match drive(&context, &request, &args)? {
+        Some(end) => Ok(exit_code(end.outcome)),
+        // Another lead was faster.
+        None => match Attached::to(&context.workspace, attach::earlier(args.json), context.now) {
+            Some(attached) => attach::follow(&context, attached, &request, args.json),
+            None => Err(failure(&RunError::Busy { holder: String::new() }, &args.wanted)),
+        },
+    }
+}
+
+/// The exit code of a run, wherever it is shown.
+fn exit_code(outcome: Outcome) -> u8 {
+    match outcome {
         Outcome::Done => 0,
         Outcome::Paused => REFUSED,
         Outcome::Stopped => FAILED,
-    })
+    }
 }
 
-/// Runs the lead and shows what happens.
-pub fn drive(context: &Context, request: &RunRequest, json: bool) -> Result<RunEnd, Failure> {
+/// Runs the lead and shows what happens; nothing when another one is at work.
+fn drive(context: &Context, request: &RunRequest, args: &RunArgs) -> Result<Option<RunEnd>, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(FAILED, format!("cannot tell where this program is: {error}")))?;
+    let directory = std::env::current_dir().unwrap_or_else(|_| context.workspace.root().to_owned());
+    if args.detached {
+        detach::begin_session()?;
+    }
     let mut live = LiveView::new(context.color, context.width, context.height);
+    let json = args.json;
+    // A reader that has gone away does not end a run.
     let mut watcher = |progress: &Progress<'_>| match (progress, json) {
         (Progress::Happened { at, name, kind, text }, true) => {
-            // A reader that has gone away does not end a run.
             let _ = print(&render::run::event_line(*at, *name, kind, text));
         }
-        (Progress::Stands(_), true) => {}
-        (Progress::Happened { at, name, text, .. }, false) => live.happened(*at, *name, text),
+        (Progress::Stands(_) | Progress::HungUp, true) => {}
+        (Progress::Happened { at, name, text, .. }, false) => {
+            live.happened(*at, *name, text);
+        }
         (Progress::Stands(view), false) => live.stands(view),
+        (Progress::HungUp, false) => live.hang_up(),
+        (Progress::Leads { run, directory }, _) if args.detached => {
+            detach::leads(&context.workspace.root().join(directory), *run);
+        }
+        (Progress::Leads { .. }, _) => {}
     };
-    let surroundings = Surroundings { clock: &clock::time, slept: &clock::slept, watcher: &mut watcher, program };
+    let surroundings =
+        Surroundings { clock: &clock::time, slept: &clock::slept, watcher: &mut watcher, program, directory };
     let end = lead(&context.workspace, request, surroundings);
     live.close();
-    let end = end.map_err(|error| failure(&error))?;
-    match json {
-        true => print(&render::run::end_line(&end))?,
-        false => print(&render::run::end_text(&end))?,
-    }
-    Ok(end)
+    let end = match end {
+        Ok(end) => end,
+        Err(RunError::Busy { .. }) if !args.detached => return Ok(None),
+        Err(error) => return Err(failure(&error, &request.wanted)),
+    };
+    show_end(context, &end, json);
+    Ok(Some(end))
+}
+
+/// Shows how a run ended. What it ended with is the exit code, whether somebody reads this or not.
+fn show_end(context: &Context, end: &RunEnd, json: bool) {
+    let text = match json {
+        true => format!("{}\n", end.to_json(clock::time())),
+        false => render::run::end_text(end, context.color),
+    };
+    let _ = print(&text);
 }
 
 fn explain(context: &Context, plan: &RunPlan, json: bool) -> Result<u8, Failure> {
@@ -92,7 +151,7 @@ fn explain(context: &Context, plan: &RunPlan, json: bool) -> Result<u8, Failure>
 }
 
 /// Why a run did not begin, as users see it.
-pub fn failure(error: &RunError) -> Failure {
+pub fn failure(error: &RunError, wanted: &[String]) -> Failure {
     match error {
         RunError::Work(WorkError::File(bad)) => {
             let failure = Failure::new(USAGE, format!("{}: {}", bad.path, bad.message));
@@ -106,19 +165,35 @@ pub fn failure(error: &RunError) -> Failure {
         }
         RunError::Work(WorkError::Unusable { message, hint }) => Failure::new(USAGE, message.clone()).hint(hint),
         RunError::Busy { holder } => {
-            let pid = holder.split(' ').next().unwrap_or_default();
-            Failure::new(BUSY, format!("another lead is at work here: process {pid}"))
-                .hint("watch it with: piton status --watch")
-                .hint("ask it to end with: piton stop")
+            let pid = holder.split(' ').next().filter(|pid| !pid.is_empty());
+            let pid = pid.map_or_else(String::new, |pid| format!(": process {pid}"));
+            Failure::new(BUSY, format!("another lead is just starting or ending here{pid}"))
+                .hint(format!("try again: {}", command("run", wanted, &[])))
         }
-        RunError::NotApproved(missing) => not_approved(missing),
+        RunError::NotApproved(missing) => not_approved(missing, wanted),
         RunError::Git(error) => Failure::git(error),
+        RunError::Disk { message } => Failure::new(FAILED, format!("{message}; the lead ends, its workers go on"))
+            .hint(format!("when the disk can be written again: {}", command("run", wanted, &[]))),
         RunError::Failed { message } => Failure::new(FAILED, message.clone()),
     }
 }
 
-fn not_approved(missing: &[Unapproved]) -> Failure {
+fn not_approved(missing: &[Unapproved], wanted: &[String]) -> Failure {
     let failure = Failure::new(REFUSED, "the repository names commands that you have not approved");
     let listed = missing.iter().map(|each| format!("{}: {}", each.what, each.command)).collect::<Vec<_>>().join("\n");
-    failure.quote(&listed).hint("look at them, then: piton approve").hint("or approve and run: piton run --yes")
+    let approve = match wanted {
+        [] => "piton approve".to_owned(),
+        wanted => command("approve", wanted, &["--commands"]),
+    };
+    failure
+        .quote(&listed)
+        .hint(format!("look at them, then: {approve}"))
+        .hint(format!("or approve them and run: {}", command("run", wanted, &["--yes"])))
+}
+
+/// A command with what was typed, as it can be typed.
+fn command(verb: &str, wanted: &[String], options: &[&str]) -> String {
+    let wanted = wanted.iter().map(|typed| shell_word(typed).into_owned());
+    let words = ["piton".to_owned(), verb.to_owned()].into_iter().chain(wanted);
+    words.chain(options.iter().map(|option| (*option).to_owned())).collect::<Vec<_>>().join(" ")
 }

@@ -1,29 +1,85 @@
 use clap::{ArgMatches, Args};
-use piton_engine::run::{Stopping, stop_run};
+use piton_engine::run::{LeftWorker, RunRecord, StopRequest, Stopping, stop_run};
+use piton_model::text::{counted, printable};
 
 use super::run::failure;
 use crate::context::Context;
-use crate::failure::{Failure, NOTHING};
+use crate::failure::{FAILED, Failure, NOTHING};
 use crate::output::print;
+use crate::recording::user;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  piton stop\n  piton stop --workers\n\nWhat is open can be gone on with: piton run"
+    after_help = "Examples:\n  piton stop\n  piton stop --workers\n\nAsking again changes nothing; `piton stop` and then `piton stop --workers` stops the workers too.\nWhat is open is continued with: piton run"
 )]
 pub struct StopArgs {
-    /// Ask the workers to end too, instead of waiting for them
+    /// Stop the workers too, instead of waiting for them; also when no lead is at work any more
     #[arg(long)]
     workers: bool,
 }
 
 pub fn run(matches: &ArgMatches, args: &StopArgs) -> Result<u8, Failure> {
     let context = Context::new(matches)?;
-    match stop_run(&context.workspace, args.workers).map_err(|error| failure(&error))? {
-        Stopping::Asked if args.workers => print("the lead was asked to stop its workers and to end\n")?,
-        Stopping::Asked => print("the lead was asked to end; it waits for its workers\n")?,
-        Stopping::Nobody => {
-            return Err(Failure::new(NOTHING, "no lead is at work here").hint("start one with: piton run"));
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::new(FAILED, format!("cannot tell where this program is: {error}")))?;
+    let request = StopRequest { workers: args.workers, user: user(), now: context.now, program };
+    match stop_run(&context.workspace, &request).map_err(|error| failure(&error, &[]))? {
+        Stopping::Asked { pid, workers, is_taken } => print(&asked(pid, workers, is_taken, args.workers))?,
+        Stopping::NoLead { left, run } => return Err(no_lead(&context, &left, run.as_ref())),
+        Stopping::Ended { workers, run } => {
+            let ended = workers.iter().map(|worker| format!("ended {}\n", shown(worker))).collect::<String>();
+            print(&ended)?;
+            if let Some(run) = run {
+                print(&format!("continue run {}: {}\n", run.number, again(&context, &run)))?;
+            }
         }
     }
     Ok(0)
+}
+
+fn asked(pid: u32, workers: usize, is_taken: bool, stops_workers: bool) -> String {
+    if !is_taken {
+        return format!("the lead (process {pid}) was asked to end, and has not answered yet\nshow it: piton run\n");
+    }
+    let counted = counted(workers, "worker", "workers");
+    match (workers, stops_workers) {
+        (0, _) => format!("the lead (process {pid}) ends\n"),
+        (_, true) => format!("the lead (process {pid}) stops {counted}, then ends\n"),
+        (_, false) => format!(
+            "the lead (process {pid}) starts nothing new and ends after {counted}\nstop them too: piton stop --workers\n"
+        ),
+    }
+}
+
+fn no_lead(context: &Context, left: &[LeftWorker], run: Option<&RunRecord>) -> Failure {
+    let failure = Failure::new(NOTHING, "no lead is at work here");
+    if left.is_empty() {
+        let again = run.map_or_else(
+            || "start one: piton run".to_owned(),
+            |run| format!("continue run {}: {}", run.number, again(context, run)),
+        );
+        return failure.hint(again);
+    }
+    let listed = left.iter().map(|worker| format!("{} still runs\n", shown(worker))).collect::<String>();
+    let failure = failure.quote(&listed).hint("end them: piton stop --workers");
+    match run {
+        Some(run) => failure.hint(format!("or continue with them: {}", again(context, run))),
+        None => failure,
+    }
+}
+
+fn shown(worker: &LeftWorker) -> String {
+    let what = worker
+        .unit
+        .as_deref()
+        .map_or_else(|| format!("the gate of {}", worker.home), |unit| format!("the worker of {}", printable(unit)));
+    match worker.pid {
+        Some(pid) => format!("{what} (process {pid})"),
+        None => what,
+    }
+}
+
+fn again(context: &Context, run: &RunRecord) -> String {
+    let directory = std::env::current_dir().unwrap_or_default();
+    run.command(context.workspace.root(), &directory, &[])
 }

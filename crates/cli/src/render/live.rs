@@ -2,11 +2,13 @@
 //! happens.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 
-use piton_engine::run::{LaneView, View};
-use piton_model::text::{cell, columns, fit, printable};
+use piton_engine::run::{LaneView, View, Waiting};
+use piton_model::text::{cell, columns, fit, printable, shell_word};
 use piton_model::{Age, Time};
+
+use crate::output::write_out;
 
 /// Names are not given more room.
 const LONGEST_NAME: usize = 28;
@@ -22,31 +24,45 @@ pub struct LiveView {
     size: (usize, usize),
     /// The last picture, which stands below everything that happened.
     drawn: Vec<Line>,
+    is_hung_up: bool,
 }
 
 impl LiveView {
     /// Nothing is drawn yet.
     pub fn new(color: bool, width: usize, height: usize) -> LiveView {
         let is_terminal = std::io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        LiveView { is_terminal, color, size: (width, height), drawn: Vec::new() }
+        LiveView { is_terminal, color, size: (width, height), drawn: Vec::new(), is_hung_up: false }
     }
 
-    /// Something happened: a line that stays.
-    pub fn happened(&mut self, at: Time, name: Option<&str>, text: &str) {
+    /// Something happened: a line that stays. Says whether somebody may have read it.
+    pub fn happened(&mut self, at: Time, name: Option<&str>, text: &str) -> bool {
         let at = at.to_string();
         let clock = at.get(11..19).unwrap_or(&at);
         let name = name.map_or_else(String::new, |name| format!("{name}: "));
-        let line = format!("{clock}  {}", printable(&format!("{name}{text}")));
+        self.line(&format!("{clock}  {}", printable(&format!("{name}{text}"))))
+    }
+
+    /// A line that stays.
+    pub fn line(&mut self, line: &str) -> bool {
+        if self.is_hung_up {
+            return false;
+        }
         // Lines that stay are whole; only the picture is cut.
         let drawn = std::mem::take(&mut self.drawn);
         let page = format!("{}{line}\n{}", self.wipe(&drawn), joined(&drawn));
         self.drawn = drawn;
-        self.write(&page);
+        self.write(&page)
+    }
+
+    /// The terminal is gone, or is to be left alone: nothing is drawn on it any more. Elsewhere lines go on.
+    pub fn hang_up(&mut self) {
+        self.close();
+        self.is_hung_up = self.is_terminal;
     }
 
     /// Draws where everything stands.
     pub fn stands(&mut self, view: &View) {
-        if !self.is_terminal {
+        if !self.is_terminal || self.is_hung_up {
             return;
         }
         let (width, height) = self.now();
@@ -77,10 +93,9 @@ impl LiveView {
         }
     }
 
-    fn write(&self, text: &str) {
-        let mut out = std::io::stdout().lock();
-        // A reader that has gone away does not end a run.
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    /// A reader that has gone away does not end a run.
+    fn write(&self, text: &str) -> bool {
+        write_out(text)
     }
 }
 
@@ -110,7 +125,7 @@ impl Line {
 
 /// A bar for each lane, those under way first; what waits for a person; a sum.
 fn picture(view: &View, width: usize, height: usize, color: bool) -> Vec<Line> {
-    let rank = |lane: &LaneView| match lane.state {
+    let rank = |lane: &LaneView| match &*lane.state {
         "queued" => 2,
         "done" => 3,
         "paused" => 1,
@@ -120,10 +135,13 @@ fn picture(view: &View, width: usize, height: usize, color: bool) -> Vec<Line> {
     lanes.sort_by_key(|lane| rank(lane));
     let longest = lanes.iter().map(|lane| columns(&lane.name)).max().unwrap_or(0);
     let names = longest.min(LONGEST_NAME).min(width / 2);
-    let asks = view.waiting.iter().map(|name| format!("waits for you: piton approve {name}"));
+    let ask =
+        |it: &Waiting| format!("{} waits for approval: piton approve {}", printable(&it.what), shell_word(&it.unit));
+    let asks = view.waiting.iter().map(ask);
     let asks: Vec<Line> = asks.map(|ask| Line::new(&ask, width, color.then_some("33"))).collect();
     let room = height.saturating_sub(1 + asks.len()).max(1);
-    let mut lines: Vec<Line> = lanes.iter().take(room).map(|lane| lane_line(lane, names, width, color)).collect();
+    let mut lines: Vec<Line> =
+        lanes.iter().take(room).map(|lane| lane_line(lane, view.as_of, names, width, color)).collect();
     lines.extend(asks);
     lines.push(Line::new(&sum(view, lanes.len().saturating_sub(room)), width, None));
     lines
@@ -131,7 +149,7 @@ fn picture(view: &View, width: usize, height: usize, color: bool) -> Vec<Line> {
 
 fn sum(view: &View, hidden: usize) -> String {
     let done = view.lanes.iter().filter(|lane| lane.state == "done").count();
-    let mut sum = format!("{done}/{} done · {}", view.lanes.len(), span(view.seconds));
+    let mut sum = format!("{done}/{} done · {}", view.lanes.len(), span(view.seconds()));
     if let Some(eta) = view.eta.filter(|_| done < view.lanes.len()) {
         let _ = write!(sum, " · about {} left", span(eta));
     }
@@ -150,7 +168,7 @@ fn sum(view: &View, hidden: usize) -> String {
     sum
 }
 
-fn lane_line(lane: &LaneView, names: usize, width: usize, color: bool) -> Line {
+fn lane_line(lane: &LaneView, as_of: Time, names: usize, width: usize, color: bool) -> Line {
     const BAR: u64 = 8;
     let full = (lane.done * BAR).checked_div(lane.total.max(1)).unwrap_or(0).min(BAR);
     let bar: String = match width {
@@ -160,12 +178,13 @@ fn lane_line(lane: &LaneView, names: usize, width: usize, color: bool) -> Line {
     let stage = lane.stage.map_or_else(String::new, |stage| format!("s{stage} "));
     let mut more: Vec<String> = Vec::new();
     more.extend(lane.reason.clone());
-    more.extend(lane.last_sign.map(|age| format!("sign {} ago", span(age))));
+    more.extend(lane.until.map(|until| format!("until {until}")));
+    more.extend(lane.last_sign.map(|at| format!("sign {} ago", at.age(as_of))));
     more.extend(lane.worker.clone());
     more.extend(lane.title.clone());
     let more = printable(&more.join(" · ")).into_owned();
     let line = format!("{} {bar}{stage}{:<10} {more}", cell(&printable(&lane.name), names), lane.state);
-    let code = match lane.state {
+    let code = match &*lane.state {
         "done" => Some("32"),
         "paused" | "dead" => Some("31"),
         "silent" | "parked" | "limited" => Some("33"),
@@ -185,8 +204,12 @@ mod tests {
     fn lane(name: &str, state: &'static str, done: u64) -> LaneView {
         LaneView {
             name: name.to_owned(),
+            unit: name.to_owned(),
+            attempt: 1,
+            home: None,
+            until: None,
             title: Some("A title\x1b[2J".to_owned()),
-            state,
+            state: state.into(),
             done,
             total: 4,
             stage: Some(2),
@@ -197,13 +220,24 @@ mod tests {
     }
 
     fn view() -> View {
-        let running =
-            LaneView { worker: Some("story-B-s2".to_owned()), last_sign: Some(75), ..lane("pipeline:B", "running", 2) };
+        let at = Time::from_unix_seconds;
+        let worker = Some("story-B-s2".to_owned());
+        let running = LaneView { worker, last_sign: Some(at(925)), ..lane("pipeline:B", "running", 2) };
         let paused = LaneView { reason: Some("x".repeat(200)), ..lane("pipeline:C", "paused", 1) };
         let wide = LaneView { title: Some("門を直す".to_owned()), ..lane("crew:門-担当", "queued", 0) };
         let lanes = vec![wide, running, paused, lane("pipeline:D", "done", 4)];
-        let waiting = vec!["build:PRD-009".to_owned()];
-        View { seconds: 61, lanes, cost: Some(0.5), eta: Some(120), mode: "draining", waiting, parked_until: None }
+        let waiting = vec![Waiting::new("build:PRD-009", "Ground", "phase 0 Ground")];
+        View {
+            as_of: at(1_000),
+            began: at(939),
+            lanes,
+            cost: Some(0.5),
+            eta: Some(120),
+            mode: "draining".into(),
+            waiting,
+            parked_until: None,
+            others: Vec::new(),
+        }
     }
 
     fn texts(lines: &[Line]) -> Vec<&str> {
@@ -222,7 +256,7 @@ mod tests {
                 &cut,
                 "crew:門-担当 ░░░░░░░░ s2 queued     門を直す",
                 "pipeline:D   ████████ s2 done       A title\\x1b[2J",
-                "waits for you: piton approve build:PRD-009",
+                "Ground waits for approval: piton approve build:PRD-009",
                 "1/4 done · 1m · about 2m left · $0.50 · draining",
             ]
         );

@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 
-use piton_engine::run::{RunEnd, RunPlan, Unapproved};
-use piton_model::fleet::{Approval, Outcome};
+use piton_engine::run::{RunEnd, RunPlan, Unapproved, event_json};
+use piton_model::fleet::Approval;
 use piton_model::text::printable;
 use piton_model::{Age, Time};
 use serde_json::{Value, json};
+
+use super::Style;
 
 /// The plan, for people.
 pub fn plan_text(plan: &RunPlan, missing: &[Unapproved]) -> String {
@@ -83,40 +85,21 @@ pub fn plan_json(plan: &RunPlan, missing: &[Unapproved]) -> Value {
 
 /// Something that happened, as a line of JSON.
 pub fn event_line(at: Time, name: Option<&str>, kind: &str, text: &str) -> String {
-    format!("{}\n", json!({"at": at.to_string(), "event": kind, "name": name, "text": text}))
-}
-
-/// The end, as a line of JSON.
-pub fn end_line(end: &RunEnd) -> String {
-    let lanes: Vec<Value> = end
-        .view
-        .lanes
-        .iter()
-        .map(|lane| json!({"name": lane.name, "state": lane.state, "reason": lane.reason}))
-        .collect();
-    let value = json!({
-        "event": "ended",
-        "outcome": outcome_word(end.outcome),
-        "seconds": end.view.seconds,
-        "cost_usd": end.view.cost,
-        "lanes": lanes,
-        "reports": end.reports,
-        "next": end.next,
-    });
-    format!("{value}\n")
+    format!("{}\n", event_json(at, name, kind, text))
 }
 
 /// The end, for people.
-pub fn end_text(end: &RunEnd) -> String {
-    let count = |state: &str| end.view.lanes.iter().filter(|lane| lane.state == state).count();
-    let (done, paused, all) = (count("done"), count("paused"), end.view.lanes.len());
-    let mut page = format!("{}: {done} of {all} done", outcome_word(end.outcome));
+pub fn end_text(end: &RunEnd, color: bool) -> String {
+    let style = Style::new(color);
+    let count = |state: &str| end.lanes.iter().filter(|lane| lane.state == state).count();
+    let (done, paused, all) = (count("done"), count("paused"), end.lanes.len());
+    let mut page = format!("{}: {done} of {all} done", style.bold(end.outcome.word()));
     if paused > 0 {
         let _ = write!(page, ", {paused} paused");
     }
-    let _ = writeln!(page, ", in {}", Age(std::time::Duration::from_secs(end.view.seconds)));
-    for lane in &end.view.lanes {
-        if let Some(reason) = lane.reason.as_ref().filter(|_| lane.state == "paused") {
+    let _ = writeln!(page, ", in {}", Age(std::time::Duration::from_secs(end.seconds)));
+    for lane in &end.lanes {
+        if let Some(reason) = &lane.reason {
             let _ = writeln!(page, "  {} is paused: {}", lane.name, printable(reason));
         }
     }
@@ -127,12 +110,4 @@ pub fn end_text(end: &RunEnd) -> String {
         let _ = writeln!(page, "next: {next}");
     }
     page
-}
-
-fn outcome_word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Done => "done",
-        Outcome::Paused => "paused",
-        Outcome::Stopped => "stopped",
-    }
 }

@@ -12,7 +12,7 @@ fn while_other_work_goes_on_the_lead_waits_for_an_approval_and_goes_on_with_it()
     yard.workspace.write("docs/EXECUTION-SPEC-PRD-044.md", SPEC);
     yard.commit("a specification");
     let wanted = ["docs/EXECUTION-SPEC-PRD-044.md", "pipeline:S-1"];
-    yard.run(&["approve", wanted[0], wanted[1]]);
+    yard.run(&["approve", "--commands", wanted[0], wanted[1]]);
     let mut lead = yard.command(&["run", wanted[0], wanted[1], "--json"]).spawn().expect("it starts");
     let status = || yard.piton(&["status", "build:PRD-044", "--json"]).stdout;
     wait_for("the build to wait", || status().contains("waits for approval"), status);

@@ -43,46 +43,6 @@ fn stories_that_wait_for_each_other_are_an_error_before_anything_starts() {
 }
 
 #[test]
-fn a_second_lead_beside_a_live_one_is_refused_and_one_can_be_asked_to_end() {
-    let yard = Yard::new(&[("S-1", &[]), ("S-2", &["S-1"])]).env("PACE", "0.4");
-    yard.run(&["approve"]);
-    let first = yard.command(&["run"]).spawn().expect("it starts");
-    wait_for("the first task", || !yard.ledger().is_empty(), String::new);
-    let second = yard.piton(&["run"]);
-    assert_eq!(second.code, Some(6), "{}", second.stderr);
-    assert!(second.stderr.contains("another lead is at work here"), "{}", second.stderr);
-    yard.run(&["stop"]);
-    let ended = finish(first);
-    assert_eq!(ended.code, Some(1), "{}\n{}", ended.stdout, ended.stderr);
-    assert!(ended.stdout.contains("stopped: 0 of 2 done"), "{}", ended.stdout);
-    wait_for("every process to be gone", || yard.processes().is_empty(), || format!("{:?}", yard.processes()));
-    yard.run(&["run"]);
-    yard.assert_nothing_twice(&["pipeline:S-1", "pipeline:S-2"]);
-    yard.assert_nothing_left();
-}
-
-#[test]
-fn asked_twice_the_workers_end_and_three_times_the_lead_goes_alone() {
-    let yard = Yard::new(&[("S-1", &[])]).env("PACE", "30");
-    yard.run(&["approve"]);
-    let lead = yard.command(&["run"]).spawn().expect("it starts");
-    wait_for("the first task", || !yard.ledger().is_empty(), String::new);
-    yard.run(&["stop", "--workers"]);
-    let ended = finish(lead);
-    assert_eq!(ended.code, Some(1), "{}", ended.stdout);
-    wait_for("every process to be gone", || yard.processes().is_empty(), || format!("{:?}", yard.processes()));
-    let state = yard.read_json(".pipeline/state.json");
-    assert_eq!((&state["story_state"]["S-1"], &state["crash_count"]["S-1"]), (&"STAGE_2".into(), &0.into()));
-
-    let lead = yard.command(&["run"]).spawn().expect("it starts");
-    wait_for("the second worker", || yard.ledger().len() == 2, String::new);
-    yard.run(&["stop", "--workers"]);
-    yard.piton(&["stop"]);
-    let ended = finish(lead);
-    assert_eq!(ended.code, Some(1), "{}", ended.stdout);
-}
-
-#[test]
 fn a_no_go_is_validated_again_and_a_fail_worked_on_again() {
     for (bad, key, result) in [("no-go", "validation_retries", "GO"), ("fails", "quality_cycles", "PASS")] {
         let yard = Yard::new(&[("S-1", &[])]).env("BAD", bad);

@@ -8,6 +8,7 @@ use piton_supervisor::{Adapter, Gently, Launch, Reading, Worker, new_session_id}
 use super::claim::Claimed;
 use super::lead::{Lead, Live};
 use super::memory::DIRECTORY;
+use super::others::mark_stopped;
 use super::prompt::{Telling, prompt, question};
 use super::{RunError, failed};
 
@@ -67,7 +68,7 @@ impl Lead<'_> {
         let has_begun = matches!(self.workspace.disk.stamp(&self.document_of(at)), Ok(Some(_)));
         if has_begun && self.work.lanes[at].dialect == Dialect::Pipeline {
             // A process that died in the middle of a record may have left the state behind the story.
-            self.write_state_file(false)?;
+            self.persist(|lead| lead.write_state_file(false))?;
         }
         if let Err(message) = self.try_start(at, how) {
             self.queue.push_back(FleetEvent::StartFailed { lane: at, message });
@@ -272,6 +273,9 @@ impl Lead<'_> {
     fn stop(&mut self, at: LaneAt, why: StopReason) -> Result<(), RunError> {
         let hint = self.work_since_asked(at).filter(|_| why == StopReason::Silent);
         let Some(live) = self.live.get(&at) else { return Ok(()) };
+        if why == StopReason::Asked {
+            mark_stopped(live.worker.home());
+        }
         let grace = self.settings.grace;
         let stopped = match why {
             StopReason::Asked => live.worker.stop(Gently::Interrupt, grace),

@@ -1,10 +1,17 @@
-//! Which commands of a repository a run needs, and which of them nobody approved.
+//! What a person approves: commands of a repository, which stay approved as they are; and a phase of a unit, which is
+//! approved once. Neither implies the other.
 
+use piton_model::fleet::{Closing, LaneState};
+use piton_model::text::printable;
+use piton_model::{Time, UnitRef};
 use piton_store::disk::Access;
+use serde_json::{Value, json};
 
+use super::lead::Lead;
 use super::memory::DIRECTORY;
-use super::{RunError, RunPlan, failed};
-use crate::{Trust, Workspace, approve, is_approved};
+use super::view::{Published, Waiting};
+use super::{RunError, RunPlan, RunRecord, failed, runs};
+use crate::{NotFound, Trust, Workspace, approve, is_approved};
 
 /// A command that needs a person's approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,19 +57,187 @@ fn commands(plan: &RunPlan) -> Vec<Unapproved> {
     all
 }
 
-/// Writes down that a person lets a build go on after its phase. A lead that is at work sees it; else the next does.
-pub fn approve_group(workspace: &Workspace, unit: &str) -> Result<(), RunError> {
-    piton_store::seal::prepare(&*workspace.disk).map_err(failed)?;
-    piton_store::replace(&*workspace.disk, &approval_path(unit), b"approved\n", Access::Private).map_err(failed)
+/// What a person is asked to approve, told from everything else that a unit may ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Question {
+    /// What tells it from others.
+    pub key: String,
+    /// What a person calls it.
+    pub what: String,
 }
 
-/// Takes an approval that was written down; whether there was one.
-pub(super) fn take_approval(workspace: &Workspace, unit: &str) -> bool {
-    let path = approval_path(unit);
-    matches!(workspace.disk.stamp(&path), Ok(Some(_))) && workspace.disk.remove(&path).is_ok()
+impl Question {
+    /// Whether the work of a unit may begin, or go on after a phase.
+    fn phase(phase: Option<(usize, &str)>) -> Question {
+        match phase {
+            None => Question { key: "begin".to_owned(), what: "the beginning of its work".to_owned() },
+            Some((place, name)) => Question { key: format!("phase {place} {name}"), what: name.to_owned() },
+        }
+    }
+
+    /// Whether a lane's commit may be merged although it changes what judges it.
+    pub fn own_gates(lane: &str, commit: &str) -> Question {
+        let short: String = commit.chars().take(9).collect();
+        let what = format!("changes of what judges it, at {short}");
+        Question { key: format!("gates {lane} {commit}"), what }
+    }
 }
 
-fn approval_path(unit: &str) -> String {
-    let name: String = unit.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect();
-    format!("{DIRECTORY}/approved/{name}")
+/// What was approved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovedPhase {
+    /// The unit.
+    pub unit: String,
+    /// What of it: mostly the name of a phase.
+    pub what: Vec<String>,
+    /// The run that waits for it.
+    pub run: RunRecord,
+    /// The lead that takes it, when one is at work.
+    pub lead: Option<u32>,
+}
+
+/// Why no phase was approved.
+#[derive(Debug)]
+pub enum NotApproved {
+    /// There is no such unit.
+    NoUnit(NotFound),
+    /// It does not wait for an approval.
+    NotWaiting {
+        /// The unit.
+        unit: String,
+    },
+    /// It could not be written down.
+    Failed(RunError),
+}
+
+/// Approves what a unit waits for, and nothing else, durably. A lead that is at work takes it; else the next one does.
+pub fn approve_phase(
+    workspace: &Workspace,
+    wanted: &UnitRef,
+    by: Option<&str>,
+    now: Time,
+) -> Result<ApprovedPhase, NotApproved> {
+    let found = crate::find(workspace, wanted, now).map_err(NotApproved::NoUnit)?;
+    let attempt = found.unit.attempt.unwrap_or(0);
+    // A run knows the unit by the name that it was given.
+    let is_meant =
+        |it: &&Waiting| UnitRef::parse(&it.unit).is_ok_and(|unit| unit.means(found.unit.dialect, &found.full_name));
+    let mut open = runs::all(&*workspace.disk).filter(|run| !run.is_finished);
+    let waits = open.find_map(|run| {
+        let waiting: Vec<Waiting> = waiting(workspace, &run, now).iter().filter(is_meant).cloned().collect();
+        (!waiting.is_empty()).then_some((waiting, run))
+    });
+    let Some((waiting, run)) = waits else {
+        return Err(NotApproved::NotWaiting { unit: found.name });
+    };
+    for it in &waiting {
+        let content = json!({
+            "run": run.number,
+            "unit": it.unit,
+            "attempt": attempt,
+            "key": it.key,
+            "by": by,
+            "at": now.to_string(),
+        });
+        let path = path(&it.unit, &it.key);
+        piton_store::replace(&*workspace.disk, &path, format!("{content}\n").as_bytes(), Access::Private)
+            .map_err(|error| NotApproved::Failed(error.into()))?;
+    }
+    let lead = super::attach::lead_at_work(workspace).map(|lead| lead.pid);
+    let what = waiting.iter().map(|it| it.what.clone()).collect();
+    Ok(ApprovedPhase { unit: found.name, what, run, lead })
+}
+
+/// What a run waits for: as its lead published it, or as that wrote it down when it ended.
+fn waiting(workspace: &Workspace, run: &RunRecord, now: Time) -> Vec<Waiting> {
+    let published = Published::read(workspace.root(), now);
+    match published.filter(|published| published.run == run.number && Some(&published.lead) == run.lead.as_ref()) {
+        Some(published) => published.view.waiting,
+        None => run.waiting.clone(),
+    }
+}
+
+impl Lead<'_> {
+    /// Takes an approval of a group's phase, or of all of its work; says whether there was one.
+    pub(super) fn take_group_approval(&mut self, group: usize, phase: Option<usize>) -> bool {
+        let (name, question) = (self.work.fleet.groups[group].name.clone(), self.group_question(group, phase));
+        self.take_approval(&name, &question)
+    }
+
+    /// Takes an approval of what a unit asks; says whether there was one. An approval of another run or of an earlier
+    /// attempt is removed and approves nothing.
+    pub(super) fn take_approval(&mut self, unit: &str, question: &Question) -> bool {
+        let path = path(unit, &question.key);
+        let Ok(content) = self.workspace.disk.read(&path) else { return false };
+        if self.workspace.disk.remove(&path).is_err() {
+            // One that stays would be taken again.
+            return false;
+        }
+        let value: Value = serde_json::from_slice(&content.bytes).unwrap_or_default();
+        let attempt = UnitRef::parse(unit)
+            .ok()
+            .and_then(|unit| crate::find(self.workspace, &unit, self.time()).ok())
+            .and_then(|found| found.unit.attempt);
+        let is_meant = value["run"] == self.run.number
+            && value["unit"] == unit
+            && value["attempt"] == attempt.unwrap_or(0)
+            && value["key"] == question.key.as_str();
+        if !is_meant {
+            self.tell(Some(unit), "approval", "an approval for another run or attempt was not used");
+            return false;
+        }
+        let by = value["by"].as_str().map_or_else(|| "a person".to_owned(), |by| printable(by).into_owned());
+        self.tell(Some(unit), "approved", &format!("{by} approved {}", question.what));
+        true
+    }
+
+    /// Everything that waits for a person's approval.
+    pub(super) fn waiting(&self) -> Vec<Waiting> {
+        let waiting =
+            |unit: &str, question: Question| Waiting { unit: unit.to_owned(), what: question.what, key: question.key };
+        let fleet = &self.work.fleet;
+        let groups = fleet.groups.iter().enumerate();
+        let groups =
+            groups.filter_map(|(at, group)| Some(waiting(&group.name, self.group_question(at, group.asked()?))));
+        let lanes = (0..fleet.lanes.len())
+            .filter(|at| matches!(fleet.lanes[*at].state, LaneState::Closing(Closing::Approving { .. })));
+        let lanes = lanes.filter_map(|at| {
+            let question = Question::own_gates(&fleet.lanes[at].name, &self.judged_commit(at)?);
+            Some(waiting(&self.work.lanes[at].unit_name, question))
+        });
+        groups.chain(lanes).collect()
+    }
+
+    fn group_question(&self, group: usize, phase: Option<usize>) -> Question {
+        let phases = &self.work.fleet.groups[group].phases;
+        Question::phase(phase.map(|place| (place, phases[place].name.as_str())))
+    }
+}
+
+/// Where an approval is: by the unit, and by what it is asked.
+fn path(unit: &str, key: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let name: String = unit.chars().take(100).map(plain).collect();
+    // What tells both from all others; what stands in the file decides.
+    let sum = format!("{unit}\0{key}")
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{DIRECTORY}/approved/{name}-{sum:016x}.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path;
+
+    #[test]
+    fn no_two_questions_share_an_approval() {
+        let mut paths = std::collections::BTreeSet::new();
+        for unit in ["plan:a/b", "plan:a_b", "plan:a.b", "plan:a-b"] {
+            for key in ["begin", "phase 0 Ground", "phase 1 Ground", "phase 1 ../../Ground"] {
+                let path = path(unit, key);
+                assert!(path.starts_with(".piton/run/approved/plan_a") && !path.contains(".."), "{path}");
+                assert!(paths.insert(path), "{unit} {key}");
+            }
+        }
+    }
 }

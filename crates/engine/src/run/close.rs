@@ -1,10 +1,10 @@
 //! Ends: a lane's work is on the base and is recorded; a group is halted, waits for a person, or is complete.
 
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf};
+use piton_model::text::shell_word;
 use piton_model::{Dialect, Event, GateJudgement, Lifecycle, StepMove, StepTo};
 
 use super::RunError;
-use super::approvals::take_approval;
 use super::claim::{explain, plain};
 use super::lead::Lead;
 use super::merging::Key;
@@ -158,7 +158,7 @@ impl Lead<'_> {
 
     pub(super) fn ask_approval(&mut self, group: usize, phase: Option<usize>) -> Result<(), RunError> {
         let name = self.work.fleet.groups[group].name.clone();
-        if take_approval(self.workspace, &name) {
+        if self.take_group_approval(group, phase) {
             self.queue.push_back(FleetEvent::Approved { group });
             return Ok(());
         }
@@ -166,7 +166,8 @@ impl Lead<'_> {
             Some(phase) => format!("{} is complete", self.work.fleet.groups[group].phases[phase].name),
             None => "its review says ship_with_gates".to_owned(),
         };
-        self.tell(Some(&name), "approval", &format!("{what} and waits for approval: piton approve {name}"));
+        let typed = shell_word(&name);
+        self.tell(Some(&name), "approval", &format!("{what} and waits for approval: piton approve {typed}"));
         if let (Some(unit), Some(_)) = (self.work.groups[group].unit.clone(), phase) {
             let event = Event::Paused { reason: Some(format!("{what} and waits for approval")) };
             // A build that paused itself at the gate is paused already.
@@ -181,8 +182,9 @@ impl Lead<'_> {
         }
         let name = self.work.lanes[at].unit_name.clone();
         let text = format!(
-            "it changes what judges it: {}; it passed with the base's version. Look at it, then: piton approve {name}",
-            files.join(", ")
+            "it changes what judges it: {}; it passed with the base's version. Look at it, then: piton approve {}",
+            files.join(", "),
+            shell_word(&name)
         );
         self.tell_lane(at, "approval", &text);
         Ok(())

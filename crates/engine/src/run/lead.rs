@@ -1,32 +1,33 @@
 //! The loop.
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::io::Read as _;
-use std::os::unix::net::UnixStream;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use piton_model::Time;
-use piton_model::fleet::{Decision, FleetEvent, LaneAt, LaneState, Now, Outcome, WorkerState};
-use piton_supervisor::{KeeperProgram, Reading, Repository, Signs, Wake, Watch, Worker};
+use piton_model::fleet::{Decision, FleetEvent, LaneAt, LaneState, Now, Outcome, Request, WorkerState};
+use piton_supervisor::{Identity, KeeperProgram, Reading, Repository, Signs, Wake, Watch, Worker};
 
 use super::commands::LiveCommand;
+use super::disk::Trouble;
 use super::gates::JudgedGate;
 use super::jobs::{JobEnd, Jobs};
 use super::memory::Memory;
 use super::merging::{Key, Merged};
+use super::others::{OTHERS, Others};
+use super::requests::{self, Asked, Signals};
+use super::runs::RunRecord;
 use super::settings::Settings;
 use super::signs::Afar;
+use super::teller::Teller;
+use super::told::EventLog;
 use super::work::Work;
 use super::{Progress, RunEnd, RunError, RunPlan, RunRequest, Surroundings, failed};
 use crate::{Recorder, Workspace};
 
-/// The number of the pipe that signals write to.
-const SIGNALS: u64 = 1;
+/// The number of the pipe that ended jobs write to; those of signals are smaller.
+const JOBS: u64 = 16;
 
-/// The number of the pipe that ended jobs write to.
-const JOBS: u64 = 2;
-
-/// Numbers of commands begin here; below are lanes.
+/// Numbers of commands begin here; below are lanes. Those of workers of other runs begin at [`OTHERS`].
 pub(super) const GATES: u64 = 1 << 32;
 
 /// How often the workers' signs are looked at, at the least and at the most.
@@ -65,16 +66,25 @@ pub(super) struct Lead<'w> {
     pub is_yes: bool,
     /// Whether something happened that the state of all stories does not say yet.
     pub is_state_due: bool,
-    signals: UnixStream,
+    /// The run that this lead leads.
+    pub run: RunRecord,
+    pub teller: Teller,
+    pub others: Others,
+    /// What the disk refused to write.
+    pub trouble: Trouble,
+    signals: Signals,
+    /// Requests that were taken and could not be removed.
+    kept_requests: BTreeSet<String>,
     outcome: Option<Outcome>,
     last_look: Duration,
     last_beat: Duration,
-    last_view: Duration,
     /// How long the machine had slept.
     slept: Duration,
     /// How far the clock on the wall was ahead of one that nobody sets, in seconds.
     set_to: i64,
     began: Duration,
+    /// The same by the clock on the wall.
+    began_at: Time,
 }
 
 /// A worker that runs.
@@ -108,14 +118,13 @@ impl<'w> Lead<'w> {
         request: &RunRequest,
         surroundings: Surroundings<'w>,
     ) -> Result<Lead<'w>, RunError> {
-        let (mut signals, writer) = UnixStream::pair().map_err(failed)?;
-        signals.set_nonblocking(true).map_err(failed)?;
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-            let writer = writer.try_clone().map_err(failed)?;
-            signal_hook::low_level::pipe::register(signal, writer).map_err(failed)?;
-        }
         let mut watch = Watch::new().map_err(failed)?;
-        watch.add_readable(SIGNALS, &mut signals).map_err(failed)?;
+        let signals = Signals::listen(&mut watch).map_err(failed)?;
+        let own = Identity::current().ok_or_else(|| failed("cannot tell which process this is"))?;
+        let now = (surroundings.clock)();
+        let memory = Memory::load(workspace)?;
+        let run = RunRecord::begin(workspace, request, plan.work.units(), Some(own.clone()), now)?;
+        let log = EventLog::open(&workspace.root().join(run.directory())).ok();
         let jobs = Jobs::new()?;
         watch.add_readable(JOBS, &jobs.reader).map_err(failed)?;
         let groups = plan.work.groups.len();
@@ -125,7 +134,7 @@ impl<'w> Lead<'w> {
             keeper: KeeperProgram::at(&surroundings.program),
             settings: plan.settings,
             work: plan.work,
-            memory: Memory::load(workspace)?,
+            memory,
             surroundings,
             repository: None,
             watch,
@@ -141,39 +150,48 @@ impl<'w> Lead<'w> {
             queue: VecDeque::new(),
             is_yes: request.yes,
             is_state_due: false,
+            run,
+            teller: Teller::new(log, own),
+            others: Others::default(),
+            trouble: Trouble::default(),
             signals,
+            kept_requests: BTreeSet::new(),
             outcome: None,
             last_look: steady,
             last_beat: steady,
-            last_view: Duration::ZERO,
             slept: Duration::ZERO,
             set_to: 0,
             began: steady,
+            began_at: now,
         };
         lead.slept = (lead.surroundings.slept)();
         lead.set_to = lead.clock_ahead();
-        lead.memory.begin_run(&request.wanted, &lead.work.fleet);
+        lead.memory.begin_run(&lead.run);
+        // From here on everybody who looks is told who leads; what that lead knows follows.
+        let view = lead.view();
+        lead.publish(&super::View { lanes: Vec::new(), waiting: Vec::new(), ..view });
+        (lead.surroundings.watcher)(&Progress::Leads { run: lead.run.number, directory: &lead.run.directory() });
         lead.open_repository()?;
         lead.recover(request)?;
+        lead.find_others();
         lead.prune();
         Ok(lead)
     }
 
     /// Goes on until the end has been decided.
     pub fn lead(mut self) -> Result<RunEnd, RunError> {
-        self.beat()?;
+        self.last_beat = steady();
+        self.save()?;
+        self.write_state_file(false)?;
         self.queue.push_back(FleetEvent::Begun);
         loop {
             while let Some(event) = self.queue.pop_front() {
                 self.take(event)?;
             }
             if let Some(outcome) = self.outcome {
-                return self.end(outcome);
+                return self.finish_run(outcome);
             }
-            // Once for all that happened in one go.
-            if std::mem::take(&mut self.is_state_due) {
-                self.write_state_file(false)?;
-            }
+            self.write_due_state();
             self.show();
             self.wait()?;
         }
@@ -207,27 +225,30 @@ impl<'w> Lead<'w> {
         Ok(())
     }
 
-    pub fn save(&mut self) -> Result<(), RunError> {
-        self.memory.save(self.workspace, &self.work.fleet).map_err(failed)
-    }
-
     /// Waits until something happens, and makes events of it.
     fn wait(&mut self) -> Result<(), RunError> {
         let wakes = self.watch.wait(Some(self.patience())).map_err(failed)?;
         self.look_at_clocks();
         for wake in wakes {
             match wake {
+                Wake::Worker(number) if number >= OTHERS => self.other_ended(number),
                 Wake::Worker(number) if number >= GATES => self.command_ended(number)?,
                 Wake::Worker(number) => self.worker_ended(usize::try_from(number).unwrap_or(usize::MAX))?,
                 Wake::Readable(JOBS) => self.jobs_ended()?,
-                Wake::Readable(_) => self.read_signals(),
+                Wake::Readable(number) => {
+                    let asked = self.signals.take(number, steady());
+                    self.hear(asked);
+                }
             }
         }
         self.end_late_commands()?;
         let now = steady();
         if now.saturating_sub(self.last_look) >= self.pace() {
             self.last_look = now;
+            let asked = requests::take(self.workspace, &self.teller.own, &mut self.kept_requests);
+            self.hear(asked);
             self.look()?;
+            self.look_at_others();
         }
         let (steady_timer, wall_timer) = self.work.fleet.next_timer();
         let is_due = steady_timer.is_some_and(|due| due <= now) || wall_timer.is_some_and(|due| due <= self.time());
@@ -235,8 +256,8 @@ impl<'w> Lead<'w> {
             self.look_closely();
             self.queue.push_back(FleetEvent::TimerFired);
         }
-        if now.saturating_sub(self.last_beat) >= self.settings.heartbeat {
-            self.beat()?;
+        if now >= self.next_beat() {
+            self.beat();
         }
         Ok(())
     }
@@ -261,6 +282,9 @@ impl<'w> Lead<'w> {
         let ahead = self.clock_ahead();
         if ahead.abs_diff(self.set_to) > CLOCK_SLACK {
             self.forget_moments();
+            let seconds = steady().saturating_sub(self.began).as_secs();
+            let began = self.time().unix_seconds().saturating_sub(i64::try_from(seconds).unwrap_or(i64::MAX));
+            self.began_at = Time::from_unix_seconds(began);
             self.queue.push_back(FleetEvent::ClockSet);
         }
         self.set_to = ahead;
@@ -271,11 +295,18 @@ impl<'w> Lead<'w> {
         self.time().unix_seconds().saturating_sub(i64::try_from(since_boot).unwrap_or(i64::MAX))
     }
 
-    fn read_signals(&mut self) {
-        let mut bytes = [0; 16];
-        while let Ok(count @ 1..) = self.signals.read(&mut bytes) {
-            for _ in 0..count {
-                self.queue.push_back(FleetEvent::Signalled);
+    /// Does what is asked, and says what that is.
+    fn hear(&mut self, asked: impl IntoIterator<Item = Asked>) {
+        for asked in asked {
+            match asked {
+                Asked::HangUp => self.hang_up(),
+                Asked::To(request, asker) => {
+                    self.tell_request(request, &asker);
+                    if request == Request::StopWorkers {
+                        self.stop_others();
+                    }
+                    self.queue.push_back(FleetEvent::Requested(request));
+                }
             }
         }
     }
@@ -289,7 +320,7 @@ impl<'w> Lead<'w> {
             let left = due.unix_seconds().saturating_sub(self.time().unix_seconds());
             Duration::from_secs(u64::try_from(left).unwrap_or(0)).max(Duration::from_millis(50))
         });
-        let beat = until(self.last_beat + self.settings.heartbeat);
+        let beat = until(self.next_beat());
         let look = if self.live.is_empty() { SLOWEST_LOOK } else { until(self.last_look + self.pace()) };
         let late = self.command_deadline().map(until);
         [steady_timer.map(until), wall, Some(beat), Some(look), late]
@@ -306,19 +337,17 @@ impl<'w> Lead<'w> {
         (shortest.unwrap_or(SLOWEST_LOOK) / 4).clamp(FASTEST_LOOK, SLOWEST_LOOK)
     }
 
-    /// Writes the state although nothing happened.
-    fn beat(&mut self) -> Result<(), RunError> {
+    /// When the state is written although nothing happened; sooner when the disk refused it.
+    fn next_beat(&self) -> Duration {
+        self.trouble.retry_at().unwrap_or(self.last_beat + self.settings.heartbeat)
+    }
+
+    /// Writes the state although nothing happened. A beat that fails is no reason to stop leading.
+    fn beat(&mut self) {
         self.last_beat = steady();
-        self.save()?;
-        self.write_state_file(false)
-    }
-
-    fn end(mut self, outcome: Outcome) -> Result<RunEnd, RunError> {
-        self.finish_run(outcome)
-    }
-
-    pub fn time(&self) -> Time {
-        (self.surroundings.clock)()
+        let saved = self.memory.save(self.workspace, &self.work.fleet).map_err(RunError::from);
+        let written = saved.and_then(|()| self.write_state_file(false));
+        self.note_write(written);
     }
 
     pub fn now(&self) -> Now {
@@ -337,60 +366,9 @@ impl<'w> Lead<'w> {
         }
     }
 
-    pub fn tell(&mut self, name: Option<&str>, kind: &'static str, text: &str) {
-        let at = self.time();
-        (self.surroundings.watcher)(&Progress::Happened { at, name, kind, text });
-    }
-
-    pub fn tell_lane(&mut self, lane: LaneAt, kind: &'static str, text: &str) {
-        let name = self.work.fleet.lanes[lane].name.clone();
-        self.tell(Some(&name), kind, text);
-    }
-
-    /// What happened, for whoever watches; what is decided about it tells itself.
-    fn tell_event(&mut self, event: &FleetEvent) {
-        match event {
-            FleetEvent::Signalled => self.tell(None, "signalled", "asked to end"),
-            FleetEvent::Woke => self.tell(None, "woke", "the machine slept; every worker gets its time anew"),
-            FleetEvent::ClockSet => self.tell(None, "clock", "the clock was set; every worker gets its time anew"),
-            FleetEvent::Approved { group } => {
-                let name = self.work.fleet.groups[*group].name.clone();
-                self.tell(Some(&name), "approved", "a person lets it go on");
-            }
-            FleetEvent::LaneApproved { lane } => self.tell_lane(*lane, "approved", "a person lets it be merged"),
-            FleetEvent::Begun
-            | FleetEvent::StartFailed { .. }
-            | FleetEvent::NotStarted { .. }
-            | FleetEvent::LaneAdded(_)
-            | FleetEvent::LaneSettled { .. }
-            | FleetEvent::WorkerStarted { .. }
-            | FleetEvent::WorkerExited { .. }
-            | FleetEvent::SignSeen { .. }
-            | FleetEvent::DocumentChanged { .. }
-            | FleetEvent::GateEnded { .. }
-            | FleetEvent::Prepared { .. }
-            | FleetEvent::CompleteEnded { .. }
-            | FleetEvent::MergeEnded { .. }
-            | FleetEvent::FinishEnded { .. }
-            | FleetEvent::Proved { .. }
-            | FleetEvent::LimitReported { .. }
-            | FleetEvent::TimerFired => {}
-        }
-    }
-
-    fn show(&mut self) {
-        let now = steady();
-        if now.saturating_sub(self.last_view) < Duration::from_millis(200) {
-            return;
-        }
-        self.last_view = now;
-        let view = self.view();
-        (self.surroundings.watcher)(&Progress::Stands(&view));
-    }
-
-    /// How long this lead has been at work.
-    pub fn elapsed(&self) -> Duration {
-        steady().saturating_sub(self.began)
+    /// When this lead began, by the clock on the wall as it is set now.
+    pub fn began_at(&self) -> Time {
+        self.began_at
     }
 }
 

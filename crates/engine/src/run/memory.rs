@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) use saved::{SavedState, adopted};
 
-use super::{RunError, failed};
+use super::{RunError, RunRecord, failed};
 use crate::Workspace;
 
 /// Where everything of a run is.
@@ -50,23 +50,14 @@ pub(super) struct Memory {
     pub parked: BTreeMap<String, Time>,
 }
 
-/// A run, over all of its leads.
+/// The run that the last lead led.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct RunFacts {
-    /// Its number, from 1 on.
+    /// Its number. The rest of what is known of it is in its record.
     pub number: u64,
-    /// What was named on the command line.
-    pub wanted: Vec<String>,
-    /// When it began.
-    #[serde(with = "saved::time")]
-    pub started: Option<Time>,
     /// The branch that worktrees start from and are merged into.
     pub base: Option<String>,
-    /// How many leads it has had.
-    pub leads: u64,
-    /// Whether everything was done: the next lead begins another run.
-    pub is_finished: bool,
 }
 
 /// Which life of a unit a fact is about.
@@ -187,15 +178,12 @@ impl Memory {
         done.filter_map(|(_, lane)| id(lane.home.as_ref()?)).collect()
     }
 
-    /// Begins another run when the last one is finished, or was about other work.
-    pub fn begin_run(&mut self, wanted: &[String], fleet: &Fleet) {
-        let is_same = |lane: &Lane| self.lanes.contains_key(&lane.name);
-        let is_about_this = self.run.wanted == wanted || fleet.lanes.iter().any(is_same);
-        if self.run.number > 0 && !self.run.is_finished && is_about_this {
-            return;
+    /// Takes up a run. What is remembered of another one stays with its lanes.
+    pub fn begin_run(&mut self, run: &RunRecord) {
+        if self.run.number != run.number {
+            self.run = RunFacts { number: run.number, ..RunFacts::default() };
+            self.issues.clear();
         }
-        self.run = RunFacts { number: self.run.number + 1, wanted: wanted.to_vec(), ..RunFacts::default() };
-        self.issues.clear();
     }
 }
 

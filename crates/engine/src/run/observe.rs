@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use piton_dialect::pipeline;
-use piton_model::fleet::{Approval, Closing, End, FleetEvent, LaneAt, LaneState, StageResult, Standing};
+use piton_model::fleet::{Closing, End, FleetEvent, LaneAt, LaneState, StageResult, Standing};
 use piton_model::{Dialect, GateState, State, StepState, Time, Unit};
 use piton_supervisor::{Condition, Exit, Limit, LimitScope, Outcome, Reading, Stream, Worker, tail};
 
-use super::approvals::take_approval;
+use super::approvals::Question;
 use super::lead::Lead;
 use super::merging::Key;
 use super::{RunError, failed};
@@ -212,10 +212,9 @@ impl Lead<'_> {
             self.look_at_document(at);
         }
         for group in 0..self.work.fleet.groups.len() {
-            let phases = &self.work.fleet.groups[group].phases;
-            let is_asked = phases.iter().any(|phase| phase.approval == Approval::Asked)
-                || self.work.fleet.groups[group].begin == Approval::Asked;
-            if is_asked && take_approval(self.workspace, &self.work.fleet.groups[group].name.clone()) {
+            if let Some(phase) = self.work.fleet.groups[group].asked()
+                && self.take_group_approval(group, phase)
+            {
                 self.queue.push_back(FleetEvent::Approved { group });
             }
         }
@@ -234,14 +233,19 @@ impl Lead<'_> {
 
     /// Takes a person's approval of a lane that changes its own gates: it is for the commit that was looked at.
     pub(super) fn take_lane_approval(&mut self, at: LaneAt) -> bool {
-        if !take_approval(self.workspace, &self.work.lanes[at].unit_name.clone()) {
+        let (name, unit) = (self.work.fleet.lanes[at].name.clone(), self.work.lanes[at].unit_name.clone());
+        let Some(commit) = self.judged_commit(at) else { return false };
+        if !self.take_approval(&unit, &Question::own_gates(&name, &commit)) {
             return false;
         }
-        let name = self.work.fleet.lanes[at].name.clone();
-        let commit = self.merged.get(&Key::Lane(at)).and_then(|merged| merged.branch_commit.clone());
-        self.memory.lane(&name).approved = commit;
+        self.memory.lane(&name).approved = Some(commit);
         self.queue.push_back(FleetEvent::LaneApproved { lane: at });
         true
+    }
+
+    /// The commit of a lane's branch that was judged.
+    pub(super) fn judged_commit(&self, at: LaneAt) -> Option<String> {
+        self.merged.get(&Key::Lane(at)).and_then(|merged| merged.branch_commit.clone())
     }
 
     fn look_at_output(&mut self, at: LaneAt) {

@@ -9,9 +9,10 @@ use piton_model::fleet::{
 use piton_model::{Dialect, Lifecycle, Liveness, Row, State, UnitRef};
 use piton_supervisor::{Condition, Exit, Reading, Worker};
 
-use super::approvals::take_approval;
+use super::approvals::Question;
 use super::lead::{Lead, Live, steady};
 use super::memory::{Origin, SavedState, adopted};
+use super::others::was_stopped;
 use super::{RunError, RunRequest, failed};
 
 /// Events that begin a unit anew.
@@ -23,8 +24,6 @@ impl Lead<'_> {
         self.end_old_gates();
         self.finish_records();
         let now = self.time();
-        self.memory.run.leads += 1;
-        self.memory.run.started.get_or_insert(now);
         self.work.fleet.parked = self.memory.parked.clone();
         self.work.fleet.parked.retain(|_, until| *until > now && !request.retry);
         let rows = crate::status(self.workspace, None, now).rows;
@@ -146,8 +145,7 @@ impl Lead<'_> {
             return;
         };
         if let Ok(Some(tip)) = repository.tip(&branch)
-            && self.work.lanes[at].step.is_none()
-            && take_approval(self.workspace, &unit)
+            && self.take_approval(&unit, &Question::own_gates(&name, &tip))
         {
             self.memory.lane(&name).approved = Some(tip);
         }
@@ -282,6 +280,12 @@ impl Lead<'_> {
         }
         self.work.fleet.lanes[at].state = adopted(how, account, steady());
         let judged = self.judge_end(at, &worker, &end);
+        if was_stopped(worker.home()) && !matches!(judged.standing, Standing::Complete(_) | Standing::Halted { .. }) {
+            // A person ended it with its run: that is no death to be counted.
+            self.work.fleet.lanes[at].state =
+                LaneState::Dead { why: "the run was ended".to_owned(), how: How::Session };
+            return Ok(());
+        }
         if judged.end != End::Exited(0) {
             self.tell_lane(at, "judged", "its worker ended while no lead was at work");
         }
@@ -349,7 +353,8 @@ impl Lead<'_> {
                 let phase = &group.phases[phase];
                 phase.approval == Approval::Needed && phase.state == PhaseState::Merged
             });
-        if !waits || !take_approval(self.workspace, &group.name.clone()) {
+        let begins = group.begin == Approval::Needed;
+        if !waits || !self.take_group_approval(at, open.filter(|_| !begins)) {
             return;
         }
         let group = &mut self.work.fleet.groups[at];

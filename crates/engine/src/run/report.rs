@@ -2,16 +2,18 @@
 
 mod page;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use piton_model::Dialect;
-use piton_model::fleet::{Closing, Lane, LaneAt, LaneState, Mode, Outcome, WorkerState};
+use piton_model::fleet::{Closing, LaneAt, LaneState, Outcome};
+use piton_model::text::shell_word;
+use piton_model::{Dialect, Lifecycle, Time, UnitRef};
 use piton_store::disk::Access;
 use serde_json::{Value, json};
 
-use super::lead::{Lead, steady};
+use super::lead::Lead;
 use super::memory::{DIRECTORY, LaneMemory};
-use super::{LaneView, RunEnd, RunError, View, failed};
+use super::{EndedLane, LaneView, RunEnd, RunError, View};
 
 impl Lead<'_> {
     pub(super) fn view(&self) -> View {
@@ -20,27 +22,16 @@ impl Lead<'_> {
         let past = own.filter_map(|lane| lane.cost);
         let costs: Vec<f64> = past.chain(self.live.values().filter_map(|live| live.reading.seen().cost_usd)).collect();
         View {
-            seconds: self.elapsed().as_secs(),
+            as_of: self.time(),
+            began: self.began_at(),
             eta: self.eta(),
             lanes,
             cost: (!costs.is_empty()).then(|| costs.iter().sum()),
-            mode: match self.work.fleet.mode {
-                Mode::Going => "running",
-                Mode::Draining => "draining",
-                Mode::Stopping => "stopping",
-                Mode::Leaving => "leaving",
-            },
+            mode: self.work.fleet.mode.word().into(),
             waiting: self.waiting(),
             parked_until: self.work.fleet.parked_until(),
+            others: self.others.view(),
         }
-    }
-
-    /// Units that wait for a person's approval.
-    fn waiting(&self) -> Vec<String> {
-        let groups = self.work.fleet.groups.iter().filter(|group| group.is_asked()).map(|group| group.name.clone());
-        let is_asked = |lane: &Lane| matches!(lane.state, LaneState::Closing(Closing::Approving { .. }));
-        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(lane, _)| is_asked(lane));
-        groups.chain(lanes.map(|(_, work)| work.unit_name.clone())).collect()
     }
 
     fn lane_view(&self, at: LaneAt) -> LaneView {
@@ -59,30 +50,25 @@ impl Lead<'_> {
             | LaneState::Parked { .. }
             | LaneState::Paused { .. } => lane.stages.iter().filter(|stage| **stage < lane.stage).count() as u64,
         };
-        let last_sign = match &lane.state {
-            LaneState::Working(worker) => match worker.state {
-                WorkerState::Running { last_sign } | WorkerState::Silent { last_sign, .. } => Some(last_sign),
-                WorkerState::Spawning
-                | WorkerState::Idle { .. }
-                | WorkerState::Limited { .. }
-                | WorkerState::Stopping { .. } => None,
-            },
-            _ => None,
-        };
+        let has_worker = lane.state.has_worker();
+        let last_sign = self.live.get(&at).filter(|_| has_worker).map(|live| live.seen);
         LaneView {
             name: lane.name.clone(),
+            unit: work.unit_name.clone(),
+            attempt: memory.map_or(0, |memory| memory.origin.attempt),
             title: work.title.clone(),
-            state: lane.state.word(),
+            state: lane.state.word().into(),
             done,
             total,
             stage: lane.is_staged().then_some(lane.stage),
-            worker: memory.and_then(|memory| memory.worker.clone()).filter(|_| lane.state.has_worker()),
-            last_sign: last_sign.map(|sign| steady().saturating_sub(sign).as_secs()),
+            worker: memory.and_then(|memory| memory.worker.clone()).filter(|_| has_worker),
+            home: memory.and_then(|memory| memory.home.clone()).filter(|_| has_worker),
+            last_sign: last_sign.map(wall),
+            until: lane.state.waits_until(),
             reason: match &lane.state {
                 LaneState::Paused { reason } => Some(reason.clone()),
                 LaneState::Dead { why, .. } | LaneState::Proving { why, .. } => Some(why.clone()),
                 LaneState::Reworking { why } => Some(why.summary()),
-                LaneState::Parked { until } => Some(format!("until {until}")),
                 LaneState::Closing(Closing::Approving { files }) => {
                     Some(format!("it changes its own gates ({}) and waits for approval", files.join(", ")))
                 }
@@ -120,63 +106,96 @@ impl Lead<'_> {
     }
 
     /// Writes what is to be told, and ends.
-    pub(super) fn finish_run(&mut self, outcome: Outcome) -> Result<RunEnd, RunError> {
-        self.write_state_file(outcome != Outcome::Stopped)?;
-        self.memory.run.is_finished = outcome == Outcome::Done;
+    pub(super) fn finish_run(mut self, outcome: Outcome) -> Result<RunEnd, RunError> {
+        self.persist(|lead| lead.write_state_file(outcome != Outcome::Stopped))?;
         self.save()?;
-        let (markdown, value) = (self.page(outcome), self.json(outcome));
-        let mut reports = Vec::new();
-        let mut directories = vec![DIRECTORY];
-        if self.work.lanes.iter().any(|lane| lane.dialect == Dialect::Pipeline) {
-            directories.push(piton_dialect::pipeline::layout::DIRECTORY);
-        }
-        for directory in directories {
-            let access = if directory == DIRECTORY { Access::Private } else { Access::Shared };
-            let files = [("report.md", markdown.clone()), ("report.json", format!("{value:#}\n"))];
-            for (name, text) in files {
-                let path = format!("{directory}/{name}");
-                piton_store::replace(&*self.workspace.disk, &path, text.as_bytes(), access).map_err(failed)?;
-                reports.push(path);
-            }
-        }
+        let reports = self.write_reports(outcome)?;
+        self.close_record(outcome)?;
         if let Some(repository) = &self.repository {
             // One that stays is replaced by the next run.
             let _ = repository.remove_scratch(std::path::Path::new(super::trees::SCRATCH));
         }
         self.prune();
-        Ok(RunEnd { outcome, view: self.view(), reports, next: self.next_steps(outcome) })
+        let view = self.view();
+        self.publish(&view);
+        let lane = |lane: &LaneView| EndedLane {
+            name: lane.name.clone(),
+            state: lane.state.to_string(),
+            reason: lane.reason.clone().filter(|_| lane.state == "paused"),
+        };
+        let end = RunEnd {
+            run: self.run.number,
+            outcome,
+            seconds: view.seconds(),
+            cost: view.cost,
+            lanes: view.lanes.iter().map(lane).collect(),
+            reports,
+            next: self.next_steps(outcome),
+        };
+        self.log(&end.to_json(self.time()));
+        if let Some(log) = &self.teller.log {
+            // What was told is worth keeping, and not worth failing for.
+            let _ = log.sync();
+        }
+        Ok(end)
+    }
+
+    /// The report of this run, and the same as the latest one; for stories also beside their state.
+    fn write_reports(&mut self, outcome: Outcome) -> Result<Vec<String>, RunError> {
+        let (markdown, value) = (self.page(outcome), self.json(outcome));
+        let mut directories = vec![self.run.directory(), DIRECTORY.to_owned()];
+        if self.work.lanes.iter().any(|lane| lane.dialect == Dialect::Pipeline) {
+            directories.push(piton_dialect::pipeline::layout::DIRECTORY.to_owned());
+        }
+        let mut reports = Vec::new();
+        for directory in directories {
+            let access = if directory.starts_with(DIRECTORY) { Access::Private } else { Access::Shared };
+            for (name, text) in [("report.md", markdown.clone()), ("report.json", format!("{value:#}\n"))] {
+                let path = format!("{directory}/{name}");
+                self.persist(|lead| Ok(piton_store::replace(&*lead.workspace.disk, &path, text.as_bytes(), access)?))?;
+                reports.push(path);
+            }
+        }
+        Ok(reports)
+    }
+
+    /// Writes down how this lead ended the run. It is finished when everything that it was ever about is done.
+    fn close_record(&mut self, outcome: Outcome) -> Result<(), RunError> {
+        let now = self.time();
+        let own = self.work.units();
+        let others: Vec<&String> = self.run.units.difference(&own).collect();
+        let rows = if others.is_empty() { Vec::new() } else { crate::status(self.workspace, None, now).rows };
+        let is_done = |unit: &&String| {
+            let unit = UnitRef::parse(unit).ok();
+            let row = unit.and_then(|unit| rows.iter().find(|row| unit.means(row.dialect, &row.full_name)));
+            // A unit that is gone is nothing to go on with.
+            row.is_none_or(|row| row.state.lifecycle() == Lifecycle::Done)
+        };
+        let is_finished = outcome == Outcome::Done && others.iter().all(is_done);
+        (self.run.ended, self.run.waiting, self.run.is_finished) = (Some((outcome, now)), self.waiting(), is_finished);
+        self.persist(|lead| lead.run.save(lead.workspace))
     }
 
     /// What a person does next.
     fn next_steps(&self, outcome: Outcome) -> Vec<String> {
         let mut next = Vec::new();
-        for name in self.waiting() {
-            next.push(format!("let it go on: piton approve {name} && piton run {name}"));
+        let units: BTreeSet<String> = self.waiting().into_iter().map(|it| it.unit).collect();
+        if !units.is_empty() {
+            let units: Vec<_> = units.iter().map(|unit| shell_word(unit)).collect();
+            next.push(format!("approve and continue: piton approve {} && {}", units.join(" "), self.command(&[])));
         }
         let halted = self.work.fleet.groups.iter().zip(&self.work.groups);
-        let halted: Vec<&str> = halted
-            .filter(|(group, work)| group.halted.is_some() && work.unit.is_some())
-            .map(|(group, _)| group.name.as_str())
-            .collect();
-        let paused: Vec<&str> = self
-            .work
-            .fleet
-            .lanes
-            .iter()
-            .zip(&self.work.lanes)
-            .filter(|(lane, _)| matches!(lane.state, LaneState::Paused { .. }))
-            .map(|(_, work)| work.unit_name.as_str())
-            .collect();
-        if let (Some(group), None) = (halted.first(), paused.first()) {
-            next.push(format!("see why: piton why {group}"));
-            next.push(format!("when it is mended: piton run {group} --retry"));
-        }
-        if let Some(first) = paused.first() {
-            next.push(format!("see why: piton why {first}"));
-            next.push("when it is mended: piton run --retry".to_owned());
+        let halted = halted.filter(|(group, work)| group.halted.is_some() && work.unit.is_some());
+        let paused = self.work.fleet.lanes.iter().zip(&self.work.lanes);
+        let paused = paused.filter(|(lane, _)| matches!(lane.state, LaneState::Paused { .. }));
+        let paused = paused.map(|(_, work)| work.unit_name.as_str());
+        let stuck = paused.chain(halted.map(|(group, _)| group.name.as_str())).next();
+        if let Some(first) = stuck {
+            next.push(format!("see why: piton why {}", shell_word(first)));
+            next.push(format!("when it is fixed: {}", self.command(&["--retry"])));
         }
         if outcome == Outcome::Stopped {
-            next.push("go on with it: piton run".to_owned());
+            next.push(format!("continue: {}", self.command(&[])));
         }
         next
     }
@@ -198,11 +217,12 @@ impl Lead<'_> {
             })
             .collect();
         json!({
-            "outcome": outcome_word(outcome),
-            "started": self.memory.run.started.map(|at| at.to_string()),
+            "run": self.run.number,
+            "outcome": outcome.word(),
+            "started": self.run.started.to_string(),
             "ended": self.time().to_string(),
-            "seconds": self.memory.run.started.map(|started| started.age(self.time()).0.as_secs()),
-            "leads": self.memory.run.leads,
+            "seconds": self.run.started.age(self.time()).0.as_secs(),
+            "leads": self.run.leads,
             "cost_usd": self.view().cost,
             "resumes": lanes.iter().filter_map(|lane| lane["resumes"].as_u64()).sum::<u64>(),
             "steps_not_done_again": lanes.iter().filter_map(|lane| lane["steps_not_done_again"].as_u64()).sum::<u64>(),
@@ -259,10 +279,8 @@ fn gates_json(memory: &LaneMemory) -> Value {
     memory.gates.iter().map(|(gate, how)| json!({ "gate": gate, "result": how })).collect()
 }
 
-fn outcome_word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Done => "done",
-        Outcome::Paused => "paused",
-        Outcome::Stopped => "stopped",
-    }
+/// A moment on the wall.
+fn wall(at: SystemTime) -> Time {
+    let seconds = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    Time::from_unix_seconds(i64::try_from(seconds).unwrap_or(i64::MAX))
 }

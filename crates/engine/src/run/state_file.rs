@@ -27,23 +27,25 @@ impl Lead<'_> {
         let disk = &*self.workspace.disk;
         let _lock = match piton_store::lock_shared(disk, &path, Duration::from_secs(10)) {
             Ok(lock) => lock,
-            Err(LockError::Busy { .. }) => return Err(failed(format!("somebody else keeps writing {path}"))),
-            Err(LockError::Disk(error)) => return Err(failed(error)),
+            Err(LockError::Busy { .. }) => {
+                return Err(RunError::Disk { message: format!("another process holds the lock of `{path}`") });
+            }
+            Err(LockError::Disk(error)) => return Err(error.into()),
         };
         let before = match disk.read(&path) {
             Ok(content) => Some(content.bytes),
             Err(ReadError::Missing) => None,
-            Err(error) => return Err(failed(format!("cannot read `{path}`: {error}"))),
+            Err(error) => return Err(RunError::Disk { message: format!("cannot read `{path}`: {error}") }),
         };
         let bytes = write_state(before.as_deref(), &state, self.time()).map_err(|refusal| failed(refusal.message))?;
         if before.as_deref() == Some(bytes.as_slice()) {
             return Ok(());
         }
-        piton_store::replace(disk, &path, &bytes, Access::Shared).map_err(failed)
+        Ok(piton_store::replace(disk, &path, &bytes, Access::Shared)?)
     }
 
     fn lead_state(&self, stories: &[LaneAt], complete: bool) -> LeadState {
-        let started = self.memory.run.started.unwrap_or_else(|| self.time());
+        let started = self.run.started;
         let day: String = started.to_string().chars().take(10).collect();
         let mut order = stories.to_vec();
         order.sort_by_key(|at| (self.work.fleet.lanes[*at].priority, *at));

@@ -7,6 +7,7 @@ mod pipeline;
 mod plan;
 mod task;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use piton_model::fleet::{
@@ -31,6 +32,13 @@ pub struct Work {
     pub lanes: Vec<LaneWork>,
     /// What each group is about; as many as there are groups.
     pub groups: Vec<GroupWork>,
+}
+
+impl Work {
+    /// The names of all its units.
+    pub fn units(&self) -> BTreeSet<String> {
+        self.lanes.iter().map(|lane| lane.unit_name.clone()).collect()
+    }
 }
 
 /// What a lane is about.
@@ -127,6 +135,11 @@ pub(super) fn read_work(
         draft.add_stories(pipeline::only(stories, &only_stories)?)?;
     }
     draft.finish()
+}
+
+/// Whether the workspace lists stories.
+pub(super) fn has_stories(workspace: &Workspace, settings: &Settings) -> Result<bool, WorkError> {
+    Ok(!pipeline::known(workspace, settings)?.is_empty())
 }
 
 /// A file that was named on the command line; nothing when the text means a unit.

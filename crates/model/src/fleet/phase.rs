@@ -158,7 +158,15 @@ impl Phase {
 impl Group {
     /// Whether it waits for a person's approval: before its work begins, or after a phase.
     pub fn is_asked(&self) -> bool {
-        self.begin == Approval::Asked || self.phases.iter().any(|phase| phase.approval == Approval::Asked)
+        self.asked().is_some()
+    }
+
+    /// What it waits for a person's approval of: the place of a phase, or nothing inside for all of its work.
+    pub fn asked(&self) -> Option<Option<usize>> {
+        match self.begin {
+            Approval::Asked => Some(None),
+            _ => self.phases.iter().position(|phase| phase.approval == Approval::Asked).map(Some),
+        }
     }
 }
 

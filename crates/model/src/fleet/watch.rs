@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::lane::{LaneState, Worker, WorkerState};
-use super::{Decision, Fleet, How, Lane, LaneAt, Mode, Now, Standing, StopReason};
+use super::{Decision, Fleet, How, Lane, LaneAt, Now, Standing, StopReason};
 use crate::Time;
 
 impl Fleet {
@@ -146,23 +146,12 @@ impl Fleet {
         }
     }
 
-    /// Once: nothing new. Twice: workers are stopped gently. Three times: the lead goes at once.
-    pub(super) fn signalled(&mut self, _now: Now, decisions: &mut Vec<Decision>) {
-        self.mode = match self.mode {
-            Mode::Going => Mode::Draining,
-            Mode::Draining => Mode::Stopping,
-            Mode::Stopping | Mode::Leaving => Mode::Leaving,
-        };
-        if self.mode != Mode::Stopping {
-            return;
-        }
-        decisions.push(Decision::StopGates);
-        for at in 0..self.lanes.len() {
-            if let Some(worker) = self.worker(at)
-                && !matches!(worker.state, WorkerState::Stopping { .. })
-            {
-                stop(worker, at, StopReason::Asked, decisions);
-            }
+    /// Stops a lane's worker, unless it has none or is being stopped already.
+    pub(super) fn stop_worker(&mut self, at: LaneAt, why: StopReason, decisions: &mut Vec<Decision>) {
+        if let Some(worker) = self.worker(at)
+            && !matches!(worker.state, WorkerState::Stopping { .. })
+        {
+            stop(worker, at, why, decisions);
         }
     }
 

@@ -104,19 +104,6 @@ fn read(text: &str) -> Option<Time> {
     piton_dialect::time::read(text).time()
 }
 
-/// A time as RFC 3339.
-pub(super) mod time {
-    use super::{Deserialize, Deserializer, Serialize, Serializer, Time, read};
-
-    pub fn serialize<S: Serializer>(time: &Option<Time>, to: S) -> Result<S::Ok, S::Error> {
-        time.map(|time| time.to_string()).serialize(to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Time>, D::Error> {
-        Ok(Option::<String>::deserialize(from)?.as_deref().and_then(read))
-    }
-}
-
 /// Times by name.
 pub(super) mod times {
     use super::{BTreeMap, Deserialize, Deserializer, Serialize, Serializer, Time, read};

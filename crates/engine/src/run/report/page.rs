@@ -7,15 +7,15 @@ use piton_model::text;
 
 use super::super::lead::Lead;
 use super::super::memory::LaneMemory;
-use super::{outcome_word, seconds, stage_seconds};
+use super::{seconds, stage_seconds};
 
 impl Lead<'_> {
     /// All of it as Markdown.
     pub(super) fn page(&self, outcome: Outcome) -> String {
         let now = self.time();
-        let started = self.memory.run.started.unwrap_or(now);
-        let mut page = format!("# Run: {}\n\n", outcome_word(outcome));
-        let leads = counted(self.memory.run.leads, "lead", "leads");
+        let started = self.run.started;
+        let mut page = format!("# Run {}: {}\n\n", self.run.number, outcome.word());
+        let leads = counted(self.run.leads, "lead", "leads");
         let took = span(started.age(now).0.as_secs());
         let _ = write!(page, "Started {started}, ended {now}: {took}, {leads}");
         let _ = match self.view().cost {
@@ -125,7 +125,8 @@ impl Lead<'_> {
                 lines.push(format!("- {} stopped: {}", cell(&group.name), cell(&halt.reason)));
             }
         }
-        lines.extend(self.waiting().into_iter().map(|name| format!("- {} waits for approval", cell(&name))));
+        let waiting = self.waiting().into_iter();
+        lines.extend(waiting.map(|it| format!("- {} waits for approval: {}", cell(&it.unit), cell(&it.what))));
         let issues = self.memory.issues.iter();
         lines.extend(issues.map(|(phase, kind, message)| format!("- {phase}, {kind}: {}", cell(message))));
         if !lines.is_empty() {

@@ -188,8 +188,8 @@ fn a_group_that_asks_before_it_begins_starts_nothing() {
 fn a_run_that_is_stopped_ends_its_gates_and_merges_nothing_more() {
     let mut fleet = story_with_gate();
     check(&mut fleet, 1, prepared(MergeOf::Lane(0)), &["gate Lane(0) test"]);
-    check(&mut fleet, 2, FleetEvent::Signalled, &[]);
-    check(&mut fleet, 2, FleetEvent::Signalled, &["stop gates"]);
+    check(&mut fleet, 2, FleetEvent::Requested(Request::Drain), &[]);
+    check(&mut fleet, 2, FleetEvent::Requested(Request::StopWorkers), &["stop gates"]);
     check(&mut fleet, 2, gate(GateOf::Lane(0), "test", GateResult::Stopped), &["end Stopped"]);
     assert_eq!(fleet.lanes[0].state, LaneState::Closing(Closing::Queued));
 }

@@ -257,21 +257,53 @@ fn a_living_worker_that_waits_for_a_limit_is_not_silent() {
 }
 
 #[test]
-fn once_drains_twice_stops_three_times_leaves() {
+fn requests_add_to_each_other_and_repeat_without_effect() {
+    use Request::{Drain, Leave, StopWorkers};
+    const STOPS: [&str; 2] = ["stop gates", "stop 0 Asked"];
+    // What is asked, and what follows: at once, and when the worker has gone.
+    for (requests, at_once, mode, then) in [
+        (&[Drain][..], &[][..], Mode::Draining, Some("end Stopped")),
+        (&[Drain, Drain, Drain, Drain], &[], Mode::Draining, Some("end Stopped")),
+        (&[StopWorkers], &STOPS, Mode::Stopping, Some("end Stopped")),
+        (&[StopWorkers, StopWorkers], &STOPS, Mode::Stopping, Some("end Stopped")),
+        (&[Drain, StopWorkers], &STOPS, Mode::Stopping, Some("end Stopped")),
+        (&[StopWorkers, Drain, Drain], &STOPS, Mode::Stopping, Some("end Stopped")),
+        (&[Drain, StopWorkers, Leave], &["stop gates", "stop 0 Asked", "end Stopped"], Mode::Leaving, None),
+        (&[Leave], &["end Stopped"], Mode::Leaving, None),
+        (&[Leave, Drain, StopWorkers], &["end Stopped"], Mode::Leaving, None),
+    ] {
+        let mut fleet = stories(vec![story("A", 0, &[])]);
+        fleet.step(FleetEvent::Begun, at(0));
+        let decided = requests.iter().flat_map(|request| fleet.step(FleetEvent::Requested(*request), at(1)));
+        let decided: Vec<Decision> = decided.collect();
+        assert_eq!(words(&decided), at_once, "{requests:?}");
+        assert_eq!(fleet.mode, mode, "{requests:?}");
+        let gone = FleetEvent::WorkerExited { lane: 0, end: End::Killed(15), standing: Standing::Open, words: None };
+        assert_eq!(words(&fleet.step(gone, at(2))), then.into_iter().collect::<Vec<_>>(), "{requests:?}");
+    }
+}
+
+#[test]
+fn a_lead_that_drains_starts_nothing_and_a_stopped_worker_has_not_crashed() {
     let mut fleet = stories(vec![story("A", 0, &[]), story("B", 0, &[]), story("C", 0, &[])]);
     fleet.step(FleetEvent::Begun, at(0));
-    check(&mut fleet, 1, FleetEvent::Signalled, &[]);
+    check(&mut fleet, 1, FleetEvent::Requested(Request::Drain), &[]);
     check(&mut fleet, 2, complete(0, StageResult::Planned { score: 3.0 }), &["stage 0 0>1"]);
-    check(&mut fleet, 3, FleetEvent::Signalled, &["stop gates", "stop 1 Asked"]);
+    check(&mut fleet, 3, FleetEvent::Requested(Request::StopWorkers), &["stop gates", "stop 1 Asked"]);
+    // The lead outlives its workers, however late they go.
+    check(&mut fleet, 90, FleetEvent::TimerFired, &[]);
     let gone = FleetEvent::WorkerExited { lane: 1, end: End::Killed(15), standing: Standing::Open, words: None };
-    check(&mut fleet, 4, gone, &["end Stopped"]);
-    assert_eq!(fleet.lanes[1].counts.crashes, 0, "who is asked to go has not crashed");
+    check(&mut fleet, 91, gone, &["end Stopped"]);
+    assert_eq!(fleet.lanes[1].counts.crashes, 0);
+}
 
-    let mut fleet = stories(vec![story("A", 0, &[])]);
-    fleet.step(FleetEvent::Begun, at(0));
-    for (second, want) in [(1, &[][..]), (2, &["stop gates", "stop 0 Asked"]), (3, &["end Stopped"])] {
-        check(&mut fleet, second, FleetEvent::Signalled, want);
-    }
+#[test]
+fn workers_of_other_runs_take_places_until_they_have_ended() {
+    let mut fleet = stories(vec![story("A", 0, &[]), story("B", 0, &[])]);
+    check(&mut fleet, 0, FleetEvent::StrangersCounted { running: 2 }, &[]);
+    check(&mut fleet, 1, FleetEvent::Begun, &[]);
+    check(&mut fleet, 2, FleetEvent::StrangersCounted { running: 1 }, &["claim 0", "spawn 0"]);
+    check(&mut fleet, 3, FleetEvent::StrangersCounted { running: 0 }, &["claim 1", "spawn 1"]);
 }
 
 #[test]
@@ -345,7 +377,7 @@ fn what_was_proved_when_the_run_was_ended_waits_for_the_next_lead() {
     let mut fleet = stories(vec![Lane { stage: 2, ..story("A", 0, &[]) }]);
     fleet.step(FleetEvent::Begun, at(0));
     assert_eq!(words(&fleet.step(exit(0, 1, Standing::Open), at(1))), ["prove 0"]);
-    check(&mut fleet, 2, FleetEvent::Signalled, &[]);
+    check(&mut fleet, 2, FleetEvent::Requested(Request::Drain), &[]);
     check(&mut fleet, 3, FleetEvent::Proved { lane: 0, proof: Proof::Holds }, &["end Stopped"]);
 }
 

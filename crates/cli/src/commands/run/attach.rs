@@ -1,0 +1,131 @@
+//! A second `piton run` beside a lead at work: shows what that does, and changes nothing.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use piton_engine::run::{Attached, Followed, OtherWork, RunRequest, catch_interrupts};
+use serde_json::{Value, json};
+
+use super::{command, exit_code, failure, show_end};
+use crate::clock;
+use crate::context::Context;
+use crate::failure::{BUSY, FAILED, Failure};
+use crate::output::{print, write_out};
+use crate::render::live::LiveView;
+
+/// How often it is looked for news.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How many of the events before are shown to a person.
+const EARLIER: usize = 5;
+
+/// How many of the events before come first. A program that wants them all reads the run's log.
+pub fn earlier(json: bool) -> usize {
+    if json { 0 } else { EARLIER }
+}
+
+/// Follows a run to its end, or until Ctrl-C.
+pub fn follow(context: &Context, mut attached: Attached, request: &RunRequest, json: bool) -> Result<u8, Failure> {
+    check(context, &attached, request)?;
+    let interrupted =
+        catch_interrupts().map_err(|error| Failure::new(FAILED, format!("cannot listen to Ctrl-C: {error}")))?;
+    let mut live = LiveView::new(context.color, context.width, context.height);
+    let (number, pid) = (attached.run().number, attached.pid());
+    let is_read = match json {
+        true => {
+            let line = json!({
+                "at": context.now.to_string(), "event": "attached", "name": null, "run": number, "pid": pid,
+                "text": format!("attached to run {number}, led by process {pid}"),
+            });
+            write_out(&format!("{line}\n"))
+        }
+        false => live
+            .line(&format!("attached to run {number}, led by process {pid}. Ctrl-C detaches; to stop it: piton stop")),
+    };
+    if !is_read {
+        return Ok(0);
+    }
+    loop {
+        for news in
+            attached.news().map_err(|error| Failure::new(FAILED, format!("cannot read the run's log: {error}")))?
+        {
+            let is_read = match news {
+                Followed::Happened(event) if json => write_out(&format!("{event}\n")),
+                Followed::Happened(event) => happened(&mut live, &event),
+                Followed::Ended(end) => {
+                    live.close();
+                    show_end(context, &end, json);
+                    return Ok(exit_code(end.outcome));
+                }
+                Followed::Gone => {
+                    live.close();
+                    return Err(gone(context, &attached));
+                }
+            };
+            if !is_read {
+                return Ok(0);
+            }
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            live.close();
+            return detached(number, pid, json);
+        }
+        if let Some(view) = attached.view(clock::time()).filter(|_| !json) {
+            live.stands(&view);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Whether following the lead is what was asked for.
+pub fn check(context: &Context, attached: &Attached, request: &RunRequest) -> Result<(), Failure> {
+    let other = attached
+        .other_work(&context.workspace, request, context.now)
+        .map_err(|error| failure(&error, &request.wanted))?;
+    let Some(other) = other else { return Ok(()) };
+    let (pid, number) = (attached.pid(), attached.run().number);
+    let asked = |options: &[&str]| command("run", &request.wanted, options);
+    let units = attached.units().iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let busy = |what: String| Failure::new(BUSY, format!("{what} (run {number}, process {pid}: {units})"));
+    let show = "show it: piton run";
+    let end = "let it end after its current workers: piton stop";
+    Err(match other {
+        OtherWork::Units(missing) => busy(format!("the lead at work here does not have {}", missing.join(", ")))
+            .hint(show)
+            .hint(end)
+            .hint(format!("when it has ended: {}", asked(&[]))),
+        OtherWork::Retry => busy("a lead at work retries nothing that is paused".to_owned())
+            .hint(show)
+            .hint(end)
+            .hint(format!("when it has ended: {}", asked(&["--retry"]))),
+        OtherWork::Yes => busy("the lead at work was started without --yes".to_owned())
+            .hint("approve a phase that waits: piton approve UNIT")
+            .hint("show it: piton run"),
+    })
+}
+
+fn happened(live: &mut LiveView, event: &Value) -> bool {
+    let text = |key: &str| event[key].as_str();
+    let Some(at) = text("at").and_then(|at| piton_dialect::time::read(at).time()) else { return true };
+    live.happened(at, text("name"), text("text").unwrap_or_default())
+}
+
+fn detached(number: u64, pid: u32, json: bool) -> Result<u8, Failure> {
+    if !json {
+        print(&format!(
+            "detached; run {number} goes on, led by process {pid}\nshow it again: piton run\nstop it: piton stop\n"
+        ))?;
+    }
+    // Whether the run succeeds is not known, so this is no success.
+    Ok(FAILED)
+}
+
+fn gone(context: &Context, attached: &Attached) -> Failure {
+    let directory = std::env::current_dir().unwrap_or_default();
+    let again = attached.run().command(context.workspace.root(), &directory, &[]);
+    Failure::new(
+        FAILED,
+        format!("process {} is gone, and run {} is not finished", attached.pid(), attached.run().number),
+    )
+    .hint(format!("continue it: {again}"))
+}

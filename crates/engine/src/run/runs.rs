@@ -1,0 +1,315 @@
+//! Runs have numbers. Each has a directory, `.piton/run/runs/N`, with its record, everything that was told, and its
+//! report. A run goes on under its number, with one lead after another, until all of its units are done.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use piton_model::Time;
+use piton_model::fleet::Outcome;
+use piton_model::text::shell_word;
+use piton_store::disk::{Access, Disk};
+use piton_supervisor::Identity;
+use serde_json::{Value, json};
+
+use super::view::Waiting;
+use super::{RunError, RunRequest, read_time as time};
+use crate::Workspace;
+
+/// Where the directories of runs are.
+pub(super) const RUNS: &str = ".piton/run/runs";
+
+/// How many runs are kept. Older ones go when they are finished.
+const KEPT: usize = 50;
+
+/// Something that a person named to be run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wanted {
+    /// A unit, as it was typed.
+    Unit(String),
+    /// A file: relative to the workspace when it is inside, else absolute.
+    File(String),
+}
+
+impl Wanted {
+    fn new(workspace: &Workspace, typed: &str) -> Wanted {
+        let path = Path::new(typed);
+        if !path.is_file() {
+            return Wanted::Unit(typed.to_owned());
+        }
+        let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
+        Wanted::File(workspace.relative(path).unwrap_or_else(absolute))
+    }
+
+    /// As it can be typed in a directory.
+    fn typed(&self, root: &Path, directory: &Path) -> String {
+        match self {
+            Wanted::Unit(unit) => unit.clone(),
+            Wanted::File(file) => {
+                let path = root.join(file);
+                let path = path.strip_prefix(directory).map(PathBuf::from).unwrap_or(path);
+                path.display().to_string()
+            }
+        }
+    }
+
+    /// As it can be opened in any directory.
+    fn opened(&self, root: &Path) -> String {
+        match self {
+            Wanted::Unit(unit) => unit.clone(),
+            Wanted::File(file) => root.join(file).display().to_string(),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        match self {
+            Wanted::Unit(unit) => json!({ "unit": unit }),
+            Wanted::File(file) => json!({ "file": file }),
+        }
+    }
+
+    fn from_json(value: &Value) -> Option<Wanted> {
+        let text = |key: &str| value[key].as_str().map(str::to_owned);
+        text("unit").map(Wanted::Unit).or_else(|| text("file").map(Wanted::File))
+    }
+}
+
+/// What is durably known about a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRecord {
+    /// Its number.
+    pub number: u64,
+    /// What was named when it began; nothing for the stories of the workspace.
+    pub wanted: Vec<Wanted>,
+    /// Whether phases go on without a person's approval.
+    pub yes: bool,
+    /// The units that it is about.
+    pub units: BTreeSet<String>,
+    /// When its first lead began.
+    pub started: Time,
+    /// How many leads it has had.
+    pub leads: u64,
+    /// Its last lead.
+    pub lead: Option<Identity>,
+    /// When that began.
+    pub lead_since: Time,
+    /// How its last lead ended it; nothing while that is at work, and when it was killed.
+    pub ended: Option<(Outcome, Time)>,
+    /// What it waited for when its last lead ended it.
+    pub waiting: Vec<Waiting>,
+    /// Whether all of its units are done.
+    pub is_finished: bool,
+}
+
+impl RunRecord {
+    /// Takes up the newest run that is not finished and is about one of these units, or begins another one; durably. For
+    /// the one lead alone.
+    pub(super) fn begin(
+        workspace: &Workspace,
+        request: &RunRequest,
+        units: BTreeSet<String>,
+        lead: Option<Identity>,
+        now: Time,
+    ) -> Result<RunRecord, RunError> {
+        let wanted: Vec<Wanted> = request.wanted.iter().map(|typed| Wanted::new(workspace, typed)).collect();
+        let numbers = numbers(&*workspace.disk);
+        let open = numbers.iter().rev().filter_map(|number| load(&*workspace.disk, *number));
+        let known = open.into_iter().find(|run| !run.is_finished && !run.units.is_disjoint(&units));
+        let mut run = match known {
+            Some(run) => run.widened(wanted, units),
+            None => RunRecord {
+                number: numbers.last().map_or(1, |last| last + 1),
+                wanted,
+                yes: false,
+                units,
+                started: now,
+                leads: 0,
+                lead: None,
+                lead_since: now,
+                ended: None,
+                waiting: Vec::new(),
+                is_finished: false,
+            },
+        };
+        run.leads += 1;
+        run.waiting.clear();
+        (run.lead, run.lead_since, run.ended, run.yes) = (lead, now, None, request.yes);
+        run.save(workspace)?;
+        run.prune(workspace, &numbers);
+        Ok(run)
+    }
+
+    /// The same run, when somebody asks for other units too. What was asked for first stays, as far as it is not a part of
+    /// what is asked for now.
+    fn widened(mut self, wanted: Vec<Wanted>, units: BTreeSet<String>) -> RunRecord {
+        if units.is_superset(&self.units) {
+            self.wanted = wanted;
+        } else if !units.is_subset(&self.units) {
+            let new: Vec<Wanted> = wanted.into_iter().filter(|each| !self.wanted.contains(each)).collect();
+            self.wanted.extend(new);
+        }
+        self.units.extend(units);
+        self
+    }
+
+    /// Its directory.
+    pub(super) fn directory(&self) -> String {
+        format!("{RUNS}/{}", self.number)
+    }
+
+    /// Writes it down, durably.
+    pub(super) fn save(&self, workspace: &Workspace) -> Result<(), RunError> {
+        let path = format!("{}/run.json", self.directory());
+        let bytes = format!("{:#}\n", self.to_json()).into_bytes();
+        piton_store::replace(&*workspace.disk, &path, &bytes, Access::Private)?;
+        Ok(())
+    }
+
+    /// What was named, as it can be opened in any directory.
+    pub(super) fn opened(&self, root: &Path) -> Vec<String> {
+        self.wanted.iter().map(|wanted| wanted.opened(root)).collect()
+    }
+
+    /// What was named, as it can be typed in a directory.
+    pub fn typed(&self, root: &Path, directory: &Path) -> Vec<String> {
+        self.wanted.iter().map(|wanted| wanted.typed(root, directory)).collect()
+    }
+
+    /// The command that goes on with it, as it can be typed in a directory.
+    pub fn command(&self, root: &Path, directory: &Path, options: &[&str]) -> String {
+        let mut words = vec!["piton".to_owned()];
+        if !directory.starts_with(root) {
+            words.extend(["-C".to_owned(), shell_word(&root.display().to_string()).into_owned()]);
+        }
+        words.push("run".to_owned());
+        words.extend(self.typed(root, directory).iter().map(|typed| shell_word(typed).into_owned()));
+        words.extend(self.yes.then(|| "--yes".to_owned()));
+        words.extend(options.iter().map(|option| (*option).to_owned()));
+        words.join(" ")
+    }
+
+    /// Removes the directories of old runs; what cannot be removed stays.
+    fn prune(&self, workspace: &Workspace, numbers: &[u64]) {
+        let is_finished = |number: &u64| load(&*workspace.disk, *number).is_none_or(|run| run.is_finished);
+        let old = numbers.iter().rev().skip(KEPT);
+        for number in old.copied().filter(|number| *number != self.number).filter(is_finished) {
+            let _ = std::fs::remove_dir_all(workspace.root().join(format!("{RUNS}/{number}")));
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "number": self.number,
+            "wanted": self.wanted.iter().map(Wanted::to_json).collect::<Vec<_>>(),
+            "yes": self.yes,
+            "units": self.units,
+            "started": self.started.to_string(),
+            "leads": self.leads,
+            "lead": self.lead.as_ref().map(Identity::to_string),
+            "lead_since": self.lead_since.to_string(),
+            "ended": self.ended.map(|(outcome, at)| json!({ "outcome": outcome.word(), "at": at.to_string() })),
+            "waiting": self.waiting.iter().map(Waiting::to_json).collect::<Vec<_>>(),
+            "is_finished": self.is_finished,
+        })
+    }
+
+    fn from_json(number: u64, value: &Value) -> Option<RunRecord> {
+        let list = |key: &str| value[key].as_array().map(Vec::as_slice).unwrap_or_default().iter();
+        let started = time(&value["started"])?;
+        let ended = Outcome::parse(value["ended"]["outcome"].as_str().unwrap_or_default());
+        Some(RunRecord {
+            number,
+            wanted: list("wanted").filter_map(Wanted::from_json).collect(),
+            yes: value["yes"].as_bool().unwrap_or(false),
+            units: list("units").filter_map(|unit| unit.as_str().map(str::to_owned)).collect(),
+            started,
+            leads: value["leads"].as_u64().unwrap_or(1),
+            lead: value["lead"].as_str().and_then(|lead| lead.parse().ok()),
+            lead_since: time(&value["lead_since"]).unwrap_or(started),
+            ended: ended.zip(time(&value["ended"]["at"])),
+            waiting: list("waiting").filter_map(Waiting::from_json).collect(),
+            is_finished: value["is_finished"].as_bool().unwrap_or(false),
+        })
+    }
+}
+
+/// All runs that are kept, the newest first.
+pub(super) fn all(disk: &dyn Disk) -> impl Iterator<Item = RunRecord> {
+    numbers(disk).into_iter().rev().filter_map(move |number| load(disk, number))
+}
+
+/// The newest run that is not finished.
+pub fn unfinished(workspace: &Workspace) -> Option<RunRecord> {
+    all(&*workspace.disk).find(|run| !run.is_finished)
+}
+
+pub(super) fn load(disk: &dyn Disk, number: u64) -> Option<RunRecord> {
+    let content = disk.read(&format!("{RUNS}/{number}/run.json")).ok()?;
+    RunRecord::from_json(number, &serde_json::from_slice(&content.bytes).ok()?)
+}
+
+/// The numbers of all runs, in order. Only what is written as we write it is ours.
+fn numbers(disk: &dyn Disk) -> Vec<u64> {
+    let names = disk.list(RUNS).into_iter();
+    let number = |name: String| name.parse::<u64>().ok().filter(|number| number.to_string() == name);
+    let mut numbers: Vec<u64> = names.filter_map(number).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(wanted: &[&str], units: &[&str]) -> RunRecord {
+        RunRecord {
+            number: 3,
+            wanted: wanted.iter().map(|unit| Wanted::Unit((*unit).to_owned())).collect(),
+            yes: true,
+            units: units.iter().map(|unit| (*unit).to_owned()).collect(),
+            started: Time::from_unix_seconds(1_000),
+            leads: 2,
+            lead: Identity::current(),
+            lead_since: Time::from_unix_seconds(2_000),
+            ended: Some((Outcome::Stopped, Time::from_unix_seconds(3_000))),
+            waiting: vec![Waiting::new("build:A", "Ground", "phase 0 Ground")],
+            is_finished: false,
+        }
+    }
+
+    #[test]
+    fn records_read_back() {
+        let mut file = run(&[], &["build:A"]);
+        file.wanted.push(Wanted::File("docs/a b.md".to_owned()));
+        for record in [run(&["build:A"], &["build:A", "plan:b"]), file, RunRecord { ended: None, ..run(&[], &[]) }] {
+            assert_eq!(RunRecord::from_json(3, &record.to_json()), Some(record));
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_first_stays_unless_all_of_it_is_asked_for_again() {
+        let set = |units: &[&str]| units.iter().map(|unit| (*unit).to_owned()).collect::<BTreeSet<_>>();
+        let unit = |name: &str| vec![Wanted::Unit(name.to_owned())];
+        let known = || run(&["build:A", "build:B"], &["build:A", "build:B"]);
+        let part = known().widened(unit("build:A"), set(&["build:A"]));
+        assert_eq!(part, known(), "a part of it is the same run");
+        let all = known().widened(unit("list.toml"), set(&["build:A", "build:B", "build:C"]));
+        assert_eq!((all.wanted, all.units), (unit("list.toml"), set(&["build:A", "build:B", "build:C"])));
+        let other = known().widened(unit("build:C"), set(&["build:B", "build:C"]));
+        let want = ["build:A", "build:B", "build:C"].map(|name| Wanted::Unit(name.to_owned()));
+        assert_eq!(other.wanted, want);
+    }
+
+    #[test]
+    fn commands_can_be_typed_where_the_person_is() {
+        let mut record = run(&["build:PRD-009"], &[]);
+        record.wanted.push(Wanted::File("docs/a b.md".to_owned()));
+        let root = Path::new("/w");
+        for (directory, want) in [
+            ("/w", "piton run build:PRD-009 'docs/a b.md' --yes --retry"),
+            ("/w/docs", "piton run build:PRD-009 'a b.md' --yes --retry"),
+            ("/elsewhere", "piton -C /w run build:PRD-009 '/w/docs/a b.md' --yes --retry"),
+        ] {
+            assert_eq!(record.command(root, Path::new(directory), &["--retry"]), want);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What a lead tells: to the door that it was started from, to the log of its run, and to those who only look.
+
+use std::time::Duration;
+
+use piton_model::Time;
+use piton_model::fleet::{FleetEvent, LaneAt, Request};
+use piton_supervisor::Identity;
+
+use super::Progress;
+use super::lead::{Lead, steady};
+use super::requests::Asker;
+use super::told::{EventLog, event_json};
+use super::view::Published;
+
+/// How often the view is shown and published at most.
+const VIEW_EVERY: Duration = Duration::from_millis(200);
+
+/// Where a lead tells things.
+pub(super) struct Teller {
+    /// The log of the run; nothing when it cannot be opened.
+    pub log: Option<EventLog>,
+    /// Who this lead is.
+    pub own: Identity,
+    /// What was published last.
+    published: String,
+    last_view: Duration,
+}
+
+impl Teller {
+    pub fn new(log: Option<EventLog>, own: Identity) -> Teller {
+        Teller { log, own, published: String::new(), last_view: Duration::ZERO }
+    }
+}
+
+impl Lead<'_> {
+    pub fn tell(&mut self, name: Option<&str>, kind: &'static str, text: &str) {
+        let at = self.time();
+        self.log(&event_json(at, name, kind, text));
+        (self.surroundings.watcher)(&Progress::Happened { at, name, kind, text });
+    }
+
+    pub fn tell_lane(&mut self, lane: LaneAt, kind: &'static str, text: &str) {
+        let name = self.work.fleet.lanes[lane].name.clone();
+        self.tell(Some(&name), kind, text);
+    }
+
+    /// A log that cannot be written keeps nobody from working.
+    pub(super) fn log(&mut self, event: &serde_json::Value) {
+        if let Some(log) = &mut self.teller.log {
+            let _ = log.add(event);
+        }
+    }
+
+    /// What happened; what is decided about it tells itself.
+    pub(super) fn tell_event(&mut self, event: &FleetEvent) {
+        match event {
+            FleetEvent::Woke => self.tell(None, "woke", "the machine slept; every worker gets its time anew"),
+            FleetEvent::ClockSet => self.tell(None, "clock", "the clock was set; every worker gets its time anew"),
+            FleetEvent::Begun
+            | FleetEvent::Approved { .. }
+            | FleetEvent::LaneApproved { .. }
+            | FleetEvent::NotStarted { .. }
+            | FleetEvent::Prepared { .. }
+            | FleetEvent::CompleteEnded { .. }
+            | FleetEvent::StartFailed { .. }
+            | FleetEvent::WorkerStarted { .. }
+            | FleetEvent::WorkerExited { .. }
+            | FleetEvent::SignSeen { .. }
+            | FleetEvent::DocumentChanged { .. }
+            | FleetEvent::GateEnded { .. }
+            | FleetEvent::MergeEnded { .. }
+            | FleetEvent::FinishEnded { .. }
+            | FleetEvent::Proved { .. }
+            | FleetEvent::LimitReported { .. }
+            | FleetEvent::Requested(_)
+            | FleetEvent::StrangersCounted { .. }
+            | FleetEvent::TimerFired => {}
+        }
+    }
+
+    /// Says what a request does, at the moment at which it does it.
+    pub(super) fn tell_request(&mut self, request: Request, asker: &Asker) {
+        let running = self.work.fleet.active();
+        let grace = self.settings.grace.as_secs_f64();
+        let text = request_text(request, asker, running, grace, &self.command(&[]));
+        self.tell(None, "requested", &text);
+    }
+
+    /// The terminal is gone, or is to be left alone.
+    pub(super) fn hang_up(&mut self) {
+        let text = format!(
+            "the terminal hung up; the lead goes on without a view (process {}). Show it: piton run. Stop it: piton stop",
+            self.teller.own.pid
+        );
+        self.tell(None, "detached", &text);
+        (self.surroundings.watcher)(&Progress::HungUp);
+    }
+
+    /// Shows where everything stands, and publishes what has changed.
+    pub(super) fn show(&mut self) {
+        let now = steady();
+        if now.saturating_sub(self.teller.last_view) < VIEW_EVERY {
+            return;
+        }
+        self.teller.last_view = now;
+        let view = self.view();
+        self.publish(&view);
+        (self.surroundings.watcher)(&Progress::Stands(&view));
+    }
+
+    /// Publishes where the run stands. When that fails, readers have what was published before and the run's record.
+    pub(super) fn publish(&mut self, view: &super::View) {
+        let text = Published::text(&self.teller.own, self.run.number, &self.work.units(), view);
+        if text != self.teller.published && Published::write(self.workspace.root(), &text).is_ok() {
+            self.teller.published = text;
+        }
+    }
+
+    /// The command that goes on with this run.
+    pub(super) fn command(&self, options: &[&str]) -> String {
+        self.run.command(self.workspace.root(), &self.surroundings.directory, options)
+    }
+
+    pub fn time(&self) -> Time {
+        (self.surroundings.clock)()
+    }
+}
+
+/// What a request does, for people.
+fn request_text(request: Request, asker: &Asker, running: usize, grace: f64, again: &str) -> String {
+    let who = asker.shown();
+    let (workers, are, have, them) = match running {
+        1 => ("its worker".to_owned(), "is", "has", "it"),
+        _ => (format!("its {running} workers"), "are", "have", "them"),
+    };
+    let (stop, leave) = match asker {
+        Asker::Terminal => (format!("Ctrl-C again stops {them}"), format!(". Ctrl-C again leaves {them} running")),
+        Asker::Terminated | Asker::Command { .. } => (format!("To stop {them}: piton stop --workers"), String::new()),
+    };
+    match (request, running) {
+        (Request::Drain, 0) => format!("{who}: no new work starts; the lead ends"),
+        (Request::Drain, _) => {
+            format!("{who}: no new work starts; the lead ends when {workers} {have} ended. {stop}")
+        }
+        (Request::StopWorkers, 0) => format!("{who}: the lead ends; no worker runs"),
+        (Request::StopWorkers, _) => {
+            format!("{who}: {workers} {are} asked to end within {grace} s; then the lead ends{leave}")
+        }
+        (Request::Leave, 0) => format!("{who}: the lead ends now"),
+        (Request::Leave, _) => format!("{who}: the lead ends now and leaves {workers} running. To continue: {again}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_says_what_it_does() {
+        use Request::{Drain, Leave, StopWorkers};
+        let stop = Asker::Command { pid: 12, user: Some("me".to_owned()) };
+        let ctrl_c = Asker::Terminal;
+        for (request, asker, running, want) in [
+            (
+                Drain,
+                &ctrl_c,
+                2,
+                "Ctrl-C: no new work starts; the lead ends when its 2 workers have ended. Ctrl-C again stops them",
+            ),
+            (
+                Drain,
+                &stop,
+                1,
+                "piton stop (process 12, user me): no new work starts; the lead ends when its worker has ended. To stop \
+                 it: piton stop --workers",
+            ),
+            (Drain, &Asker::Terminated, 0, "SIGTERM: no new work starts; the lead ends"),
+            (
+                StopWorkers,
+                &ctrl_c,
+                2,
+                "Ctrl-C: its 2 workers are asked to end within 10 s; then the lead ends. Ctrl-C again leaves them running",
+            ),
+            (
+                StopWorkers,
+                &stop,
+                1,
+                "piton stop (process 12, user me): its worker is asked to end within 10 s; then the lead ends",
+            ),
+            (
+                Leave,
+                &ctrl_c,
+                2,
+                "Ctrl-C: the lead ends now and leaves its 2 workers running. To continue: piton run build:A",
+            ),
+        ] {
+            assert_eq!(request_text(request, asker, running, 10.0, "piton run build:A"), want);
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Where a run stands, as its lead shows and publishes it: `.piton/run/lead.json`. Readers take no lock. It is replaced
+//! whole when something changes, and not synced: after a loss of power the lead is gone, and the run's record says so.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use piton_model::Time;
+use piton_supervisor::Identity;
+use serde_json::{Value, json};
+
+use super::read_time as time;
+
+/// Where a lead publishes what it knows.
+pub(super) const PUBLISHED: &str = ".piton/run/lead.json";
+
+/// A lead's file is not longer; one that is was written by something else.
+const LONGEST: u64 = 16 << 20;
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct View {
+    /// The moment it speaks of.
+    pub as_of: Time,
+    /// When its lead began.
+    pub began: Time,
+    /// Each lane.
+    pub lanes: Vec<LaneView>,
+    /// What all workers cost so far, in US dollars; nothing when none said.
+    pub cost: Option<f64>,
+    /// How many seconds are left, judged by how long stages took.
+    pub eta: Option<u64>,
+    /// Whether it goes on, drains or stops, in a word.
+    pub mode: Cow<'static, str>,
+    /// What waits for a person's approval.
+    pub waiting: Vec<Waiting>,
+    /// Until when the fleet is parked.
+    pub parked_until: Option<Time>,
+    /// Workers of other runs that still run.
+    pub others: Vec<OtherWorker>,
+}
+
+/// A unit that waits for a person's approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The unit.
+    pub unit: String,
+    /// What is to be approved: mostly the name of a phase.
+    pub what: String,
+    /// What tells it from everything else that the unit may ask.
+    pub(super) key: String,
+}
+
+impl Waiting {
+    /// Something that a unit waits for; `key` tells it from everything else that the unit may ask.
+    pub fn new(unit: impl Into<String>, what: impl Into<String>, key: impl Into<String>) -> Waiting {
+        Waiting { unit: unit.into(), what: what.into(), key: key.into() }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        json!({ "unit": self.unit, "what": self.what, "key": self.key })
+    }
+
+    pub(super) fn from_json(value: &Value) -> Option<Waiting> {
+        let text = |key: &str| value[key].as_str().map(str::to_owned);
+        Some(Waiting { unit: text("unit")?, what: text("what")?, key: text("key")? })
+    }
+}
+
+/// A worker that belongs to no lane of this run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherWorker {
+    /// The unit it works on, as far as that is known.
+    pub unit: Option<String>,
+    /// Its home, relative to the workspace.
+    pub home: String,
+}
+
+/// Where a lane stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LaneView {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// The attempt of its unit that its last worker had.
+    pub attempt: u64,
+    /// What a person calls it.
+    pub title: Option<String>,
+    /// The word of its state.
+    pub state: Cow<'static, str>,
+    /// How far it is: stages done, of all.
+    pub done: u64,
+    /// See [`LaneView::done`].
+    pub total: u64,
+    /// Its stage, where it has several.
+    pub stage: Option<u8>,
+    /// Its worker.
+    pub worker: Option<String>,
+    /// That worker's home, relative to the workspace.
+    pub home: Option<String>,
+    /// When the worker last gave a sign.
+    pub last_sign: Option<Time>,
+    /// Until when it waits for a limit to end.
+    pub until: Option<Time>,
+    /// Why it is paused or dead.
+    pub reason: Option<String>,
+}
+
+impl View {
+    /// For how many seconds its lead has been at work.
+    pub fn seconds(&self) -> u64 {
+        self.began.age(self.as_of).0.as_secs()
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        json!({
+            "began": self.began.to_string(),
+            "lanes": self.lanes.iter().map(LaneView::to_json).collect::<Vec<_>>(),
+            "cost_usd": self.cost,
+            "eta": self.eta,
+            "mode": self.mode,
+            "waiting": self.waiting.iter().map(Waiting::to_json).collect::<Vec<_>>(),
+            "parked_until": self.parked_until.map(|at| at.to_string()),
+            "others": self.others.iter().map(|each| json!({ "unit": each.unit, "home": each.home })).collect::<Vec<_>>(),
+        })
+    }
+
+    pub(super) fn from_json(value: &Value, as_of: Time) -> Option<View> {
+        let list = |key: &str| value[key].as_array().map(Vec::as_slice).unwrap_or_default().iter();
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        Some(View {
+            as_of,
+            began: time(&value["began"])?,
+            lanes: list("lanes").filter_map(LaneView::from_json).collect(),
+            cost: value["cost_usd"].as_f64(),
+            eta: value["eta"].as_u64(),
+            mode: text(&value["mode"])?.into(),
+            waiting: list("waiting").filter_map(Waiting::from_json).collect(),
+            parked_until: time(&value["parked_until"]),
+            others: list("others")
+                .filter_map(|each| Some(OtherWorker { unit: text(&each["unit"]), home: text(&each["home"])? }))
+                .collect(),
+        })
+    }
+}
+
+impl LaneView {
+    fn to_json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "unit": self.unit,
+            "attempt": self.attempt,
+            "title": self.title,
+            "state": self.state,
+            "done": self.done,
+            "total": self.total,
+            "stage": self.stage,
+            "worker": self.worker,
+            "home": self.home,
+            "last_sign": self.last_sign.map(|at| at.to_string()),
+            "until": self.until.map(|at| at.to_string()),
+            "reason": self.reason,
+        })
+    }
+
+    fn from_json(value: &Value) -> Option<LaneView> {
+        let text = |key: &str| value[key].as_str().map(str::to_owned);
+        Some(LaneView {
+            name: text("name")?,
+            unit: text("unit")?,
+            attempt: value["attempt"].as_u64().unwrap_or(0),
+            title: text("title"),
+            state: text("state")?.into(),
+            done: value["done"].as_u64().unwrap_or(0),
+            total: value["total"].as_u64().unwrap_or(1),
+            stage: value["stage"].as_u64().and_then(|stage| u8::try_from(stage).ok()),
+            worker: text("worker"),
+            home: text("home"),
+            last_sign: time(&value["last_sign"]),
+            until: time(&value["until"]),
+            reason: text("reason"),
+        })
+    }
+}
+
+/// What a lead published.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Published {
+    /// The lead.
+    pub lead: Identity,
+    /// The number of its run.
+    pub run: u64,
+    /// The units that it leads; a part of the run's when only some were named.
+    pub units: BTreeSet<String>,
+    /// Where that stands.
+    pub view: View,
+}
+
+impl Published {
+    /// As it is written.
+    pub fn text(lead: &Identity, run: u64, units: &BTreeSet<String>, view: &View) -> String {
+        format!("{}\n", json!({ "lead": lead.to_string(), "run": run, "units": units, "view": view.to_json() }))
+    }
+
+    /// Replaces what was published before.
+    pub fn write(root: &Path, text: &str) -> std::io::Result<()> {
+        let path = root.join(PUBLISHED);
+        let aside = path.with_extension("json.new");
+        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&aside)?;
+        file.write_all(text.as_bytes())?;
+        fs::rename(aside, path)
+    }
+
+    /// What the last lead published; nothing when there is none, or it cannot be read.
+    pub fn read(root: &Path, as_of: Time) -> Option<Published> {
+        let path = root.join(PUBLISHED);
+        let metadata = fs::symlink_metadata(&path).ok()?;
+        if !metadata.is_file() || metadata.len() > LONGEST {
+            return None;
+        }
+        let value: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        Some(Published {
+            lead: value["lead"].as_str()?.parse().ok()?,
+            run: value["run"].as_u64()?,
+            units: value["units"].as_array()?.iter().filter_map(|unit| unit.as_str().map(str::to_owned)).collect(),
+            view: View::from_json(&value["view"], as_of)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn views_read_back() {
+        let at = Time::from_unix_seconds;
+        let lane = LaneView {
+            name: "build:PRD-009 WS1".to_owned(),
+            unit: "build:PRD-009".to_owned(),
+            attempt: 3,
+            title: Some("Posts".to_owned()),
+            state: "parked".into(),
+            done: 1,
+            total: 4,
+            stage: Some(2),
+            worker: Some("worker-1".to_owned()),
+            home: Some(".piton/run/workers/x-1".to_owned()),
+            last_sign: Some(at(90)),
+            until: Some(at(500)),
+            reason: Some("a limit".to_owned()),
+        };
+        let view = View {
+            as_of: at(100),
+            began: at(40),
+            lanes: vec![lane],
+            cost: Some(1.5),
+            eta: Some(60),
+            mode: "draining".into(),
+            waiting: vec![Waiting::new("build:PRD-009", "Ground", "phase 0 Ground")],
+            parked_until: Some(at(400)),
+            others: vec![OtherWorker { unit: None, home: ".piton/run/workers/y-2".to_owned() }],
+        };
+        assert_eq!(View::from_json(&view.to_json(), at(100)), Some(view.clone()));
+        assert_eq!(view.seconds(), 60);
+        let own = Identity::current().expect("we run");
+        let units = BTreeSet::from(["build:PRD-009".to_owned()]);
+        let text = Published::text(&own, 7, &units, &view);
+        let directory = std::env::temp_dir().join(format!("piton-view-{}", std::process::id()));
+        fs::create_dir_all(directory.join(".piton/run")).expect("a directory");
+        Published::write(&directory, &text).expect("it can be written");
+        let read = Published::read(&directory, at(100));
+        fs::remove_dir_all(&directory).expect("it can be removed");
+        assert_eq!(read, Some(Published { lead: own, run: 7, units, view }));
+    }
+}
