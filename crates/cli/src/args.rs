@@ -102,11 +102,11 @@ fn grammar(only: Option<&str>) -> Command {
         .subcommand(verb::<inbox::InboxArgs>("inbox", "List the messages to an agent of a crew, or mark one as read"))
         .subcommand(verb::<sync::SyncArgs>("sync", "Tell who is missing at a crew's sync point"))
         .subcommand(verb::<compact::CompactArgs>("compact", "Leave the oldest events out of a unit's journal"))
-        .subcommand(verb::<run::RunArgs>("run", "Lead a fleet of workers to the end, whatever dies"))
-        .subcommand(verb::<stop::StopArgs>("stop", "Ask the lead that is at work to end"))
+        .subcommand(verb::<run::RunArgs>("run", "Run units with a fleet of workers; safe to kill and rerun"))
+        .subcommand(verb::<stop::StopArgs>("stop", "Stop the run, and with --workers its workers"))
         .subcommand(verb::<approve::ApproveArgs>(
             "approve",
-            "Let a run use the repository's commands, or go on after a phase",
+            "Approve the commands that a run needs, or the phase at which a unit waits",
         ))
         .subcommand(verb::<demo::DemoArgs>("demo", "Show the main job on an example, from nothing"))
         .subcommand(verb::<worktrees::WorktreesArgs>(

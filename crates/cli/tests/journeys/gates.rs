@@ -93,7 +93,7 @@ fn pauses_with_a_way_out(work: &Work, who: Who, mend: fn(&Ground, &str)) {
     mend(&ground, "true");
     ground.commit("the paint is dry");
     let situation = Situation { text: "it is dry", ..Situation::default() };
-    ground.types(&format!("piton approve{}", work.arguments())).succeeds();
+    ground.types(&format!("piton approve --commands{}", work.arguments())).succeeds();
     has_arrived(&ground, work, goes_on(&ground, &ended, situation));
 }
 

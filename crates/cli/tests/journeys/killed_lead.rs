@@ -18,7 +18,7 @@ const LEADS: usize = 60;
 /// Kills the lead at each boundary once; at least so many of them.
 fn killed_everywhere(work: &Work, who: Who, at_least: usize) {
     let ground = work.ground(who);
-    ground.types(&format!("piton approve{}", work.arguments())).succeeds();
+    ground.types(&format!("piton approve --commands{}", work.arguments())).succeeds();
     let mut command = format!("piton run{}", work.arguments());
     let mut passed = BTreeSet::new();
     for _ in 0..LEADS {

@@ -9,7 +9,7 @@ use crate::works::{self, Work};
 fn killed_at(work: &Work, who: Who, point: &str, with_its_lead: bool) {
     let ground = work.ground(who);
     ground.policy(who, &format!("hold-{point}"));
-    ground.types(&format!("piton approve{}", work.arguments())).succeeds();
+    ground.types(&format!("piton approve --commands{}", work.arguments())).succeeds();
     let mut lead = ground.run(&format!("{} --yes", work.named));
     let worker = lead.worker_at(point).to_string();
     let lead = if with_its_lead {

@@ -26,7 +26,7 @@ fn terminal(ground: &Ground, line: &str) -> (File, Child) {
 fn closed(work: &Work, who: Who) {
     let ground = work.ground(who);
     ground.policy(who, "hold-work");
-    ground.types(&format!("piton approve{}", work.arguments())).succeeds();
+    ground.types(&format!("piton approve --commands{}", work.arguments())).succeeds();
     let (screen, mut session) = terminal(&ground, &format!("exec piton run{} --yes", work.arguments()));
     ground.wait_for("a worker", || ground.worker_at("work").is_some());
     // The kernel hangs up: every process of the terminal gets SIGHUP.

@@ -44,7 +44,7 @@ impl Work {
         ground
     }
 
-    /// What is typed behind `piton run` and `piton approve`, with a space before it.
+    /// What is typed behind `piton run` and `piton approve --commands`, with a space before it.
     pub fn arguments(&self) -> String {
         if self.named.is_empty() { String::new() } else { format!(" {}", self.named) }
     }

@@ -60,6 +60,8 @@ impl Lead<'_> {
             | FleetEvent::Approved { .. }
             | FleetEvent::LaneApproved { .. }
             | FleetEvent::NotStarted { .. }
+            | FleetEvent::LaneAdded(_)
+            | FleetEvent::LaneSettled { .. }
             | FleetEvent::Prepared { .. }
             | FleetEvent::CompleteEnded { .. }
             | FleetEvent::StartFailed { .. }
