@@ -133,6 +133,11 @@ fn a_session_is_told_where_it_stands_and_its_deeds_are_recorded() {
     assert!(brief.starts_with("# Resume plan:quay, attempt 1\n\nNext: do the task measure-wall"), "{brief}");
     let watched = host.tell(600, "SessionStart", json!({"source": "startup"})).json();
     assert_eq!(watched["hookSpecificOutput"]["watchPaths"], json!(["[TEMP]/workspace/plans/quay/plan.md"]));
+    // Codex knows no such key, and would drop the brief with it.
+    let rollout = "/h/.codex/sessions/2026/11/17/rollout-2026-11-17T00-21-01-01a1.jsonl";
+    let told = host.tell(600, "SessionStart", json!({"source": "startup", "transcript_path": rollout})).json();
+    let keys: Vec<&String> = told["hookSpecificOutput"].as_object().expect("an answer").keys().collect();
+    assert_eq!(keys, ["additionalContext", "hookEventName"], "{told}");
     tick(&workspace, "quay", "[ ] Measure", "[x] Measure");
     assert_eq!(host.wrote(601, "Edit", "plans/quay/plan.md"), None);
     assert_eq!(host.start(602, "resume").map(|text| text.contains("Next: do the task order-stones")), Some(true));

@@ -30,6 +30,8 @@ pub struct Payload {
     pub session: Id,
     /// The helper inside of which it happened.
     pub helper: Option<Helper>,
+    /// Whether the host can watch files. Codex cannot, and drops an answer as a whole that asks for it.
+    pub can_watch: bool,
     /// What happened.
     pub told: Told,
 }
@@ -165,7 +167,10 @@ pub fn read(event: &str, bytes: &[u8]) -> Result<Payload, BadPayload> {
         return Err(BadPayload::OtherEvent);
     }
     let session = string(root, "session_id").and_then(|id| Id::parse(&id).ok()).ok_or(BadPayload::NoSession)?;
-    Ok(Payload { session, helper: helper(root), told: told(event, root) })
+    // Where Codex writes a session down: `sessions/YEAR/MONTH/DAY/rollout-TIME-SESSION.jsonl`.
+    let transcript = string(root, "transcript_path").unwrap_or_default();
+    let is_codex = transcript.rsplit('/').next().is_some_and(|name| name.starts_with("rollout-"));
+    Ok(Payload { session, helper: helper(root), can_watch: !is_codex, told: told(event, root) })
 }
 
 fn told(event: &str, root: Value<'_, '_>) -> Told {

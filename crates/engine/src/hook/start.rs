@@ -201,7 +201,9 @@ impl Hook<'_> {
             true => self.session().bound = Some(bound),
             false => self.session().shown = Some(bound),
         }
-        self.done.reply.watch = self.watched(target);
+        if self.payload.can_watch {
+            self.done.reply.watch = self.watched(target);
+        }
         if target.dialect == Dialect::Plan {
             // Nearly always it is in line: then it is read once, and nothing is written.
             match sketched(self.workspace, target, BRIEF, self.now) {

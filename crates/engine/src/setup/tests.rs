@@ -113,6 +113,13 @@ fn servers_and_blocks_go_without_a_trace() {
         assert_eq!(codex::add(&with).as_ref(), Ok(&with));
         assert_eq!(codex::remove(&with), Ok(text.to_owned()));
     }
+    // As an older version wrote it.
+    let old = "[mcp_servers.piton]\ncommand = \"piton\"\nargs = [\"mcp\"]\n";
+    let with = codex::add(old).expect("completed");
+    assert!(with.starts_with(old), "{with}");
+    for line in ["env_vars = [\"PITON_ROOT\", ", "default_tools_approval_mode = \"approve\"\n"] {
+        assert!(with.contains(line), "{with}");
+    }
 }
 
 proptest! {
