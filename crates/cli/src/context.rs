@@ -24,6 +24,10 @@ pub struct Context {
     pub width: usize,
     /// How many lines it has.
     pub height: usize,
+    /// Whether a worker of a run calls: its processes have the mark of their keeper.
+    pub is_worker: bool,
+    /// Whether a client calls that asks before each command: Piton runs nothing for it that it could not run itself.
+    pub is_held: bool,
 }
 
 impl Context {
@@ -35,7 +39,10 @@ impl Context {
         let start = std::env::current_dir()
             .map_err(|error| Failure::new(FAILED, format!("cannot tell the current directory: {error}")))?;
         let workspace = Workspace::open(root.as_deref(), &start).map_err(Failure::from)?;
-        Ok(Context { workspace, now, color: color(global.color), width: width(), height: height() })
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let (is_worker, is_held) = (set("PITON_WORKER"), set("PITON_HELD"));
+        let (width, height) = (width(), height());
+        Ok(Context { workspace, now, color: color(global.color), width, height, is_worker, is_held })
     }
 }
 

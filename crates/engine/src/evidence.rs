@@ -103,7 +103,12 @@ pub fn approve(trust: &Trust) -> io::Result<()> {
 
 /// Where approvals are kept: outside of every repository.
 fn approvals() -> Option<PathBuf> {
+    Some(state_directory()?.join("approved"))
+}
+
+/// Where a user's decisions are kept.
+pub(crate) fn state_directory() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")))?;
-    Some(state.join("piton/approved"))
+    Some(state.join("piton"))
 }

@@ -10,6 +10,8 @@ mod attach;
 mod claim;
 mod close;
 mod commands;
+mod costs;
+mod denials;
 mod disk;
 mod end;
 mod gates;
@@ -39,6 +41,7 @@ mod told;
 mod trees;
 mod view;
 mod work;
+mod workers;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -50,11 +53,12 @@ use piton_supervisor::{GitError, Identity};
 
 pub use approvals::{ApprovedPhase, NotApproved, Unapproved, approve_commands, approve_phase, unapproved};
 pub use attach::{Attached, Followed, OtherWork};
+pub use denials::{ALLOW, DeniedCommand, allow_denied, denied};
 pub use end::{EndedLane, RunEnd};
 pub use lead::slept;
 pub use runs::{RunRecord, Wanted, unfinished};
 pub use section::BadFile;
-pub use settings::{SETTINGS, Settings};
+pub use settings::{Choice, SETTINGS, Settings, Why, WorkerSpec, Workers};
 pub use stop::{LeftWorker, StopRequest, Stopping, stop_run};
 pub use told::event_json;
 pub use view::{LaneView, OtherWorker, View, Waiting};
@@ -170,7 +174,8 @@ fn named(workspace: &Workspace, settings: &Settings, request: &RunRequest) -> Re
 
 /// Reads what would be run. Nothing is started, nothing is written.
 pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Result<RunPlan, RunError> {
-    let settings = Settings::load(workspace)?;
+    let mut settings = Settings::load(workspace)?;
+    settings.workers.detect(&std::env::var("PATH").unwrap_or_default());
     let wanted = named(workspace, &settings, request)?;
     let mut work = work::read_work(workspace, &settings, &wanted, now)?;
     if request.yes {

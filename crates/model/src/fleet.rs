@@ -281,6 +281,11 @@ pub enum End {
     },
     /// It did not take up its own session.
     RefusedResume,
+    /// Its client did not let it do what its work needs.
+    Denied {
+        /// What, with how to allow it.
+        what: String,
+    },
     /// It ended because a limit is used up.
     Limited {
         /// When the limit ends.

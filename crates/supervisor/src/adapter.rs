@@ -5,33 +5,64 @@
 //! | start | `-p`, stream-json, our session id | `exec --json` | the argv |
 //! | resume | `--resume ID` | `exec resume ID` | not possible: a new one with the brief |
 //! | prompt | standard input | standard input | standard input, the file's path, or its text |
+//! | may do | its mode, and a rule for each command, path and tool | a sandbox, with directories that it may write | all |
 //! | done | exit 0 and no error in the last result | exit 0 and no failed turn | exit 0 |
 //! | refused resume | exit 1, "No conversation found", never began | exit 1, never began, after a resume | — |
 //! | transcript | `~/.claude/projects` | `~/.codex/sessions` | — |
-//! | parked | a limit in a result; too many requests, overload | a limit in an error | exit 75, or a last line `{"limit_reset": TIME}` |
+//! | parked | a limit in a result; too many requests, overload | a limit in an error, a session that is open elsewhere | exit 75, or a last line `{"limit_reset": TIME}` |
+//! | unavailable | not logged in, not paid, an option that it does not know | the same | — |
+//!
+//! A worker calls Piton by its plain name, `piton`: no rule of Claude Code can allow a call by a variable (`"$PITON"`).
+//! So the lead sees to it that PATH leads to itself, and Codex is told to use no login shell, which would reset PATH.
 
 mod agent;
 mod claude;
 mod codex;
 mod command;
+mod denied;
+mod grants;
 mod limit;
+mod reading;
+mod repository;
 mod reset;
+mod seen;
+mod shell;
+mod spent;
 mod transcript;
+mod wait;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 pub use agent::Agent;
 pub use command::{CommandLine, PromptBy};
+pub use denied::{Denied, Remedy};
+pub use grants::{Allow, Grants};
 pub use limit::{Limit, LimitScope};
+pub use reading::Reading;
+pub use repository::{commit_directories, is_in_git};
+pub use seen::{Outcome, ResultSeen, Seen};
+pub use shell::{quoted, simple_commands};
+pub use spent::{Spent, Tokens};
 pub use transcript::{Trace, Transcript};
+pub use wait::Wait;
 
 use crate::end::Exit;
 use crate::home::random;
 use crate::launch::Launch;
-use crate::output::{Line, LineReader, Stream};
-use crate::worker::Worker;
+use crate::output::{Line, Stream};
+
+/// A kind of worker: how what it prints and how it ends is understood. A session belongs to a kind, and can be resumed by
+/// no other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Claude Code in print mode.
+    Claude,
+    /// Codex without a terminal.
+    Codex,
+    /// Anything else.
+    Command,
+}
 
 /// A kind of worker, with its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,15 +92,83 @@ pub struct Work {
     pub prompt: PathBuf,
     /// The session that it begins or goes on with: [`new_session_id`], or what [`Seen::session`] said.
     pub session: Option<String>,
+    /// What it may do beside editing its own directory.
+    pub grants: Grants,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 3] = [Kind::Claude, Kind::Codex, Kind::Command];
+
+    /// Its name in settings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Claude => "claude",
+            Kind::Codex => "codex",
+            Kind::Command => "command",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn parse(word: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// Whether its sessions can be gone on with.
+    pub fn can_resume(self) -> bool {
+        match self {
+            Kind::Claude | Kind::Codex => true,
+            Kind::Command => false,
+        }
+    }
+
+    /// Whether the session of a new worker is chosen by whoever starts it, so that it is known even when the worker dies
+    /// before it says anything.
+    pub fn takes_session_id(self) -> bool {
+        match self {
+            Kind::Claude => true,
+            Kind::Codex | Kind::Command => false,
+        }
+    }
+
+    /// Where a session that works in this directory is written down by its own host; nothing for a kind that has no
+    /// such place. The place follows from this process's environment, which workers inherit.
+    pub fn transcript(self, directory: &Path, session: &str) -> Option<Transcript> {
+        match self {
+            Kind::Claude => Transcript::of_claude(&own_directory("CLAUDE_CONFIG_DIR", ".claude")?, directory, session),
+            Kind::Codex => Transcript::of_codex(&own_directory("CODEX_HOME", ".codex")?, session),
+            Kind::Command => None,
+        }
+    }
+
+    /// What an end means, given what was seen before and how the worker was started.
+    pub fn judge(self, exit: &Exit, seen: &Seen, launch: &Launch) -> Outcome {
+        if let Exit::NotStarted { message } = exit {
+            return Outcome::Failed { reason: message.clone() };
+        }
+        match self {
+            Kind::Claude => claude::judge(exit, seen, claude::has_resumed(launch)),
+            Kind::Codex => codex::judge(exit, seen, codex::has_resumed(launch)),
+            Kind::Command => command::judge(exit, seen),
+        }
+    }
+
+    fn see(self, seen: &mut Seen, stream: Stream, line: Line<'_>) {
+        match self {
+            Kind::Claude => claude::see(seen, stream, line),
+            Kind::Codex => codex::see(seen, stream, line),
+            Kind::Command => command::see(seen, stream, line),
+        }
+    }
 }
 
 impl Adapter {
-    /// Its name in settings.
-    pub fn word(&self) -> &'static str {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
         match self {
-            Adapter::Claude(_) => "claude",
-            Adapter::Codex(_) => "codex",
-            Adapter::Command(_) => "command",
+            Adapter::Claude(_) => Kind::Claude,
+            Adapter::Codex(_) => Kind::Codex,
+            Adapter::Command(_) => Kind::Command,
         }
     }
 
@@ -94,38 +193,45 @@ impl Adapter {
         Some(in_workspace(launch, work))
     }
 
-    /// Whether the session of a new worker is chosen by whoever starts it, so that it is known even when the worker dies
-    /// before it says anything.
-    pub fn takes_session_id(&self) -> bool {
-        match self {
-            Adapter::Claude(_) => true,
-            Adapter::Codex(_) | Adapter::Command(_) => false,
-        }
+    /// The settings' own part of its command line, as a person types it in a shell: what is approved.
+    pub fn command_line(&self) -> String {
+        let words: Vec<String> = match self {
+            Adapter::Claude(agent) | Adapter::Codex(agent) => agent.words().map(quoted).collect(),
+            Adapter::Command(command) => command.argv.iter().map(|word| quoted(word)).collect(),
+        };
+        words.join(" ")
     }
 
-    /// Where a session that works in this directory is written down by its own host; nothing for a kind that has no
-    /// such place. The place follows from this process's environment, which workers inherit.
-    pub fn transcript(&self, directory: &Path, session: &str) -> Option<Transcript> {
-        match self {
-            Adapter::Claude(_) => {
-                Transcript::of_claude(&own_directory("CLAUDE_CONFIG_DIR", ".claude")?, directory, session)
-            }
-            Adapter::Codex(_) => Transcript::of_codex(&own_directory("CODEX_HOME", ".codex")?, session),
-            Adapter::Command(_) => None,
-        }
+    /// The program that is started.
+    pub fn program(&self) -> &str {
+        let argv = match self {
+            Adapter::Claude(agent) | Adapter::Codex(agent) => &agent.program,
+            Adapter::Command(command) => &command.argv,
+        };
+        argv.first().map_or("", String::as_str)
     }
 
-    /// What an end means, given what was seen before.
-    pub fn judge(&self, exit: &Exit, seen: &Seen) -> Outcome {
-        if let Exit::NotStarted { message } = exit {
-            return Outcome::Failed { reason: message.clone() };
+    /// Why no worker can be started by it, with what to do: its program is not found. `path` is the list of directories
+    /// in which programs are looked for.
+    pub fn missing(&self, path: &str) -> Option<String> {
+        let program = self.program();
+        if program.contains('/') {
+            // The system says what is wrong with it.
+            return None;
         }
-        match self {
-            Adapter::Claude(_) => claude::judge(exit, seen),
-            Adapter::Codex(_) => codex::judge(exit, seen),
-            Adapter::Command(_) => command::judge(exit, seen),
-        }
+        let is_there = std::env::split_paths(path).any(|directory| is_program(&directory.join(program)));
+        let advice = match self.kind() {
+            Kind::Claude => "install Claude Code, or choose another `adapter` in [worker] of piton.toml",
+            Kind::Codex => "install Codex, or choose another `adapter` in [worker] of piton.toml",
+            Kind::Command => "install it, or correct `command` in [worker] of piton.toml",
+        };
+        (!is_there).then(|| format!("the worker's program `{program}` is not in PATH; {advice}"))
     }
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 /// The directory of an agent's host: as a variable says, else below the user's home.
@@ -141,138 +247,6 @@ fn in_workspace(launch: Launch, work: &Work) -> Launch {
         .set("PITON_ATTEMPT", work.attempt.to_string())
         .set("PITON_ROOT", work.root.to_string_lossy())
         .set("PITON_CHECKPOINT", work.checkpoint.to_string_lossy())
-}
-
-/// What is known of a worker from what it printed.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Seen {
-    /// Its session, by which it can be resumed.
-    pub session: Option<String>,
-    /// Whether it got so far as to begin.
-    pub has_begun: bool,
-    /// What it cost so far, in US dollars.
-    pub cost_usd: Option<f64>,
-    /// The last result that it reported. There may be several, and more may come until it ends.
-    pub result: Option<ResultSeen>,
-    /// It waits by itself for a service that is overloaded or limited, and goes on then: it is alive.
-    pub waiting: Option<Limit>,
-    /// The last limit that was reported and not overcome.
-    pub limit: Option<Limit>,
-    /// The last complaint, for people: a line of standard error, or an error event.
-    pub complaint: Option<String>,
-    /// Whether it said that the session to go on with does not exist.
-    pub refused_session: bool,
-}
-
-impl Seen {
-    /// What an end with a code means that is no success.
-    fn limited_or_failed(&self, exit: &Exit) -> Outcome {
-        match &self.limit {
-            Some(limit) => Outcome::Limited(limit.clone()),
-            None => Outcome::Failed { reason: self.reason(exit) },
-        }
-    }
-
-    /// The best words for why it ended.
-    fn reason(&self, exit: &Exit) -> String {
-        let result = self.result.as_ref().filter(|result| !result.text.is_empty());
-        match (result, &self.complaint, exit) {
-            (Some(result), _, _) if result.is_error => result.text.clone(),
-            (_, Some(complaint), _) if self.refused_session => complaint.clone(),
-            (_, Some(complaint), _) => format!("{exit}: {complaint}"),
-            (_, None, Exit::Code(0)) => format!("{exit} without a result"),
-            (_, None, _) => exit.to_string(),
-        }
-    }
-}
-
-/// A result that a worker reported.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResultSeen {
-    /// Whether it says that it failed.
-    pub is_error: bool,
-    /// Its words, shortened.
-    pub text: String,
-}
-
-/// What an end means.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// The worker says that it is through. Whether the work is done has to be proved.
-    Finished,
-    /// It failed.
-    Failed {
-        /// Why, as far as it is known.
-        reason: String,
-    },
-    /// The session to go on with is not there: start a new worker with the brief.
-    ResumeRefused {
-        /// Its words.
-        reason: String,
-    },
-    /// It ran into a limit: go on when that is over.
-    Limited(Limit),
-    /// It was ended by a signal, or nobody saw how.
-    Died {
-        /// How.
-        reason: String,
-    },
-}
-
-/// Follows what a worker prints, with bounded memory.
-#[derive(Debug)]
-pub struct Reading {
-    adapter: Adapter,
-    out: LineReader,
-    err: LineReader,
-    seen: Seen,
-    /// When the worker last said something.
-    last: Option<SystemTime>,
-}
-
-impl Reading {
-    /// Begins at the beginning, as whoever adopts a worker has to.
-    pub fn new(adapter: &Adapter, worker: &Worker) -> Reading {
-        let reader = |stream| LineReader::new(worker.home(), stream, worker.spool());
-        let last = worker.signs().ok().and_then(|signs| signs.last);
-        let (out, err) = (reader(Stream::Out), reader(Stream::Err));
-        Reading { adapter: adapter.clone(), out, err, seen: Seen::default(), last }
-    }
-
-    /// Reads what has come since the last time; says whether there is more to be read at once.
-    pub fn catch_up(&mut self) -> io::Result<bool> {
-        let Reading { adapter, out, err, seen, .. } = self;
-        let more_out = out.read(&mut |line| see(adapter, seen, Stream::Out, line))?;
-        let more_err = err.read(&mut |line| see(adapter, seen, Stream::Err, line))?;
-        Ok(more_out || more_err)
-    }
-
-    /// Reads all that is left, when the worker has ended. When a limit is over that was only given in words ("resets 2pm
-    /// (UTC)", "try again at 3:05 PM") is worked out here, from when the worker last said something.
-    pub fn finish(&mut self) -> io::Result<&Seen> {
-        while self.catch_up()? {}
-        let Reading { adapter, out, err, seen, .. } = self;
-        out.finish(&mut |line| see(adapter, seen, Stream::Out, line));
-        err.finish(&mut |line| see(adapter, seen, Stream::Err, line));
-        let said_at = self.last.unwrap_or_else(SystemTime::now);
-        if let Some(limit) = self.seen.limit.as_mut().filter(|limit| limit.resets_at.is_none()) {
-            limit.resets_at = reset::in_words(&limit.message, said_at);
-        }
-        Ok(&self.seen)
-    }
-
-    /// What is known so far.
-    pub fn seen(&self) -> &Seen {
-        &self.seen
-    }
-}
-
-fn see(adapter: &Adapter, seen: &mut Seen, stream: Stream, line: Line<'_>) {
-    match adapter {
-        Adapter::Claude(_) => claude::see(seen, stream, line),
-        Adapter::Codex(_) => codex::see(seen, stream, line),
-        Adapter::Command(_) => command::see(seen, stream, line),
-    }
 }
 
 /// A new id for a session: a random UUID.

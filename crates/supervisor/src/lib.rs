@@ -26,8 +26,9 @@ mod worktree;
 mod scratch;
 
 pub use adapter::{
-    Adapter, Agent, CommandLine, Limit, LimitScope, Outcome, PromptBy, Reading, ResultSeen, Seen, Trace, Transcript,
-    Work, new_session_id,
+    Adapter, Agent, Allow, CommandLine, Denied, Grants, Kind, Limit, LimitScope, Outcome, PromptBy, Reading, Remedy,
+    ResultSeen, Seen, Spent, Tokens, Trace, Transcript, Wait, Work, commit_directories, is_in_git, new_session_id,
+    quoted, simple_commands,
 };
 pub use end::{End, Exit, Signs};
 pub use git::{GitError, are_commits, tree_of, was_removed};

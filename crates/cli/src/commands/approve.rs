@@ -1,5 +1,7 @@
 use clap::{ArgMatches, Args};
-use piton_engine::run::{ApprovedPhase, NotApproved, RunRequest, approve_commands, approve_phase, plan_run};
+use piton_engine::run::{
+    ApprovedPhase, NotApproved, RunRequest, allow_denied, approve_commands, approve_phase, plan_run,
+};
 use piton_model::text::{printable, shell_word};
 
 use super::run::failure;
@@ -10,7 +12,7 @@ use crate::recording::{unit, user};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  piton approve\n  piton approve docs/EXECUTION-SPEC-PRD-009.md\n  piton approve --commands build:PRD-009\n  piton approve build:PRD-009\n\nCommands and phases are two things; approving one does not approve the other.\nWithout a unit: the commands that a run needs (the worker's, the gates'), from now on, exactly as they are now.\nWith a unit: the phase at which it waits, once."
+    after_help = "Examples:\n  piton approve\n  piton approve docs/EXECUTION-SPEC-PRD-009.md\n  piton approve --commands build:PRD-009\n  piton approve build:PRD-009\n  piton approve --denied\n\nCommands and phases are two things; approving one does not approve the other.\nWithout a unit: the commands that a run needs (the worker's, the gates'), from now on, exactly as they are now.\nWith a unit: the phase at which it waits, once."
 )]
 pub struct ApproveArgs {
     /// Units that wait after a phase; or run files, whose commands are approved
@@ -20,10 +22,29 @@ pub struct ApproveArgs {
     /// Approve the commands that a run of these units needs, and no phase
     #[arg(long)]
     commands: bool,
+
+    /// Allow what workers of the last run were denied, and nothing else
+    #[arg(long, conflicts_with_all = ["wanted", "commands"])]
+    denied: bool,
 }
 
 pub fn run(matches: &ArgMatches, args: &ApproveArgs) -> Result<u8, Failure> {
     let context = Context::new(matches)?;
+    if context.is_worker {
+        return Err(
+            Failure::new(REFUSED, "a worker cannot approve what workers may do").hint("end, and say what you need")
+        );
+    }
+    if args.denied {
+        let allowed = allow_denied(&context.workspace).map_err(|error| failure(&error, &args.wanted))?;
+        for each in &allowed {
+            print(&format!("allowed for workers: {} ({})\n", printable(&each.command), each.unit))?;
+        }
+        if allowed.is_empty() {
+            print("nothing was denied\n")?;
+        }
+        return Ok(0);
+    }
     let is_unit = |typed: &String| typed.contains(':') && !std::path::Path::new(typed).exists();
     let units = args.wanted.iter().filter(|typed| is_unit(typed)).count();
     match (args.commands, units) {

@@ -89,6 +89,10 @@ fn run_gates(matches: &ArgMatches, args: &GateArgs) -> Result<u8, Failure> {
 
 fn permit(context: &Context, command: &str, name: &str, args: &GateArgs) -> Result<(), Failure> {
     let trust = Trust::of(&context.workspace, command);
+    if args.approve && context.is_worker {
+        let failure = Failure::new(REFUSED, "a worker cannot approve what workers may do");
+        return Err(failure.hint("leave the gate to the lead, and end"));
+    }
     if args.approve {
         return approve(&trust).map_err(|error| Failure::new(FAILED, error.to_string()));
     }
@@ -104,6 +108,10 @@ fn permit(context: &Context, command: &str, name: &str, args: &GateArgs) -> Resu
 
 /// Runs a command that proves something. For a claim that it must bear out, failing is a refusal.
 pub fn evidence(context: &Context, command: &str, must_pass: bool) -> Result<Evidence, Failure> {
+    if context.is_held && !is_approved(&Trust::of(&context.workspace, command)) {
+        let message = format!("a worker may run only commands that were approved: {command}");
+        return Err(Failure::new(REFUSED, message).hint("record it without --evidence; gates are run by the lead"));
+    }
     let evidence = run_evidence(&context.workspace, command)
         .map_err(|error| Failure::new(FAILED, format!("cannot run `{command}`: {error}")))?;
     if must_pass && evidence.exit_code != 0 {

@@ -58,6 +58,10 @@ pub fn run(matches: &ArgMatches, args: RunArgs) -> Result<u8, Failure> {
             plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error, &args.wanted))?;
         return explain(&context, &plan, args.json);
     }
+    if args.yes && context.is_worker {
+        let failure = Failure::new(REFUSED, "a worker cannot approve what workers may do");
+        return Err(failure.hint("leave --yes out: what is approved already can be run"));
+    }
     if !args.detached
         && let Some(attached) = Attached::to(&context.workspace, attach::earlier(args.json), context.now)
     {

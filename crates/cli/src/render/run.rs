@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use piton_engine::run::{RunEnd, RunPlan, Unapproved, event_json};
+use piton_engine::run::{Choice, RunEnd, RunPlan, Unapproved, event_json};
 use piton_model::fleet::Approval;
 use piton_model::text::printable;
 use piton_model::{Age, Time};
@@ -17,7 +17,6 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved]) -> String {
         "{} at once at most; a dead worker is started again {} time(s), a NO-GO validated again {}, a FAIL reworked {}\n",
         fleet.limits.workers, fleet.limits.respawn, fleet.limits.validation, fleet.limits.rework
     );
-    let _ = writeln!(page, "worker: {}", printable(&plan.settings.worker_command()));
     for (place, wave) in plan.waves.iter().enumerate() {
         let _ = writeln!(page, "\nwave {}", place + 1);
         for at in wave {
@@ -31,6 +30,10 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved]) -> String {
             }
             if !lane.gates.is_empty() {
                 let _ = writeln!(page, "    gates {}", lane.gates.join(", "));
+            }
+            for (stages, choice) in workers_of(plan, *at) {
+                let (line, why) = (choice.spec.adapter.command_line(), choice.why.text());
+                let _ = writeln!(page, "    worker{stages}: {} ({why}, [{}])", printable(&line), choice.spec.name);
             }
             if lane.state.word() != "queued" {
                 let _ = writeln!(page, "    is {}", lane.state.word());
@@ -57,6 +60,28 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved]) -> String {
     page
 }
 
+/// The workers of a lane with the stages that each is for, ` stage 3` or nothing where it is one for all.
+fn workers_of(plan: &RunPlan, at: usize) -> Vec<(String, Choice<'_>)> {
+    let stages = match &plan.work.fleet.lanes[at].stages[..] {
+        [] => &[0][..],
+        stages => stages,
+    };
+    let mut all: Vec<(Vec<u8>, Choice<'_>)> = Vec::new();
+    for stage in stages {
+        let choice = plan.worker_for(at, *stage);
+        match all.iter_mut().find(|(_, known)| *known == choice) {
+            Some((stages, _)) => stages.push(*stage),
+            None => all.push((vec![*stage], choice)),
+        }
+    }
+    let is_one = all.len() == 1;
+    let name = |stages: Vec<u8>| {
+        let listed: Vec<String> = stages.iter().map(u8::to_string).collect();
+        if is_one { String::new() } else { format!(" stage {}", listed.join(", ")) }
+    };
+    all.into_iter().map(|(stages, choice)| (name(stages), choice)).collect()
+}
+
 /// The plan, for programs.
 pub fn plan_json(plan: &RunPlan, missing: &[Unapproved]) -> Value {
     let fleet = &plan.work.fleet;
@@ -70,6 +95,13 @@ pub fn plan_json(plan: &RunPlan, missing: &[Unapproved]) -> Value {
             "priority": lane.priority,
             "depends_on": lane.depends_on.iter().map(|before| fleet.lanes[*before].name.clone()).collect::<Vec<_>>(),
             "gates": lane.gates,
+            "workers": workers_of(plan, at).iter().map(|(stages, choice)| json!({
+                "stages": stages.trim(),
+                "name": choice.spec.name,
+                "adapter": choice.spec.adapter.kind().word(),
+                "command": choice.spec.adapter.command_line(),
+                "why": choice.why.text(),
+            })).collect::<Vec<_>>(),
             "state": lane.state.word(),
         })
     };
@@ -77,7 +109,7 @@ pub fn plan_json(plan: &RunPlan, missing: &[Unapproved]) -> Value {
     let missing: Vec<Value> = missing.iter().map(|each| json!({"what": each.what, "command": each.command})).collect();
     json!({
         "workers": fleet.limits.workers,
-        "worker": plan.settings.worker_command(),
+        "worker": plan.settings.workers.choose(None, None).spec.adapter.command_line(),
         "lanes": lanes,
         "not_approved": missing,
     })

@@ -38,12 +38,13 @@ impl Bench {
             root,
             prompt: self.lab.write("prompt", "do it\n"),
             session: None,
+            grants: piton_supervisor::Grants::default(),
         };
         let launch = adapter.start(&work).expect("the prompt is there").unset("PITON_ATTEMPT");
         let worker = Worker::start(&program(), &self.lab.home(), &launch).expect("it starts");
         let end = end_of(&worker);
-        let mut reading = Reading::new(&adapter, &worker);
-        let outcome = adapter.judge(&end.exit, reading.finish().expect("it can be read"));
+        let mut reading = Reading::new(adapter.kind(), &worker);
+        let outcome = adapter.kind().judge(&end.exit, reading.finish().expect("it can be read"), worker.launch());
         (worker, outcome)
     }
 

@@ -1,15 +1,16 @@
 //! What is decided is done here; what fails answers with an event.
 
-use piton_model::fleet::{Achievement, Decision, FleetEvent, How, LaneAt, LaneState, Mode, StageResult, StopReason};
+use piton_model::fleet::{Achievement, Decision, FleetEvent, How, LaneAt, Mode, StageResult, StopReason};
 use piton_model::{Dialect, Event, Rework, Verdict};
 use piton_store::disk::Access;
-use piton_supervisor::{Adapter, Gently, Launch, Reading, Worker, new_session_id};
+use piton_supervisor::{Gently, Launch, Reading, Worker, new_session_id};
 
 use super::claim::Claimed;
 use super::lead::{Lead, Live};
 use super::memory::DIRECTORY;
 use super::others::mark_stopped;
 use super::prompt::{Telling, prompt, question};
+use super::settings::WorkerSpec;
 use super::{RunError, failed};
 
 impl Lead<'_> {
@@ -48,6 +49,9 @@ impl Lead<'_> {
 
     /// Makes and sets up the worktree, then claims the unit and starts a worker in it.
     fn start(&mut self, at: LaneAt, how: How) -> Result<(), RunError> {
+        if !self.can_start(at) {
+            return Ok(());
+        }
         match self.ensure_worktree(at).and_then(|_| self.set_up_lane(at, how)) {
             Ok(true) => self.go_on_starting(at, how),
             // It goes on when the set-up command has ended.
@@ -95,8 +99,11 @@ impl Lead<'_> {
     fn try_start(&mut self, at: LaneAt, how: How) -> Result<(), String> {
         let name = self.work.fleet.lanes[at].name.clone();
         let id = self.work.lanes[at].id.clone();
-        let (how, session) = self.session_for(at, how)?;
-        self.memory.lane(&name).session = session.clone();
+        let spec = self.worker_of(at);
+        let (how, session) = self.session_for(at, how, &spec)?;
+        let memory = self.memory.lane(&name);
+        memory.session = session.clone();
+        memory.kind = Some(spec.adapter.kind());
         let worker_name = self.work.fleet.lanes[at].worker_name(&id, how);
         // A lead that dies during the claim leaves this behind, so that the next one knows whose attempt it is.
         let next = self.origin_of(&self.work.lanes[at].unit).attempt + 1;
@@ -105,7 +112,7 @@ impl Lead<'_> {
         let claimed = self.claim(at, how, &worker_name)?;
         let is_again = how != How::Fresh;
         let origin = self.origin_of(&self.work.lanes[at].unit);
-        let account = self.account_in_use(at);
+        let account = spec.account();
         let memory = self.memory.lane(&name);
         (memory.origin, memory.claiming) = (origin, None);
         memory.origin.attempt = claimed.ticket.attempt;
@@ -123,13 +130,17 @@ impl Lead<'_> {
         self.memory.lane(&name).times.entry(stage).or_default().0.get_or_insert(now);
         // From here on a later lead looks for the worker in its home.
         self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
-        let launch = self.launch(at, how, &claimed, session)?;
+        let launch = self.launch(at, how, &claimed, session, &spec)?;
         let worker = Worker::start(&self.keeper, &self.workspace.root().join(&home), &launch)
             .map_err(|error| error.to_string())?;
         let text = match how {
             How::Fresh => format!("{worker_name} started, attempt {}", claimed.ticket),
             How::Session => format!("{worker_name} resumed by its own session, attempt {}", claimed.ticket),
             How::Brief => format!("{worker_name} started with the brief, attempt {}", claimed.ticket),
+        };
+        let text = match spec.name.starts_with("worker.") {
+            true => format!("{text}, by [{}]", spec.name),
+            false => text,
         };
         self.watch_worker(at, worker)?;
         self.tell_lane(at, "started", &text);
@@ -139,34 +150,23 @@ impl Lead<'_> {
 
     fn watch_worker(&mut self, at: LaneAt, worker: Worker) -> Result<(), String> {
         self.watch.add(at as u64, &worker).map_err(|error| error.to_string())?;
-        let reading = Reading::new(&self.adapter_of(at), &worker);
+        let reading = Reading::new(self.kind_of(at), &worker);
         self.live.insert(at, Live::new(worker, reading));
         Ok(())
     }
 
-    /// The adapter of a lane's worker.
-    pub(super) fn adapter_of(&self, _at: LaneAt) -> Adapter {
-        self.settings.adapter.clone()
-    }
-
-    /// The account that a lane's worker uses.
-    fn account_in_use(&self, at: LaneAt) -> String {
-        match &self.work.fleet.lanes[at].state {
-            LaneState::Working(worker) => worker.account.clone(),
-            _ => String::new(),
-        }
-    }
-
-    /// How it is really started, and by which session: one that was never known cannot be gone on with.
-    fn session_for(&mut self, at: LaneAt, how: How) -> Result<(How, Option<String>), String> {
-        let name = self.work.fleet.lanes[at].name.clone();
-        let known = self.memory.lane(&name).session.clone();
-        let can_resume = !matches!(self.settings.adapter, Adapter::Command(_));
+    /// How it is really started, and by which session: one that was never known, or that belongs to another client,
+    /// cannot be gone on with.
+    fn session_for(&mut self, at: LaneAt, how: How, spec: &WorkerSpec) -> Result<(How, Option<String>), String> {
+        let kind = spec.adapter.kind();
+        let memory = self.memory.lane(&self.work.fleet.lanes[at].name);
+        let is_own = memory.kind.is_none_or(|known| known == kind);
+        let known = memory.session.clone().filter(|_| is_own);
         match how {
-            How::Session if known.is_some() && can_resume => Ok((How::Session, known)),
+            How::Session if known.is_some() && kind.can_resume() => Ok((How::Session, known)),
             How::Session | How::Brief | How::Fresh => {
                 let how = if how == How::Fresh { How::Fresh } else { How::Brief };
-                let session = match self.settings.adapter.takes_session_id() {
+                let session = match kind.takes_session_id() {
                     true => Some(new_session_id().map_err(|error| error.to_string())?),
                     false => None,
                 };
@@ -175,7 +175,14 @@ impl Lead<'_> {
         }
     }
 
-    fn launch(&mut self, at: LaneAt, how: How, claimed: &Claimed, session: Option<String>) -> Result<Launch, String> {
+    fn launch(
+        &mut self,
+        at: LaneAt,
+        how: How,
+        claimed: &Claimed,
+        session: Option<String>,
+        spec: &WorkerSpec,
+    ) -> Result<Launch, String> {
         let root = self.workspace.root().to_owned();
         let lane = &self.work.fleet.lanes[at];
         let memory = self.memory.lanes.get(&lane.name).cloned().unwrap_or_default();
@@ -185,7 +192,7 @@ impl Lead<'_> {
         let text = prompt(&Telling {
             lane,
             work: &self.work.lanes[at],
-            preamble: self.settings.preamble.as_deref(),
+            preamble: spec.preamble.as_deref(),
             brief: claimed.brief.as_deref().filter(|_| how != How::Fresh || lane.stage > 0),
             told: memory.rework.iter().flat_map(told).collect(),
             how,
@@ -201,18 +208,19 @@ impl Lead<'_> {
             unit: self.work.lanes[at].unit_name.clone(),
             attempt: claimed.ticket.attempt,
             checkpoint: root.join(self.document_of(at)),
+            grants: self.grants(at, spec, &directory),
             directory,
             prompt: root.join(prompt_path),
             session,
             root: root.clone(),
         };
         let launch = match how {
-            How::Session => self.settings.adapter.resume(&work),
+            How::Session => spec.adapter.resume(&work),
             How::Fresh | How::Brief => None,
         };
         let launch = match launch {
             Some(launch) => launch,
-            None => self.settings.adapter.start(&work).map_err(|error| error.to_string())?,
+            None => spec.adapter.start(&work).map_err(|error| error.to_string())?,
         };
         let mut launch = launch
             .set("PITON", self.surroundings.program.display().to_string())
@@ -227,17 +235,7 @@ impl Lead<'_> {
         if let Some(step) = &self.work.lanes[at].step {
             launch = launch.set("PITON_STEP", step);
         }
-        if let Some(path) = self.path_with_us() {
-            launch = launch.set("PATH", path);
-        }
-        Ok(launch)
-    }
-
-    /// The search path with this program's directory at its end, so that workers find the command that they are told of.
-    fn path_with_us(&self) -> Option<String> {
-        let directory = self.surroundings.program.parent()?.to_str()?;
-        let path = std::env::var("PATH").ok()?;
-        Some(format!("{path}:{directory}"))
+        Ok(launch.set("PATH", self.worker_path()))
     }
 
     /// The main document of a lane's unit, relative to the workspace.
@@ -364,12 +362,7 @@ impl Lead<'_> {
 
     /// Files of a worker that is gone are kept; what the lead holds of it is let go.
     pub(super) fn let_go(&mut self, at: LaneAt) {
-        if let Some(live) = self.live.remove(&at) {
-            let name = self.work.fleet.lanes[at].name.clone();
-            if let Some(cost) = live.reading.seen().cost_usd {
-                *self.memory.lane(&name).cost.get_or_insert(0.0) += cost;
-            }
-        }
+        self.live.remove(&at);
         let inbox = self.inbox_of(&self.work.lanes[at].id);
         if matches!(self.workspace.disk.stamp(&inbox), Ok(Some(_))) {
             // A question to somebody who is gone is not for its successor.

@@ -1,5 +1,5 @@
-//! What a person approves: commands of a repository, which stay approved as they are; and a phase of a unit, which is
-//! approved once. Neither implies the other.
+//! What a person approves: commands of a repository and what workers may do, which stay approved as they are; and a
+//! phase of a unit, which is approved once. Neither implies the other.
 
 use piton_model::fleet::{Closing, LaneState};
 use piton_model::text::printable;
@@ -13,46 +13,70 @@ use super::view::{Published, Waiting};
 use super::{RunError, RunPlan, RunRecord, failed, runs};
 use crate::{NotFound, Trust, Workspace, approve, is_approved};
 
-/// A command that needs a person's approval.
+/// Something that a repository asks for and that needs a person's approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unapproved {
-    /// What it is: the worker, or a gate.
+    /// What it is: the worker, a gate, or what workers may do.
     pub what: String,
-    /// The command.
+    /// The command, or what workers may use.
     pub command: String,
+    /// By what the approval is known. A command is known by its text, whatever it is used for.
+    key: String,
 }
 
-/// The commands of a run that nobody approved.
+impl Unapproved {
+    fn command(what: impl Into<String>, command: impl Into<String>) -> Unapproved {
+        let command = command.into();
+        Unapproved { what: what.into(), key: command.clone(), command }
+    }
+
+    /// Something that is no command: approving it approves no command of the same text.
+    fn other(what: &str, thing: &str) -> Unapproved {
+        Unapproved { what: what.to_owned(), command: thing.to_owned(), key: format!("{what}\0{thing}") }
+    }
+}
+
+/// What a run asks for and nobody approved.
 pub fn unapproved(workspace: &Workspace, plan: &RunPlan) -> Vec<Unapproved> {
-    let is_missing = |each: &Unapproved| !is_approved(&Trust::of(workspace, &each.command));
+    let is_missing = |each: &Unapproved| !is_approved(&Trust::of(workspace, &each.key));
     commands(plan).into_iter().filter(is_missing).collect()
 }
 
-/// Approves all commands of a run, from now on.
+/// Approves all that a run asks for, from now on.
 pub fn approve_commands(workspace: &Workspace, plan: &RunPlan) -> Result<Vec<Unapproved>, RunError> {
     let missing = unapproved(workspace, plan);
     for each in &missing {
-        approve(&Trust::of(workspace, &each.command)).map_err(failed)?;
+        approve(&Trust::of(workspace, &each.key)).map_err(failed)?;
     }
     Ok(missing)
 }
 
 fn commands(plan: &RunPlan) -> Vec<Unapproved> {
-    let mut all = Vec::new();
+    let mut all: Vec<Unapproved> = Vec::new();
+    let mut add = |each: Unapproved| {
+        if all.iter().all(|known| known.key != each.key) {
+            all.push(each);
+        }
+    };
     let settings = &plan.settings;
     // Without settings the worker is the user's own agent, started as its adapter does.
-    if settings.is_there {
-        all.push(Unapproved { what: "worker".to_owned(), command: settings.worker_command() });
+    if settings.workers.is_there {
+        for spec in settings.workers.all() {
+            add(Unapproved::command(spec.name.clone(), spec.adapter.command_line()));
+            spec.allow.iter().for_each(|command| add(Unapproved::command("workers may run", command)));
+            spec.writable.iter().for_each(|path| add(Unapproved::other("workers may write", path)));
+            if spec.network {
+                add(Unapproved::other("workers may use", "the network"));
+            }
+        }
     }
     if let Some(command) = &settings.worktree_setup {
-        all.push(Unapproved { what: "worktree setup".to_owned(), command: command.clone() });
+        add(Unapproved::command("worktree setup", command));
     }
     let own = settings.gates.iter().map(|(name, command)| (name.clone(), command.clone()));
     let named = plan.work.groups.iter().flat_map(|group| group.gates.clone());
     for (name, command) in own.chain(named) {
-        if all.iter().all(|known| known.command != command) {
-            all.push(Unapproved { what: format!("gate {name}"), command });
-        }
+        add(Unapproved::command(format!("gate {name}"), command));
     }
     all
 }

@@ -82,7 +82,7 @@ impl Lead<'_> {
         let step = step.map_or_else(String::new, |step| format!(" --step {step}"));
         let why = format!(
             "no command is known for it; judge it: piton gate {unit} pass {}{step}; or name one in piton.toml, [gates] {} = \"COMMAND\"",
-            super::settings::quoted(gate),
+            piton_supervisor::quoted(gate),
             toml_key(gate)
         );
         GateResult::Broken { why }

@@ -1,6 +1,6 @@
 //! The loop.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use piton_model::Time;
@@ -64,6 +64,8 @@ pub(super) struct Lead<'w> {
     pub claimed: Vec<Option<u64>>,
     pub queue: VecDeque<FleetEvent>,
     pub is_yes: bool,
+    /// Why workers with an account cannot be started, until this lead ends.
+    pub unavailable: BTreeMap<String, String>,
     /// Whether something happened that the state of all stories does not say yet.
     pub is_state_due: bool,
     /// The run that this lead leads.
@@ -149,6 +151,7 @@ impl<'w> Lead<'w> {
             claimed: vec![None; groups],
             queue: VecDeque::new(),
             is_yes: request.yes,
+            unavailable: BTreeMap::new(),
             is_state_due: false,
             run,
             teller: Teller::new(log, own),
@@ -202,6 +205,7 @@ impl<'w> Lead<'w> {
         self.tell_event(&event);
         // Signs come by the hundred; nobody has to remember them.
         let before = (!matches!(event, FleetEvent::SignSeen { .. })).then(|| self.work.fleet.clone());
+        self.refresh_accounts();
         let decisions = self.work.fleet.step(event, self.now());
         let is_same = before.is_none_or(|before| same_but_signs(&before, &self.work.fleet));
         if decisions.is_empty() && is_same {

@@ -12,11 +12,12 @@ use piton_model::fleet::{Fleet, Group, Lane};
 use piton_model::{Rework, Time};
 use piton_store::ReadError;
 use piton_store::disk::{Access, DiskError};
-use piton_supervisor::Statistics;
+use piton_supervisor::{Kind, Statistics};
 use serde::{Deserialize, Serialize};
 
 pub(super) use saved::{SavedState, adopted};
 
+use super::costs::Costs;
 use super::{RunError, RunRecord, failed};
 use crate::Workspace;
 
@@ -95,6 +96,11 @@ pub(super) struct LaneMemory {
     /// The name of the worker's settings and of its account.
     pub account: Option<String>,
     pub session: Option<String>,
+    /// The kind of its last worker, to which the session belongs.
+    #[serde(with = "saved::kind")]
+    pub kind: Option<Kind>,
+    /// How often in a row its workers ran into a limit.
+    pub limits_in_a_row: u32,
     pub worktree: Option<String>,
     pub branch: Option<String>,
     /// Whether the worktree's files were copied and its set-up command has passed.
@@ -105,7 +111,7 @@ pub(super) struct LaneMemory {
     #[serde(with = "saved::statistics")]
     pub git: Option<Statistics>,
     /// What its workers cost, where they said so.
-    pub cost: Option<f64>,
+    pub costs: Costs,
     /// What is known about each death.
     pub deaths: Vec<String>,
     /// How often it was resumed, and how many steps were not done again thereby.
@@ -205,7 +211,7 @@ impl LaneMemory {
             results: old.results,
             times: old.times,
             git: old.git,
-            cost: old.cost,
+            costs: old.costs,
             deaths: old.deaths,
             resumes: old.resumes,
             saved: old.saved,

@@ -6,12 +6,14 @@ use std::time::{Duration, SystemTime};
 use piton_dialect::pipeline;
 use piton_model::fleet::{Closing, End, FleetEvent, LaneAt, LaneState, StageResult, Standing};
 use piton_model::{Dialect, GateState, State, StepState, Time, Unit};
-use piton_supervisor::{Condition, Exit, Limit, LimitScope, Outcome, Reading, Stream, Worker, tail};
+use piton_supervisor::{
+    Condition, Denied, Exit, Limit, LimitScope, Outcome, Reading, Remedy, Stream, Wait, Worker, tail,
+};
 
 use super::approvals::Question;
 use super::lead::Lead;
 use super::merging::Key;
-use super::{RunError, failed};
+use super::{RunError, denials, failed};
 use crate::record::{DiskFiles, TICKET};
 
 /// What a worker's end means.
@@ -22,8 +24,7 @@ pub(super) struct JudgedEnd {
     pub words: Option<String>,
 }
 
-/// How long a limit is waited for that does not say when it ends: an account's, and one that passes by itself.
-const UNTOLD_LIMIT: Duration = Duration::from_secs(15 * 60);
+/// How long a worker is left alone that waits for a busy service by itself, beyond what it says.
 const PASSING_LIMIT: Duration = Duration::from_secs(60);
 
 /// How often a reader that has more is asked again before others get their turn.
@@ -55,7 +56,8 @@ impl Lead<'_> {
             let text = match &judged {
                 End::Limited { until, .. } => format!("its worker ran into a limit until {until}"),
                 End::RefusedResume => "its session was refused".to_owned(),
-                End::Unavailable { reason } => reason.clone(),
+                End::Unavailable { reason } => format!("its worker cannot work: {reason}"),
+                End::Denied { what } => format!("its worker ended: {}; {what}", end.exit),
                 End::Exited(_) | End::Idle | End::Killed(_) | End::Vanished => {
                     format!("its worker ended: {}", end.exit)
                 }
@@ -74,20 +76,30 @@ impl Lead<'_> {
 
     /// What an end means, and what the documents say after it.
     pub(super) fn judge_end(&mut self, at: LaneAt, worker: &Worker, end: &piton_supervisor::End) -> JudgedEnd {
-        let adapter = self.adapter_of(at);
-        let mut reading = Reading::new(&adapter, worker);
+        let kind = self.kind_of(at);
+        let mut reading = Reading::new(kind, worker);
         // What cannot be read any more was read while it lived, or says nothing.
         let _ = reading.finish();
         let seen = reading.seen();
         let name = self.work.fleet.lanes[at].name.clone();
+        let memory = self.memory.lane(&name);
         if let Some(session) = &seen.session {
-            self.memory.lane(&name).session = Some(session.clone());
+            memory.session = Some(session.clone());
         }
-        let judged = match (adapter.judge(&end.exit, seen), &end.exit) {
-            (Outcome::Limited(limit), _) => {
-                End::Limited { until: self.until(&limit), account: limit.scope == LimitScope::Account }
-            }
+        let home = worker.home().strip_prefix(self.workspace.root()).unwrap_or(worker.home()).display().to_string();
+        memory.costs.add(&home, memory.origin.attempt, memory.session.clone().as_deref(), seen.spent);
+        let outcome = kind.judge(&end.exit, seen, worker.launch());
+        memory.limits_in_a_row = match &outcome {
+            Outcome::Limited(_) => memory.limits_in_a_row.saturating_add(1),
+            _ => 0,
+        };
+        let judged = match (outcome, &end.exit) {
+            (Outcome::Limited(limit), _) => self.limited(at, &limit),
             (Outcome::ResumeRefused { .. }, _) => End::RefusedResume,
+            (Outcome::Unavailable { reason }, _) => {
+                self.note_unavailable(&self.worker_of(at), &reason);
+                End::Unavailable { reason }
+            }
             (Outcome::Finished, _) => End::Exited(0),
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::Signal(signal)) => End::Killed(*signal),
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::Code(code)) => End::Exited((*code).max(1)),
@@ -100,6 +112,7 @@ impl Lead<'_> {
             End::Exited(0) if is_open && self.has_done_nothing(at) => End::Idle,
             judged => judged,
         };
+        let judged = self.denied_or(at, judged, &standing, &seen.denied);
         let words = if matches!(standing, Standing::Complete(_)) { None } else { last_words(worker) };
         JudgedEnd { end: judged, standing, words }
     }
@@ -121,11 +134,45 @@ impl Lead<'_> {
         !has_recorded && state.is_ok_and(|state| state.is_clean() && state.ahead == 0)
     }
 
+    /// An end without what the worker was started for, when its client refused it something that it may have needed.
+    fn denied_or(&mut self, at: LaneAt, judged: End, standing: &Standing, denied: &[Denied]) -> End {
+        let is_settled = matches!(standing, Standing::Complete(_) | Standing::Halted { .. });
+        let spec = self.worker_of(at);
+        let is_real = |denied: &&Denied| !(spec.network && denied.remedy == Remedy::Network);
+        let denied: Vec<Denied> = denied.iter().filter(is_real).cloned().collect();
+        if denied.is_empty() || is_settled || !matches!(judged, End::Exited(_) | End::Idle) {
+            return judged;
+        }
+        self.note_denials(&self.work.lanes[at].unit_name.clone(), &denied);
+        // A refusal is the client's word. That a sandbox was in the way is read from what a command printed: another
+        // worker may find another way.
+        let is_sure = denied.iter().any(|denied| matches!(denied.remedy, Remedy::Allow(_) | Remedy::Unknown));
+        let is_last = self.work.fleet.lanes[at].counts.crashes >= self.settings.limits.respawn;
+        match is_sure || is_last {
+            true => End::Denied { what: denials::reason(&denied) },
+            false => judged,
+        }
+    }
+
+    /// What follows from a limit: it is waited for, or a person looks.
+    fn limited(&mut self, at: LaneAt, limit: &Limit) -> End {
+        let until = match self.wait_for(at, limit) {
+            Wait::GiveUp { reason } => return End::Unavailable { reason },
+            Wait::Until { at: until, note } => {
+                if let Some(note) = note {
+                    self.tell_lane(at, "limit", &format!("waits until {}: {note}", Time::from_unix_seconds(until)));
+                }
+                Time::from_unix_seconds(until)
+            }
+        };
+        End::Limited { until, account: limit.scope == LimitScope::Account }
+    }
+
+    /// Until when a worker that waits by itself is left alone.
     fn until(&self, limit: &Limit) -> Time {
-        match (limit.resets_at, limit.scope) {
-            (Some(at), _) => Time::from_unix_seconds(at),
-            (None, LimitScope::Account) => self.time().after(UNTOLD_LIMIT),
-            (None, LimitScope::Service | LimitScope::Worker) => self.time().after(PASSING_LIMIT),
+        match limit.wait(self.time().unix_seconds(), 1) {
+            Wait::Until { at, .. } => Time::from_unix_seconds(at),
+            Wait::GiveUp { .. } => self.time().after(PASSING_LIMIT),
         }
     }
 

@@ -24,6 +24,9 @@ impl Lead<'_> {
         self.end_old_gates();
         self.finish_records();
         let now = self.time();
+        if self.run.leads <= 1 {
+            self.forget_denials();
+        }
         self.work.fleet.parked = self.memory.parked.clone();
         self.work.fleet.parked.retain(|_, until| *until > now && !request.retry);
         let rows = crate::status(self.workspace, None, now).rows;
@@ -266,7 +269,7 @@ impl Lead<'_> {
             Condition::Running { .. } => {
                 self.work.fleet.lanes[at].state = adopted(how, account, steady());
                 self.watch.add(at as u64, &worker).map_err(failed)?;
-                let reading = Reading::new(&self.adapter_of(at), &worker);
+                let reading = Reading::new(self.kind_of(at), &worker);
                 self.live.insert(at, Live::new(worker, reading));
                 self.tell_lane(at, "adopted", "its worker lives and goes on");
                 return Ok(());

@@ -9,6 +9,7 @@ use piton_model::fleet::{Closing, LaneAt, LaneState, Outcome};
 use piton_model::text::shell_word;
 use piton_model::{Dialect, Lifecycle, Time, UnitRef};
 use piton_store::disk::Access;
+use piton_supervisor::Spent;
 use serde_json::{Value, json};
 
 use super::lead::Lead;
@@ -18,20 +19,29 @@ use super::{EndedLane, LaneView, RunEnd, RunError, View};
 impl Lead<'_> {
     pub(super) fn view(&self) -> View {
         let lanes: Vec<LaneView> = (0..self.work.fleet.lanes.len()).map(|at| self.lane_view(at)).collect();
-        let own = self.work.fleet.lanes.iter().filter_map(|lane| self.memory.lanes.get(&lane.name));
-        let past = own.filter_map(|lane| lane.cost);
-        let costs: Vec<f64> = past.chain(self.live.values().filter_map(|live| live.reading.seen().cost_usd)).collect();
         View {
             as_of: self.time(),
             began: self.began_at(),
             eta: self.eta(),
             lanes,
-            cost: (!costs.is_empty()).then(|| costs.iter().sum()),
+            cost: self.spent().usd,
             mode: self.work.fleet.mode.word().into(),
             waiting: self.waiting(),
             parked_until: self.work.fleet.parked_until(),
             others: self.others.view(),
         }
+    }
+
+    /// What all workers of the run cost so far, those that run included, as far as it is known.
+    pub(super) fn spent(&self) -> Spent {
+        let own = self.work.fleet.lanes.iter().filter_map(|lane| self.memory.lanes.get(&lane.name));
+        let sum = own.fold(Spent::default(), |sum, lane| sum.and(&lane.costs.sum()));
+        self.live.iter().fold(sum, |sum, (at, live)| {
+            let seen = live.reading.seen();
+            let known = self.memory.lanes.get(&self.work.fleet.lanes[*at].name);
+            let own = known.map_or(seen.spent, |lane| lane.costs.beyond(seen.session.as_deref(), seen.spent));
+            sum.and(&own)
+        })
     }
 
     fn lane_view(&self, at: LaneAt) -> LaneView {
@@ -190,6 +200,9 @@ impl Lead<'_> {
         let paused = paused.filter(|(lane, _)| matches!(lane.state, LaneState::Paused { .. }));
         let paused = paused.map(|(_, work)| work.unit_name.as_str());
         let stuck = paused.chain(halted.map(|(group, _)| group.name.as_str())).next();
+        if !super::denials::denied(self.workspace).is_empty() {
+            next.push(format!("allow what was denied: {}", super::denials::ALLOW));
+        }
         if let Some(first) = stuck {
             next.push(format!("see why: piton why {}", shell_word(first)));
             next.push(format!("when it is fixed: {}", self.command(&["--retry"])));
@@ -223,7 +236,9 @@ impl Lead<'_> {
             "ended": self.time().to_string(),
             "seconds": self.run.started.age(self.time()).0.as_secs(),
             "leads": self.run.leads,
-            "cost_usd": self.view().cost,
+            "cost_usd": self.spent().usd,
+            "input_tokens": self.spent().tokens.map(|tokens| tokens.input),
+            "output_tokens": self.spent().tokens.map(|tokens| tokens.output),
             "resumes": lanes.iter().filter_map(|lane| lane["resumes"].as_u64()).sum::<u64>(),
             "steps_not_done_again": lanes.iter().filter_map(|lane| lane["steps_not_done_again"].as_u64()).sum::<u64>(),
             "lanes": lanes,
@@ -259,7 +274,11 @@ impl Lead<'_> {
             "deaths": memory.deaths,
             "resumes": memory.resumes,
             "steps_not_done_again": memory.saved,
-            "cost_usd": memory.cost,
+            "cost_usd": memory.costs.sum().usd,
+            "input_tokens": memory.costs.sum().tokens.map(|tokens| tokens.input),
+            "output_tokens": memory.costs.sum().tokens.map(|tokens| tokens.output),
+            "workers_without_cost": memory.costs.unknown(),
+            "costs": memory.costs.report(),
         })
     }
 }

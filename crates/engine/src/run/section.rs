@@ -65,6 +65,27 @@ impl Section {
         }
     }
 
+    /// Takes every table that is left, under whatever names a person gave them.
+    pub fn tables(&mut self) -> Vec<(String, Section)> {
+        let is_table = |(key, value): (&String, &Value)| value.is_object().then(|| key.clone());
+        let keys: Vec<String> = self.map.iter().filter_map(is_table).collect();
+        let take = |key: String| match self.map.remove(&key) {
+            Some(Value::Object(map)) => Some((key.clone(), self.inner(&key, map))),
+            _ => None,
+        };
+        keys.into_iter().filter_map(take).collect()
+    }
+
+    /// The file's error about this table, with what to do.
+    pub fn wrong(&self, message: String, hint: &str) -> BadFile {
+        BadFile { path: self.path.clone(), message, hint: Some(hint.to_owned()) }
+    }
+
+    /// Its name: `worker.stage.2`.
+    pub fn name(&self) -> &str {
+        self.name.trim_end_matches('.')
+    }
+
     fn inner(&self, key: &str, map: Map<String, Value>) -> Section {
         Section { path: self.path.clone(), name: format!("{}{key}.", self.name), map, known: Vec::new() }
     }

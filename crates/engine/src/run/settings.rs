@@ -1,13 +1,15 @@
 //! `piton.toml`: how workers start, how many, how long they are waited for, and which commands are gates.
 
 mod briefs;
+mod worker;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use piton_dialect::pipeline::Briefs;
 use piton_model::fleet::Limits;
-use piton_supervisor::{Adapter, Agent, CommandLine, PromptBy};
+
+pub use worker::{Choice, Why, WorkerSpec, Workers};
 
 use super::section::{BadFile, Section, parse};
 use crate::Workspace;
@@ -28,10 +30,8 @@ pub struct Settings {
     pub worktrees: bool,
     /// Whether worktrees that are clean and merged go at the end.
     pub removes_worktrees: bool,
-    /// How workers are started.
-    pub adapter: Adapter,
-    /// What every worker is told first, before what its stage asks.
-    pub preamble: Option<String>,
+    /// Which workers there are, how each is started and what it may do.
+    pub workers: Workers,
     /// How long a gate or the set-up of a worktree may take.
     pub gate_timeout: Duration,
     /// The command that sets up each new worktree.
@@ -71,7 +71,7 @@ impl Settings {
             settings.take_run(run)?;
         }
         if let Some(worker) = root.section("worker")? {
-            settings.take_worker(worker)?;
+            settings.workers = Workers::take(worker)?;
         }
         if let Some(worktree) = root.section("worktree")? {
             settings.take_worktree(worktree)?;
@@ -111,8 +111,7 @@ impl Settings {
             worktree_copy: Vec::new(),
             worktrees: true,
             removes_worktrees: true,
-            adapter: Adapter::Claude(Agent::claude()),
-            preamble: None,
+            workers: Workers::default(),
             gates: BTreeMap::new(),
             briefs: Briefs::default(),
             stories: Vec::new(),
@@ -173,60 +172,6 @@ impl Settings {
             }),
         }
     }
-
-    fn take_worker(&mut self, mut worker: Section) -> Result<(), BadFile> {
-        let adapter = worker.text("adapter")?;
-        let command = worker.texts("command")?;
-        let permissions = worker.texts("permissions")?;
-        let extra = worker.texts("arguments")?.unwrap_or_default();
-        let by = worker.text("prompt_by")?;
-        self.preamble = worker.text("prompt")?;
-        worker.finish()?;
-        let bad =
-            |message: String, hint: &str| BadFile { path: SETTINGS.to_owned(), message, hint: Some(hint.to_owned()) };
-        let word = adapter.unwrap_or_else(|| if command.is_some() { "command" } else { "claude" }.to_owned());
-        self.adapter = match word.as_str() {
-            "claude" => Adapter::Claude(agent(Agent::claude(), command, permissions, extra)),
-            "codex" => Adapter::Codex(agent(Agent::codex(), command, permissions, extra)),
-            "command" => {
-                let argv = command.filter(|argv| !argv.is_empty()).ok_or_else(|| {
-                    bad("`worker.command` is missing".to_owned(), "write it as command = [\"my-agent\", \"--flag\"]")
-                })?;
-                let prompt = match by.as_deref() {
-                    None | Some("stdin") => PromptBy::Stdin,
-                    Some("file") => PromptBy::File,
-                    Some("argument") => PromptBy::Argument,
-                    Some(other) => {
-                        return Err(bad(format!("`worker.prompt_by` is {other:?}"), "stdin, file or argument"));
-                    }
-                };
-                Adapter::Command(CommandLine { argv: argv.into_iter().chain(extra).collect(), prompt })
-            }
-            other => return Err(bad(format!("there is no adapter {other:?}"), "claude, codex or command")),
-        };
-        Ok(())
-    }
-
-    /// The worker's command as one text, for a person who approves it.
-    pub fn worker_command(&self) -> String {
-        let argv: Vec<&String> = match &self.adapter {
-            Adapter::Claude(agent) | Adapter::Codex(agent) => agent.words().collect(),
-            Adapter::Command(command) => command.argv.iter().collect(),
-        };
-        argv.into_iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-    }
-}
-
-/// An agent with what the settings say; what they do not say is as usual.
-fn agent(usual: Agent, program: Option<Vec<String>>, permissions: Option<Vec<String>>, extra: Vec<String>) -> Agent {
-    Agent { program: program.unwrap_or(usual.program), permissions: permissions.unwrap_or(usual.permissions), extra }
-}
-
-/// A word as a shell takes it.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain =
-        !word.is_empty() && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_./=:,@+".contains(letter));
-    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 #[cfg(test)]
@@ -239,7 +184,8 @@ mod tests {
         assert_eq!(settings.limits.workers, 3);
         assert_eq!((settings.limits.respawn, settings.limits.validation, settings.limits.rework), (1, 1, 2));
         assert_eq!(settings.heartbeat, Duration::from_secs(60));
-        assert_eq!(settings.worker_command(), "claude --permission-mode acceptEdits");
+        let worker = settings.workers.choose(None, None).spec;
+        assert_eq!(worker.adapter.command_line(), "claude --permission-mode acceptEdits");
     }
 
     #[test]
@@ -251,7 +197,7 @@ mod tests {
         assert_eq!(settings.limits.patience, [Duration::from_millis(200), Duration::from_secs(60)]);
         assert_eq!(settings.limits.patience(3), Duration::from_secs(60));
         assert!(!settings.removes_worktrees);
-        assert_eq!(settings.worker_command(), "sh -c 'echo its me'");
+        assert_eq!(settings.workers.choose(None, None).spec.adapter.command_line(), "sh -c 'echo its me'");
         assert_eq!(settings.gates["test"], "cargo test");
     }
 
@@ -260,8 +206,6 @@ mod tests {
         for (text, message, hint) in [
             ("[runn]\n", "there is no setting `runn`", "did you mean `run`?"),
             ("[run]\nhartbeat = 1\n", "there is no setting `run.hartbeat`", "did you mean `run.heartbeat`?"),
-            ("[worker]\nadapter = 'clyde'\n", "there is no adapter \"clyde\"", "claude, codex or command"),
-            ("[worker]\nadapter = 'command'\n", "`worker.command` is missing", "write it as command"),
             ("[run]\nat_end = 'x'\n", "`run.at_end` is \"x\"", "remove"),
         ] {
             let error = Settings::parse(text).unwrap_err();

@@ -63,7 +63,7 @@ impl Lead<'_> {
             let is_known = live.afar.transcript.as_ref().is_some_and(|known| known.session() == session);
             if !is_known {
                 let directory = tree.as_deref().unwrap_or(root);
-                live.afar.transcript = self.settings.adapter.transcript(directory, &session);
+                live.afar.transcript = live.reading.kind().transcript(directory, &session);
                 live.afar.written = None;
             }
         }

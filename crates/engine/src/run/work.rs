@@ -64,6 +64,8 @@ pub struct LaneWork {
     pub brief: serde_json::Map<String, serde_json::Value>,
     /// How its unit starts.
     pub start: Start,
+    /// The worker that it asks for: of a story, or the executor of a workstream.
+    pub worker: Option<String>,
 }
 
 /// What a group is about.

@@ -99,6 +99,11 @@ impl Fleet {
                 self.restart(at, &worker, LaneState::Dead { why, how: How::Brief }, now, decisions);
             }
             (_, End::Unavailable { reason }) => self.pause_for_person(at, reason.clone(), decisions),
+            // Another worker would be denied the same.
+            (_, End::Denied { what }) => {
+                let reason = format!("its worker ended without completing its work; {what}");
+                self.pause_for_person(at, reason, decisions);
+            }
             (standing, end) => {
                 let why = match standing {
                     Standing::Incomplete { missing } => {
@@ -282,6 +287,6 @@ fn death(worker: &Worker, end: &End, now: Now) -> String {
         (_, End::Vanished) => "its worker vanished".to_owned(),
         (_, End::RefusedResume) => "its session was refused".to_owned(),
         (_, End::Limited { .. }) => "its worker ran into a limit".to_owned(),
-        (_, End::Unavailable { reason }) => reason.clone(),
+        (_, End::Unavailable { reason } | End::Denied { what: reason }) => reason.clone(),
     }
 }

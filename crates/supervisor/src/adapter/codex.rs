@@ -2,24 +2,53 @@
 
 use serde_json::Value;
 
-use super::{Agent, Limit, LimitScope, Outcome, ResultSeen, Seen, Work, shorten};
+use super::limit::Trouble;
+use super::{Agent, Denied, Limit, LimitScope, Outcome, Remedy, ResultSeen, Seen, Tokens, Work, denied, shorten};
 use crate::end::Exit;
 use crate::launch::Launch;
 use crate::output::{Line, Stream};
+
+/// What makes it go on with a session.
+const RESUME: &str = "resume";
+
+/// The mode in which directories can be added that its commands may write.
+const SANDBOX: &str = "workspace-write";
+
+/// How much of a failed command's output is searched for signs of the sandbox.
+const SEARCHED: usize = 4000;
 
 pub(super) fn start(agent: &Agent, work: &Work) -> Launch {
     launch(agent, work, &["-"])
 }
 
 pub(super) fn resume(agent: &Agent, work: &Work, session: &str) -> Launch {
-    launch(agent, work, &["resume", session, "-"])
+    launch(agent, work, &[RESUME, session, "-"])
+}
+
+pub(super) fn has_resumed(launch: &Launch) -> bool {
+    matches!(&launch.argv[..], [.., word, _, last] if word == RESUME && last == "-")
 }
 
 fn launch(agent: &Agent, work: &Work, last: &[&str]) -> Launch {
-    let argv = agent.program.iter().cloned().chain(["exec", "--json"].map(str::to_owned));
-    // Options come before `resume`: after it, it does not know all of them.
-    let argv = argv.chain(agent.permissions.iter().chain(&agent.extra).cloned());
-    let argv = argv.chain(last.iter().map(|word| (*word).to_owned()));
+    let mut argv: Vec<String> = agent.program.clone();
+    let mut add = |words: &[&str]| argv.extend(words.iter().map(|word| (*word).to_owned()));
+    // Options come before `resume`: after it, it does not know all of them. It remembers none of them.
+    add(&["exec", "--json"]);
+    // A login shell would reset PATH, and the worker would not find Piton.
+    add(&["-c", "allow_login_shell=false"]);
+    if !work.grants.in_git {
+        add(&["--skip-git-repo-check"]);
+    }
+    agent.permissions.iter().for_each(|word| add(&[word]));
+    let is_sandboxed = agent.permissions.iter().chain(&agent.extra).any(|word| word.contains(SANDBOX));
+    if is_sandboxed {
+        work.grants.codex_directories().iter().for_each(|directory| add(&["--add-dir", directory]));
+        if work.grants.network {
+            add(&["-c", "sandbox_workspace_write.network_access=true"]);
+        }
+    }
+    agent.chosen().for_each(|word| add(&[word]));
+    add(last);
     Launch::new(argv, &work.directory).input(&work.prompt)
 }
 
@@ -42,12 +71,13 @@ fn see_event(seen: &mut Seen, event: &Value) {
         "turn.started" => seen.result = None,
         "turn.completed" => {
             seen.result = Some(ResultSeen { is_error: false, text: String::new() });
-            (seen.waiting, seen.limit) = (None, None);
+            (seen.waiting, seen.limit, seen.unusable) = (None, None, None);
+            see_usage(seen, &event["usage"]);
         }
         "turn.failed" => {
             seen.result = Some(ResultSeen { is_error: true, text: shorten(message) });
             seen.waiting = None;
-            seen.limit = Limit::of_error(None, message).or(seen.limit.take());
+            see_error(seen, message);
         }
         // It tries again by itself, and says so in words alone.
         "error" if message.starts_with("Reconnecting") => {
@@ -55,97 +85,111 @@ fn see_event(seen: &mut Seen, event: &Value) {
         }
         "error" => {
             seen.complaint = Some(shorten(message));
-            seen.limit = Limit::of_error(None, message).or(seen.limit.take());
+            see_error(seen, message);
         }
-        kind if kind.starts_with("item.") && event["item"]["type"] != "error" => seen.waiting = None,
+        kind if kind.starts_with("item.") && event["item"]["type"] != "error" => {
+            seen.waiting = None;
+            see_item(seen, &event["item"]);
+        }
         _ => {}
     }
 }
 
+/// The sum over the whole session, resumed turns included.
+fn see_usage(seen: &mut Seen, usage: &Value) {
+    let number = |key: &str| usage[key].as_u64();
+    if let (Some(input), Some(output)) = (number("input_tokens"), number("output_tokens")) {
+        seen.spent.tokens = Some(Tokens { input, output });
+    }
+}
+
+fn see_error(seen: &mut Seen, message: &str) {
+    match Trouble::of(None, message) {
+        Some(Trouble::Passing(limit)) => seen.limit = Some(limit),
+        Some(Trouble::LoggedOut) => {
+            let words = shorten(message);
+            seen.unusable = Some(format!("Codex is not logged in ({words}); log in with: codex login"));
+        }
+        Some(Trouble::NotPaid) => {
+            seen.unusable = Some(format!("the account of Codex cannot pay: {}", shorten(message)));
+        }
+        None => {}
+    }
+}
+
+/// A command that failed because of the sandbox, or a tool that would have needed a person.
+fn see_item(seen: &mut Seen, item: &Value) {
+    let text = |key: &str| item[key].as_str().unwrap_or_default();
+    match text("type") {
+        "command_execution" if item["exit_code"].as_i64().is_some_and(|code| code != 0) => {
+            if let Some(remedy) = sandbox_sign(text("aggregated_output")) {
+                denied::add(&mut seen.denied, Denied::command(typed(text("command")), remedy));
+            }
+        }
+        "mcp_tool_call" => {
+            let error = item["error"]["message"].as_str().unwrap_or_default();
+            if error.contains("requires approval") {
+                let tool = format!("mcp__{}__{}", text("server"), text("tool"));
+                denied::add(&mut seen.denied, Denied::tool(&tool, "", Remedy::Unknown));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What in a failed command's output shows that the sandbox was in its way.
+fn sandbox_sign(output: &str) -> Option<Remedy> {
+    let from = output.char_indices().rev().nth(SEARCHED).map_or(0, |(at, _)| at);
+    let end = &output[from..];
+    let has = |signs: &[&str]| signs.iter().any(|sign| end.contains(sign));
+    if has(&["Read-only file system", "EROFS"]) {
+        return Some(Remedy::Write);
+    }
+    let network = [
+        "Could not resolve host",
+        "name resolution",
+        "Name or service not known",
+        "EAI_AGAIN",
+        "ENOTFOUND",
+        "etwork is unreachable",
+        "ENETUNREACH",
+    ];
+    has(&network).then_some(Remedy::Network)
+}
+
+/// The command that was typed, without the shell that it is given to.
+fn typed(command: &str) -> &str {
+    let rest = [" -lc ", " -c "].iter().find_map(|before| Some(command.split_once(before)?.1)).unwrap_or(command);
+    let inner = |quote: char| rest.strip_prefix(quote)?.strip_suffix(quote);
+    inner('\'').or_else(|| inner('"')).unwrap_or(rest)
+}
+
 fn see_complaint(seen: &mut Seen, line: &str) {
-    seen.refused_session |= line.contains("no rollout found") || line.contains("thread/resume failed");
+    let is_busy = line.contains("already has an active writer");
+    seen.busy_session |= is_busy;
+    seen.refused_session |= !is_busy && (line.contains("no rollout found") || line.contains("thread/resume failed"));
+    if line.contains("patch rejected: writing outside") {
+        denied::add(&mut seen.denied, Denied::tool("apply_patch", "outside of its directory", Remedy::Write));
+    } else if line.contains("you cannot ask for escalated permissions") {
+        denied::add(&mut seen.denied, Denied::tool("Bash", "outside of the sandbox", Remedy::Unknown));
+    }
+    if line.starts_with("error: unexpected argument") {
+        let advice = "update it with: codex update, or correct `arguments` in piton.toml";
+        seen.unusable = Some(format!("this version of Codex cannot be used ({}); {advice}", shorten(line)));
+    }
     if line.starts_with("Error: ") {
         seen.complaint = Some(shorten(line));
     }
 }
 
-pub(super) fn judge(exit: &Exit, seen: &Seen) -> Outcome {
+pub(super) fn judge(exit: &Exit, seen: &Seen, has_resumed: bool) -> Outcome {
     let is_through = seen.result.as_ref().is_some_and(|result| !result.is_error);
     match exit {
         Exit::Code(0) if is_through => Outcome::Finished,
-        Exit::Code(_) if seen.refused_session && !seen.has_begun => {
-            Outcome::ResumeRefused { reason: seen.reason(exit) }
-        }
-        Exit::Code(_) => seen.limited_or_failed(exit),
+        Exit::Code(_) => seen.not_finished(exit, has_resumed),
         Exit::Signal(_) | Exit::Vanished | Exit::NotStarted { .. } => Outcome::Died { reason: exit.to_string() },
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::tests::{check, limited, work};
-    use super::*;
-    use crate::adapter::Adapter;
-
-    fn codex() -> Adapter {
-        Adapter::Codex(Agent::codex())
-    }
-
-    #[test]
-    fn options_come_before_the_session() {
-        let launch = codex().start(&work()).expect("nothing has to be read");
-        assert_eq!(launch.argv.join(" "), "codex exec --json --sandbox workspace-write -");
-        let launch = codex().resume(&work()).expect("it can be resumed");
-        assert_eq!(launch.argv.join(" "), "codex exec --json --sandbox workspace-write resume 5bbc -");
-    }
-
-    const STARTED: &str = r#"{"type":"thread.started","thread_id":"01a1"}"#;
-
-    #[test]
-    fn what_it_says_is_understood() {
-        let failed = |reason: &str| Outcome::Failed { reason: reason.to_owned() };
-        let completed = r#"{"type":"turn.completed","usage":{"input_tokens":1}}"#;
-        let hit = r#"{"type":"turn.failed","error":{"message":"You’ve hit your usage limit. Try again at 3:05 PM."}}"#;
-        let bad = r#"{"type":"turn.failed","error":{"message":"no such model"}}"#;
-        for (exit, lines, want) in [
-            (Exit::Code(0), vec![STARTED, completed], Outcome::Finished),
-            (Exit::Code(0), vec![STARTED], failed("exit code 0 without a result")),
-            (
-                Exit::Code(0),
-                vec![STARTED, completed, r#"{"type":"turn.started"}"#],
-                failed("exit code 0 without a result"),
-            ),
-            (Exit::Code(1), vec![STARTED, bad], failed("no such model")),
-            (
-                Exit::Code(1),
-                vec![STARTED, hit],
-                limited(LimitScope::Account, None, "You’ve hit your usage limit. Try again at 3:05 PM."),
-            ),
-            (Exit::Signal(9), vec![STARTED], Outcome::Died { reason: "signal 9".to_owned() }),
-        ] {
-            check(&codex(), &exit, &lines, &[], &want);
-        }
-    }
-
-    #[test]
-    fn a_session_that_is_not_there_is_refused() {
-        let complaint = "Error: thread/resume: thread/resume failed: no rollout found for thread id 1111 (code -32600)";
-        let refused = Outcome::ResumeRefused { reason: complaint.to_owned() };
-        check(&codex(), &Exit::Code(1), &[], &["WARNING: something", complaint, "", "Stack backtrace:"], &refused);
-    }
-
-    #[test]
-    fn waiting_for_the_network_is_life() {
-        let reconnecting = r#"{"type":"error","message":"Reconnecting... 2/5 (stream disconnected)"}"#;
-        let own = r#"{"type":"item.completed","item":{"id":"item_0","type":"error","message":"Falling back"}}"#;
-        let item = r#"{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"ok"}}"#;
-        let seen = super::super::tests::seen(&codex(), &[STARTED, reconnecting, own], &[]);
-        assert_eq!(
-            seen.waiting.map(|limit| limit.message).as_deref(),
-            Some("Reconnecting... 2/5 (stream disconnected)")
-        );
-        assert_eq!(seen.session.as_deref(), Some("01a1"));
-        let seen = super::super::tests::seen(&codex(), &[STARTED, reconnecting, item], &[]);
-        assert_eq!(seen.waiting, None);
-    }
-}
+mod tests;

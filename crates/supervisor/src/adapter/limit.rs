@@ -1,4 +1,4 @@
-//! Usage limits and overload, as workers report them.
+//! What an error of a service means: something that passes, or something that a person has to settle.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::shorten;
 pub struct Limit {
     /// Whom it concerns.
     pub scope: LimitScope,
-    /// When it is over, in seconds since 1970; nothing when that was not said.
+    /// When it ends, in seconds since 1970; nothing when that was not said.
     pub resets_at: Option<i64>,
     /// The words in which it was reported, shortened.
     pub message: String,
@@ -21,48 +21,118 @@ pub struct Limit {
 pub enum LimitScope {
     /// The account: all workers of this kind run into it.
     Account,
-    /// The service, for now: too many requests, or overloaded.
+    /// The service, for now: too many requests, overloaded, or not reachable.
     Service,
     /// This worker alone.
     Worker,
+}
+
+/// What an error means for the worker that met it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// It passes: wait.
+    Passing(Limit),
+    /// The client is not logged in.
+    LoggedOut,
+    /// The account has no credit, or its plan does not include the client.
+    NotPaid,
 }
 
 impl Limit {
     pub(super) fn new(scope: LimitScope, resets_at: Option<i64>, message: &str) -> Limit {
         Limit { scope, resets_at, message: shorten(message) }
     }
+}
 
-    /// What an error of a service means, from its HTTP status and its words; nothing when waiting does not help.
-    pub(super) fn of_error(status: Option<i64>, message: &str) -> Option<Limit> {
-        let scope = match status {
-            _ if is_usage_limit(message) => LimitScope::Account,
+impl Trouble {
+    /// From the HTTP status and the words of an error; nothing when neither waiting nor a person's account helps. Where
+    /// no status is given, the words may hold it: `unexpected status 401`, `last status: 429`.
+    pub(super) fn of(status: Option<i64>, message: &str) -> Option<Trouble> {
+        let lower = message.to_lowercase();
+        let has = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
+        let scope = match status.or_else(|| status_in(&lower)) {
+            // Before all else: such a message may also advise to upgrade.
+            _ if is_usage_limit(&lower) => LimitScope::Account,
+            _ if has(&NOT_PAID) => return Some(Trouble::NotPaid),
+            Some(401) => return Some(Trouble::LoggedOut),
+            _ if has(&LOGGED_OUT) => return Some(Trouble::LoggedOut),
             Some(429 | 500..=599) => LimitScope::Service,
+            _ if has(&BUSY) => LimitScope::Service,
             _ => return None,
         };
-        Some(Limit::new(scope, time_in(message), message))
+        Some(Trouble::Passing(Limit::new(scope, time_in(message), message)))
     }
+
+    /// The limit, where it passes.
+    pub(super) fn limit(self) -> Option<Limit> {
+        match self {
+            Trouble::Passing(limit) => Some(limit),
+            Trouble::LoggedOut | Trouble::NotPaid => None,
+        }
+    }
+}
+
+/// A person has to pay, or to choose another plan.
+const NOT_PAID: [&str; 6] = [
+    "insufficient_quota",
+    "quota exceeded",
+    "plan and billing",
+    "credit balance is too low",
+    "billing_error",
+    "with your chatgpt plan, upgrade",
+];
+
+const LOGGED_OUT: [&str; 6] = [
+    "not logged in",
+    "please run /login",
+    "invalid api key",
+    "authentication_error",
+    "authentication_failed",
+    "failed to authenticate",
+];
+
+/// The service is busy or was not reached, in the words of clients that give no status.
+const BUSY: [&str; 9] = [
+    "too many requests",
+    "rate limit",
+    "rate_limit_exceeded",
+    "overloaded",
+    "high demand",
+    "at capacity",
+    "stream disconnected",
+    "error sending request",
+    "connection refused",
+];
+
+/// An HTTP status in words: `status 503`, `last status: 429`.
+fn status_in(lower: &str) -> Option<i64> {
+    let (_, rest) = lower.split_once("status")?;
+    let rest = rest.trim_start_matches([':', ' ', '(']);
+    let digits = rest.get(..3).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+    digits.parse().ok().filter(|status| (400..600).contains(status))
 }
 
 /// A moment in seconds since 1970, as a number or as text; nothing when it is neither.
 pub(super) fn moment(value: &Value) -> Option<i64> {
     match value {
-        Value::Number(number) => number.as_i64().or_else(|| number.as_f64().map(|seconds| seconds as i64)),
+        Value::Number(number) => number.as_i64().or_else(|| number.as_f64().map(|seconds| seconds.ceil() as i64)),
         Value::String(text) => {
             let parsed = text.parse::<Timestamp>().ok().map(Timestamp::as_second);
             parsed.or_else(|| text.parse().ok())
         }
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
-    // Seconds, and not milliseconds: a moment that a person may live to see.
+    // Seconds, and not milliseconds. How far away it may be is bounded where it is waited for.
     .filter(|seconds| (0..=9_999_999_999).contains(seconds))
 }
 
 /// Whether these are the words for a used-up allowance, and not for a busy moment.
-fn is_usage_limit(message: &str) -> bool {
-    let message = message.to_lowercase();
+fn is_usage_limit(lower: &str) -> bool {
     let phrases = ["usage limit", "hit your", "limit reached", "extra usage", "spend limit", "account's rate limit"];
-    let is_limit = message.contains("limit") && phrases.iter().any(|phrase| message.contains(phrase));
-    is_limit || message.contains("out of usage credits")
+    let is_limit = lower.contains("limit") && phrases.iter().any(|phrase| lower.contains(phrase));
+    // The rate of requests and tokens has a limit of its own, which is over within minutes.
+    let is_rate = lower.contains("rate limit reached") || lower.contains("rate limit exceeded");
+    (is_limit && !is_rate) || lower.contains("out of usage credits")
 }
 
 /// The moment that older clients write after a bar: `usage limit reached|1788879437`.
@@ -79,20 +149,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_used_up_allowance_is_told_from_a_busy_service() {
+    fn errors_pass_or_need_a_person_or_neither() {
+        let passing = |scope, resets_at| Some((Some((scope, resets_at)), false));
+        let account = passing(LimitScope::Account, None);
+        let service = passing(LimitScope::Service, None);
+        let logged_out = Some((None, false));
+        let not_paid = Some((None, true));
         for (status, message, want) in [
-            (Some(429), "You've hit your limit · resets 2pm (Asia/Shanghai)", Some((LimitScope::Account, None))),
-            (None, "Claude AI usage limit reached|1788879437", Some((LimitScope::Account, Some(1_788_879_437)))),
-            (None, "You’ve hit your usage limit. Try again at 3:05 PM.", Some((LimitScope::Account, None))),
-            (Some(429), "You're out of usage credits", Some((LimitScope::Account, None))),
-            (Some(429), "API Error: too many requests", Some((LimitScope::Service, None))),
-            (Some(529), "API Error: overloaded", Some((LimitScope::Service, None))),
-            (Some(500), "API Error: internal", Some((LimitScope::Service, None))),
+            (Some(429), "You've hit your limit · resets 2pm (Asia/Shanghai)", account),
+            (None, "Claude AI usage limit reached|1788879437", passing(LimitScope::Account, Some(1_788_879_437))),
+            (None, "You’ve hit your usage limit. Upgrade to Pro, or try again at 3:05 PM.", account),
+            (Some(429), "You're out of usage credits", account),
+            (Some(429), "API Error: too many requests", service),
+            (Some(529), "API Error: overloaded", service),
+            (Some(500), "API Error: internal", service),
+            (None, "exceeded retry limit, last status: 429 Too Many Requests, request id: 7", service),
+            (None, "We’re currently experiencing high demand, which may cause temporary errors.", service),
+            (None, "Selected model is at capacity. Please try a different model.", service),
+            (None, "rate limit exceeded: Rate limit reached for the model. Please try again in 1.5s.", service),
+            (None, "stream disconnected before completion: closed", service),
+            (None, "unexpected status 503 Service Unavailable", service),
+            (None, "Quota exceeded. Check your plan and billing details.", not_paid),
+            (None, "To use Codex with your ChatGPT plan, upgrade to Plus: the page", not_paid),
+            (Some(400), "Credit balance is too low", not_paid),
+            (None, "unexpected status 401 Unauthorized: no key", logged_out),
+            (None, "Not logged in · Please run /login", logged_out),
+            (Some(401), "Invalid API key · Fix external API key", logged_out),
             (Some(400), "API Error: bad request", None),
+            (None, "unexpected status 400 Bad Request", None),
+            (None, "Codex ran out of room in the model's context window.", None),
             (None, "Reached maximum number of turns (2)", None),
             (None, "you hit your head", None),
+            (None, "the status 42", None),
+            (None, "status", None),
         ] {
-            let found = Limit::of_error(status, message).map(|limit| (limit.scope, limit.resets_at));
+            let found = Trouble::of(status, message).map(|trouble| {
+                let is_unpaid = trouble == Trouble::NotPaid;
+                (trouble.limit().map(|limit| (limit.scope, limit.resets_at)), is_unpaid)
+            });
             assert_eq!(found, want, "{message}");
         }
     }
@@ -101,7 +195,7 @@ mod tests {
     fn moments_are_read_in_every_form_that_is_used() {
         for (value, want) in [
             (json!(1_788_879_437), Some(1_788_879_437)),
-            (json!(1_788_879_437.5), Some(1_788_879_437)),
+            (json!(1_788_879_437.5), Some(1_788_879_438)),
             (json!("2026-11-16T03:15:00Z"), Some(1_794_798_900)),
             (json!("2026-11-16T04:15:00+01:00"), Some(1_794_798_900)),
             (json!("1788879437"), Some(1_788_879_437)),

@@ -2,6 +2,18 @@
 
 use super::*;
 
+#[test]
+fn a_program_that_is_not_there_is_a_reason_with_advice() {
+    let missing = |program: &str| {
+        let agent = Agent { program: vec![program.to_owned()], ..Agent::claude() };
+        Adapter::Claude(agent).missing("/no/such/directory:/bin:/usr/bin")
+    };
+    assert_eq!(missing("sh"), None);
+    assert_eq!(missing("/no/such/program"), None, "the system says so when it is started");
+    let want = "the worker's program `no-such-claude` is not in PATH; install Claude Code";
+    assert!(missing("no-such-claude").is_some_and(|why| why.starts_with(want)));
+}
+
 pub(super) fn work() -> Work {
     Work {
         unit: "pipeline:7".to_owned(),
@@ -11,6 +23,7 @@ pub(super) fn work() -> Work {
         directory: "/r/.worktrees/story-7".into(),
         prompt: "/h/prompt".into(),
         session: Some("5bbc".to_owned()),
+        grants: Grants { in_git: true, ..Grants::default() },
     }
 }
 
@@ -19,15 +32,23 @@ pub(super) fn seen(adapter: &Adapter, out: &[&str], err: &[&str]) -> Seen {
     let mut seen = Seen::default();
     for (stream, lines) in [(Stream::Out, out), (Stream::Err, err)] {
         for line in lines {
-            see(adapter, &mut seen, stream, Line { bytes: line.as_bytes(), is_cut: false });
+            adapter.kind().see(&mut seen, stream, Line { bytes: line.as_bytes(), is_cut: false });
         }
     }
     seen
 }
 
-/// Asserts what an end means after these lines.
+/// Asserts what an end of a new worker means after these lines.
 pub(super) fn check(adapter: &Adapter, exit: &Exit, out: &[&str], err: &[&str], want: &Outcome) {
-    let found = adapter.judge(exit, &seen(adapter, out, err));
+    let launch = adapter.start(&work()).expect("nothing has to be read");
+    let found = adapter.kind().judge(exit, &seen(adapter, out, err), &launch);
+    assert_eq!(found, *want, "{exit} after {out:?} and {err:?}");
+}
+
+/// Asserts what an end of a resumed worker means after these lines.
+pub(super) fn check_resumed(adapter: &Adapter, exit: &Exit, out: &[&str], err: &[&str], want: &Outcome) {
+    let launch = adapter.resume(&work()).expect("it can be resumed");
+    let found = adapter.kind().judge(exit, &seen(adapter, out, err), &launch);
     assert_eq!(found, *want, "{exit} after {out:?} and {err:?}");
 }
 
@@ -42,7 +63,7 @@ fn whatever_a_worker_prints_is_borne() {
         Adapter::Codex(Agent::codex()),
         Adapter::Command(CommandLine { argv: vec!["a".to_owned()], prompt: PromptBy::Stdin }),
     ];
-    let lines: [&[u8]; 10] = [
+    let lines: [&[u8]; 14] = [
         b"",
         b"null",
         b"[]",
@@ -53,14 +74,18 @@ fn whatever_a_worker_prints_is_borne() {
         b"{\"type\":\"error\"}",
         b"{\"type\":\"assistant\",\"is_api_error_message\":true}",
         b"{\"limit_reset\":{}}",
+        b"{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\"}]}}",
+        b"{\"type\":\"system\",\"subtype\":\"permission_denied\"}",
+        b"{\"type\":\"item.completed\",\"item\":{\"type\":\"command_execution\",\"exit_code\":1}}",
+        b"{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":-1}}",
     ];
     for adapter in &adapters {
         for line in lines {
             for (stream, is_cut) in [(Stream::Out, false), (Stream::Out, true), (Stream::Err, false)] {
                 let mut seen = Seen::default();
-                see(adapter, &mut seen, stream, Line { bytes: line, is_cut });
+                adapter.kind().see(&mut seen, stream, Line { bytes: line, is_cut });
                 for exit in [Exit::Code(0), Exit::Code(1), Exit::Signal(9), Exit::Vanished] {
-                    adapter.judge(&exit, &seen);
+                    adapter.kind().judge(&exit, &seen, &Launch::new(["a"], "/"));
                 }
             }
         }
@@ -81,4 +106,39 @@ fn words_are_shortened_between_characters() {
     assert_eq!(shorten("  short \n"), "short");
     let long = "ü".repeat(600);
     assert_eq!(shorten(&long), format!("{}…", "ü".repeat(500)));
+}
+
+/// Nine workers of three stories: stages that begin anew, one that was resumed twice, one that was killed.
+#[test]
+fn nine_transcripts_sum_to_what_the_workers_cost() {
+    let claude = Adapter::Claude(Agent::claude());
+    let result = |total: f64| {
+        format!(r#"{{"type":"result","subtype":"success","is_error":false,"result":"ok","total_cost_usd":{total}}}"#)
+    };
+    // The session of each worker, and the sums in its results: a client counts on where its session ended.
+    let workers: [(&str, &[f64]); 9] = [
+        ("a", &[0.10]),
+        ("b", &[0.05]),
+        ("c", &[0.20]),
+        ("c", &[0.30]),
+        ("c", &[0.30, 0.41]),
+        ("d", &[]),
+        ("d", &[0.15]),
+        ("e", &[0.25, 0.25]),
+        ("f", &[0.10]),
+    ];
+    let mut sessions: Vec<(&str, Spent)> = Vec::new();
+    let mut sum = Spent::default();
+    for (session, totals) in workers {
+        let lines: Vec<String> = totals.iter().map(|total| result(*total)).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let now = seen(&claude, &lines, &[]).spent;
+        let before = sessions.iter().rev().find(|(known, _)| *known == session).map_or(Spent::default(), |it| it.1);
+        sum = sum.and(&now.beyond(&before));
+        if !now.is_unknown() {
+            sessions.push((session, now));
+        }
+    }
+    let cents = sum.usd.map(|usd| (usd * 100.0).round());
+    assert_eq!(cents, Some(106.0));
 }

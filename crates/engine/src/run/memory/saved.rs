@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use piton_model::fleet::{Closing, How, LaneState, Worker, WorkerState};
 use piton_model::{Rework, Time};
-use piton_supervisor::Statistics;
+use piton_supervisor::{Kind, Statistics};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -149,6 +149,19 @@ pub(super) mod statistics {
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Statistics>, D::Error> {
         let numbers = Option::<[u64; 4]>::deserialize(from)?;
         Ok(numbers.map(|[commits, files, insertions, deletions]| Statistics { commits, files, insertions, deletions }))
+    }
+}
+
+/// A kind of worker by its name.
+pub(super) mod kind {
+    use super::{Deserialize, Deserializer, Kind, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(kind: &Option<Kind>, to: S) -> Result<S::Ok, S::Error> {
+        kind.map(Kind::word).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Kind>, D::Error> {
+        Ok(Option::<String>::deserialize(from)?.as_deref().and_then(Kind::parse))
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use piton_model::fleet::{LaneState, Outcome};
 use piton_model::text;
+use piton_supervisor::Spent;
 
 use super::super::lead::Lead;
 use super::super::memory::LaneMemory;
@@ -18,10 +19,8 @@ impl Lead<'_> {
         let leads = counted(self.run.leads, "lead", "leads");
         let took = span(started.age(now).0.as_secs());
         let _ = write!(page, "Started {started}, ended {now}: {took}, {leads}");
-        let _ = match self.view().cost {
-            Some(cost) => writeln!(page, ", ${cost:.2}."),
-            None => writeln!(page, ", cost unknown."),
-        };
+        let unknown: usize = self.own().map(|(_, memory)| memory.costs.unknown()).sum();
+        let _ = writeln!(page, "{}.", cost_text(&self.spent(), unknown));
         self.write_lanes(&mut page);
         self.write_stages(&mut page);
         self.write_gates(&mut page);
@@ -159,8 +158,29 @@ fn cell(text: &str) -> String {
     out
 }
 
+/// What workers cost, for people: a price, or tokens, and how many did not say.
+fn cost_text(spent: &Spent, unknown: usize) -> String {
+    if spent.is_unknown() {
+        return ", cost unknown".to_owned();
+    }
+    let mut text = String::new();
+    if let Some(usd) = spent.usd {
+        let _ = write!(text, ", ${usd:.2}");
+    }
+    if let Some(tokens) = spent.tokens {
+        let _ = write!(text, ", {} tokens in and {} out", tokens.input, tokens.output);
+    }
+    if unknown > 0 {
+        let workers = counted(unknown as u64, "worker that did not say", "workers that did not say");
+        let _ = write!(text, " (without {workers})");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
+    use piton_supervisor::Tokens;
+
     use super::*;
 
     #[test]
@@ -173,5 +193,24 @@ mod tests {
             assert_eq!(cell(text), want);
         }
         assert_eq!((span(59), span(61), span(3_725)), ("59 s".into(), "1 min 1 s".into(), "1 h 2 min".into()));
+    }
+
+    #[test]
+    fn a_cost_is_told_as_far_as_it_is_known() {
+        let tokens = Some(Tokens { input: 1200, output: 30 });
+        for (spent, unknown, want) in [
+            (Spent::default(), 0, ", cost unknown"),
+            (Spent::default(), 2, ", cost unknown"),
+            (Spent { usd: Some(1.061), tokens: None }, 0, ", $1.06"),
+            (Spent { usd: Some(1.061), tokens: None }, 1, ", $1.06 (without 1 worker that did not say)"),
+            (Spent { usd: None, tokens }, 0, ", 1200 tokens in and 30 out"),
+            (
+                Spent { usd: Some(0.5), tokens },
+                2,
+                ", $0.50, 1200 tokens in and 30 out (without 2 workers that did not say)",
+            ),
+        ] {
+            assert_eq!(cost_text(&spent, unknown), want);
+        }
     }
 }

@@ -118,6 +118,8 @@ impl Draft<'_> {
                 outputs: stream.outputs.clone(),
                 brief: serde_json::Map::new(),
                 start: start.clone(),
+                // An executor that no worker is called after is a person's word for it.
+                worker: stream.executor.clone(),
             };
             self.add_lane(DraftLane { lane, work, after: stream.depends_on.clone(), key: stream.id.clone() });
         }

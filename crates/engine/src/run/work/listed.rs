@@ -55,6 +55,7 @@ impl Draft<'_> {
             outputs: Vec::new(),
             brief: serde_json::Map::new(),
             start,
+            worker: None,
         };
         self.add_lane(DraftLane { lane, work, after: listed.depends_on, key });
     }

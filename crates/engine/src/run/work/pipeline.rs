@@ -30,6 +30,8 @@ pub struct Story {
     pub brief: Map<String, Value>,
     /// The stages it goes through: all four, or fewer.
     pub stages: Vec<u8>,
+    /// The worker that it asks for, by its name in the settings.
+    pub worker: Option<String>,
 }
 
 /// The stages of a story that names none.
@@ -50,6 +52,7 @@ pub fn stories(root: &mut Section) -> Result<Vec<Story>, BadFile> {
             depends_on: section.texts("depends_on")?.unwrap_or_default(),
             brief: brief(&mut section)?,
             stages: stages(&mut section)?,
+            worker: section.text("worker")?,
         };
         section.finish()?;
         if all.iter().any(|known| known.id == story.id) {
@@ -111,8 +114,8 @@ pub(super) fn known(workspace: &Workspace, settings: &Settings) -> Result<Vec<St
     let story = |(place, known): (usize, piton_dialect::pipeline::KnownStory)| {
         let priority = 1000 + i64::try_from(place).unwrap_or(0);
         let id = Id::parse(&known.id).ok()?;
-        let (depends_on, brief) = (known.depends_on, Map::new());
-        Some(Story { id, title: None, text: None, priority, depends_on, brief, stages: STAGES.to_vec() })
+        let (depends_on, brief, stages) = (known.depends_on, Map::new(), STAGES.to_vec());
+        Some(Story { id, title: None, text: None, priority, depends_on, brief, stages, worker: None })
     };
     Ok(known_stories(&state.bytes).into_iter().enumerate().filter_map(story).collect())
 }
@@ -148,6 +151,11 @@ impl Draft<'_> {
         let group = self.add_group("stories", vec![new_phase("stories", Vec::new(), Approval::NotNeeded)], work);
         let gates: Vec<String> = self.settings.gates.keys().cloned().collect();
         for story in stories {
+            let workers = &self.settings.workers;
+            if let Some(worker) = story.worker.as_deref().filter(|name| !workers.has(name)) {
+                let message = format!("the story {} asks for the worker `{worker}`, which is not there", story.id);
+                return Err(unusable(message, workers.suggestion(worker)));
+            }
             let unit = UnitRef { dialect: Some(Dialect::Pipeline), parts: vec![story.id.clone()] };
             let name = unit.to_string();
             let lane = Lane {
@@ -170,6 +178,7 @@ impl Draft<'_> {
                 outputs: Vec::new(),
                 brief: story.brief,
                 start,
+                worker: story.worker,
             };
             self.add_lane(DraftLane { lane, work, after: story.depends_on, key: story.id.to_string() });
         }

@@ -86,6 +86,7 @@ pub fn plan_lane(unit: &UnitRef, step: &Step, group: usize, phase: usize, place:
         outputs: Vec::new(),
         start: Start::default(),
         brief: Default::default(),
+        worker: None,
     };
     (lane, work)
 }

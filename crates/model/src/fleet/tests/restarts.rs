@@ -84,6 +84,16 @@ fn while_an_account_is_at_its_limit_the_fallback_goes_on() {
 }
 
 #[test]
+fn what_a_client_denied_pauses_at_once_and_is_no_crash() {
+    let mut fleet = one(4);
+    let end = End::Denied { what: "denied: Bash(npm ci)".to_owned() };
+    let denied = FleetEvent::WorkerExited { lane: 0, end, standing: Standing::Open, words: None };
+    let want = "pause 0: its worker ended without completing its work; denied: Bash(npm ci)";
+    check(&mut fleet, 1, denied, &[want, "end Paused"]);
+    assert_eq!(fleet.lanes[0].counts.crashes, 0);
+}
+
+#[test]
 fn a_long_life_gives_the_budget_back() {
     let mut fleet = one(1);
     fleet.limits.respawn = 99;

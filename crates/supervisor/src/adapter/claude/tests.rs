@@ -1,6 +1,6 @@
-use super::super::tests::{check, limited, seen, work};
+use super::super::tests::{check, check_resumed, limited, seen, work};
 use super::*;
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, Grants};
 
 const SESSION: &str = "0f8fad5b-d9cb-469f-a165-70867728950e";
 const INIT: &str = r#"{"type":"system","subtype":"init","cwd":"/r","session_id":"0f8fad5b-d9cb-469f-a165-70867728950e","tools":["Bash"]}"#;
@@ -19,17 +19,20 @@ fn claude() -> Adapter {
 #[test]
 fn it_is_started_with_our_session_and_resumed_by_it() {
     let launch = claude().start(&work()).expect("nothing has to be read");
-    let want = "claude -p --output-format stream-json --verbose --session-id 5bbc --permission-mode acceptEdits";
-    assert_eq!(launch.argv.join(" "), want);
+    let want = "claude -p --output-format stream-json --verbose --session-id 5bbc --permission-mode acceptEdits \
+                --allowedTools mcp__piton Bash(git add:*)";
+    assert!(launch.argv.join(" ").starts_with(want), "{launch:?}");
     assert_eq!(launch.unset, ["CLAUDECODE"]);
     let settings = Agent {
         program: vec!["npx".to_owned(), "claude".to_owned()],
         permissions: vec!["--dangerously-skip-permissions".to_owned()],
-        extra: vec!["--model".to_owned(), "opus".to_owned()],
+        model: Some("opus".to_owned()),
+        extra: vec!["--effort".to_owned(), "high".to_owned()],
     };
-    let launch = Adapter::Claude(settings).resume(&work()).expect("it can be resumed");
-    let want =
-        "npx claude -p --output-format stream-json --verbose --resume 5bbc --dangerously-skip-permissions --model opus";
+    let grants = Grants { documents: vec!["/no/such (copy)/x.json".into()], ..Grants::default() };
+    let launch = Adapter::Claude(settings).resume(&Work { grants, ..work() }).expect("it can be resumed");
+    let want = "npx claude -p --output-format stream-json --verbose --resume 5bbc --dangerously-skip-permissions \
+                --allowedTools mcp__piton --add-dir /no/such (copy) --model opus --effort high";
     assert_eq!(launch.argv.join(" "), want);
     let without = Work { session: None, ..work() };
     assert_eq!(claude().resume(&without), None);
@@ -63,12 +66,63 @@ fn ends_are_understood() {
 fn a_session_that_is_not_there_is_refused_and_one_that_broke_later_is_not() {
     let complaint = "No conversation found with session ID: 0f8f";
     let refused = Outcome::ResumeRefused { reason: complaint.to_owned() };
-    check(&claude(), &Exit::Code(1), &[UNKNOWN], &[complaint], &refused);
-    check(&claude(), &Exit::Code(1), &[], &[complaint], &refused);
+    check_resumed(&claude(), &Exit::Code(1), &[UNKNOWN], &[complaint], &refused);
+    check_resumed(&claude(), &Exit::Code(1), &[], &[complaint], &refused);
     let not_ours = "Error: --resume requires a valid session ID or session title when used with --print.";
-    check(&claude(), &Exit::Code(1), &[], &[not_ours], &Outcome::ResumeRefused { reason: not_ours.to_owned() });
-    let later = claude().judge(&Exit::Code(1), &seen(&claude(), &[INIT, UNKNOWN], &[]));
-    assert!(matches!(later, Outcome::Failed { .. }), "{later:?}");
+    check_resumed(&claude(), &Exit::Code(1), &[], &[not_ours], &Outcome::ResumeRefused { reason: not_ours.to_owned() });
+    let later = Outcome::Failed { reason: complaint.to_owned() };
+    check_resumed(&claude(), &Exit::Code(1), &[INIT, UNKNOWN], &[], &later);
+    // A new worker has no session to go on with: it failed, and that counts.
+    check(&claude(), &Exit::Code(1), &[UNKNOWN], &[complaint], &later);
+}
+
+#[test]
+fn a_client_that_cannot_be_used_is_no_failure_of_the_worker() {
+    let logged_out = r#"{"type":"assistant","is_api_error_message":true,"error":"authentication_failed","message":{"content":[{"type":"text","text":"Not logged in · Please run /login"}]}}"#;
+    let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":null,"terminal_reason":"api_error","result":"Not logged in · Please run /login"}"#;
+    let key = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"terminal_reason":"api_error","result":"Invalid API key · Fix external API key"}"#;
+    let unpaid = r#"{"type":"assistant","is_api_error_message":true,"error":"billing_error","message":{"content":[{"type":"text","text":"Credit balance is too low"}]}}"#;
+    for (lines, err, want) in [
+        (
+            vec![INIT, logged_out, result],
+            vec![],
+            "Claude Code is not logged in (Not logged in · Please run /login); log in",
+        ),
+        (vec![INIT, result], vec![], "Claude Code is not logged in"),
+        (vec![INIT, key], vec![], "Claude Code is not logged in (Invalid API key"),
+        (vec![INIT, unpaid], vec![], "the account of Claude Code cannot pay: Credit balance is too low"),
+        (
+            vec![],
+            vec!["error: unknown option '--session-id'"],
+            "this version of Claude Code cannot be used (error: unknown",
+        ),
+    ] {
+        let launch = claude().start(&work()).expect("nothing has to be read");
+        let found = claude().kind().judge(&Exit::Code(1), &seen(&claude(), &lines, &err), &launch);
+        let Outcome::Unavailable { reason } = &found else { panic!("{lines:?} {err:?}: {found:?}") };
+        assert!(reason.starts_with(want), "{reason}");
+    }
+    // It may log in again by itself.
+    check(&claude(), &Exit::Code(0), &[INIT, logged_out, SUCCESS], &[], &Outcome::Finished);
+}
+
+#[test]
+fn refused_tools_are_known_by_what_they_were_for() {
+    let call = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"so"},{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"npm ci\nnpm test"}}]}}"#;
+    let denied = r#"{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_use_id":"t1","message":"This command requires approval"}"#;
+    let other = r#"{"type":"system","subtype":"permission_denied","tool_name":"WebSearch","tool_use_id":"t9"}"#;
+    let end = r#"{"type":"result","is_error":false,"permission_denials":[{"tool_name":"Bash","tool_use_id":"t1","tool_input":{"command":"npm ci\nnpm test"}},{"tool_name":"WebFetch","tool_input":{"url":"https://docs.rs/x"}},{"tool_name":"Write","tool_input":{"file_path":"/etc/x","content":""}},{"tool_name":"mcp__db__query","tool_input":{}}]}"#;
+    let shown = |lines: &[&str]| -> Vec<String> {
+        seen(&claude(), lines, &[]).denied.iter().map(|denied| denied.to_string()).collect()
+    };
+    // Should it die before it sums up.
+    assert_eq!(shown(&[INIT, call, denied, other]), ["Bash(npm ci …)", "WebSearch"]);
+    let all = ["Bash(npm ci …)", "WebFetch(https://docs.rs/x)", "Write(/etc/x)", "mcp__db__query"];
+    assert_eq!(shown(&[INIT, call, denied, end]), all, "each once");
+    let remedies: Vec<Remedy> = seen(&claude(), &[end], &[]).denied.into_iter().map(|denied| denied.remedy).collect();
+    let allow = |text: &str| Remedy::Allow(text.to_owned());
+    let want = ["npm ci\nnpm test", "WebFetch(domain:docs.rs)", "Edit(//etc/x)", "mcp__db__query"].map(allow);
+    assert_eq!(remedies, want);
 }
 
 #[test]
@@ -107,7 +161,8 @@ fn session_cost_and_waiting_are_seen() {
     assert_eq!((waiting.scope, &*waiting.message), (LimitScope::Service, "overloaded (status 529), attempt 2 of 10"));
     let answer = r#"{"type":"assistant","message":{"content":[]}}"#;
     assert_eq!(seen(&claude(), &[INIT, retry, answer], &[]).waiting, None);
-    assert_eq!(seen(&claude(), &[INIT, SUCCESS, HIT], &[]).cost_usd, Some(1.5), "the last says it all");
+    assert_eq!(seen(&claude(), &[INIT, SUCCESS, HIT], &[]).spent.usd, Some(1.5), "the last says it all");
+    assert_eq!(seen(&claude(), &[INIT], &[]).spent.usd, None, "unknown is not zero");
 }
 
 #[test]
@@ -116,6 +171,7 @@ fn a_result_that_is_too_long_still_counts() {
         let line = format!(r#"{{"total_cost_usd":1,"is_error":{is_error},"result":"{}"#, "x".repeat(1000));
         let mut found = Seen::default();
         see(&mut found, Stream::Out, Line { bytes: line.as_bytes(), is_cut: true });
-        assert_eq!(claude().judge(&Exit::Code(exit), &found) == Outcome::Finished, want);
+        let launch = claude().start(&work()).expect("nothing has to be read");
+        assert_eq!(claude().kind().judge(&Exit::Code(exit), &found, &launch) == Outcome::Finished, want);
     }
 }
