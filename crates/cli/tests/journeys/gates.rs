@@ -102,11 +102,11 @@ crate::with_both! {
         passes_after_a_rework(&STORIES, who);
     }
 
-    fn of_a_build_passes_after_a_rework(who) open(both) {
+    fn of_a_build_passes_after_a_rework(who) {
         passes_after_a_rework(&BUILD, who);
     }
 
-    fn of_a_plan_passes_after_a_rework(who) open(both) {
+    fn of_a_plan_passes_after_a_rework(who) open(obedient) {
         passes_after_a_rework(&PLAN, who);
     }
 

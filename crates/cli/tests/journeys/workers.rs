@@ -32,7 +32,7 @@ pub fn write_script(at: &Path, journey: &Path, who: Who, policy: &str) {
     let program = std::env::current_exe().expect("this program has a path");
     let text = format!(
         "#!/bin/sh\nexport JOURNEY={} JOURNEY_WHO={who} JOURNEY_POLICY={}\n\
-         exec {} --quiet --nocapture --ignored --exact workers::works\n",
+         exec {} --quiet --nocapture --ignored --exact workers::works 3>&1 1>/dev/null\n",
         words::quoted(&journey.display().to_string()),
         words::quoted(policy),
         words::quoted(&program.display().to_string()),
@@ -56,7 +56,7 @@ fn works() {
     bench.keep_prompt(&prompt);
     bench.note("starts");
     if bench.always("nothing") || bench.takes("nothing-once") {
-        println!("I looked around and found everything in order.");
+        bench.says("I looked around and found everything in order.");
         return;
     }
     let is_long = bench.takes("limit-long-once");
@@ -64,7 +64,7 @@ fn works() {
         bench.note("is at its limit");
         let seconds = if is_long { 600 } else { 1 };
         let at = bench.types(&format!("date -u -d '+{seconds} seconds' +%Y-%m-%dT%H:%M:%SZ")).text;
-        println!("{{\"limit_reset\": \"{}\"}}", at.trim());
+        bench.says(&format!("{{\"limit_reset\": \"{}\"}}", at.trim()));
         std::process::exit(75);
     }
     match who.as_str() {

@@ -101,8 +101,8 @@ WS4:\n    name: Roof\n    depends_on: [WS2, WS3]\n    outputs: [roof.txt]\n\
 execution_phases:\n  - name: Ground\n    parallel: [WS1]\n    gates: [level]\n  \
 - name: Walls\n    parallel: [WS2, WS3]\n    gates: [stands]\n  \
 - name: Top\n    parallel: [WS4]\n    gates: [dry]\n\
-gates:\n  level:\n    command: test -f floor.txt\n  stands:\n    command: test -f wall.txt && test -f door.txt\n  \
-dry:\n    command: test -f roof.txt\n---\n# A shed\n";
+gates:\n  level:\n    command: ls | grep -q floor\n  stands:\n    command: ls | grep -q wall && ls | grep -q door\n  \
+dry:\n    command: ls | grep -q roof\n---\n# A shed\n";
 
 /// Two tasks of two agents, one after the other, with a criterion that is run and one that the agent judges.
 pub const TASKS: Work = Work {

@@ -37,6 +37,13 @@ impl Bench {
         log.write_all(line.as_bytes()).expect("the log can be written");
     }
 
+    /// Prints a line. The script of the worker leaves its standard output open as the third stream, because the first is
+    /// the test program's own.
+    pub fn says(&self, line: &str) {
+        let mut stream = OpenOptions::new().append(true).open("/proc/self/fd/3").expect("the script opened it");
+        writeln!(stream, "{}", line.trim_end()).expect("the keeper reads it");
+    }
+
     /// Keeps a prompt, in the order in which workers were started.
     pub fn keep_prompt(&self, text: &str) {
         let unit = variable("PITON_UNIT").replace([':', '/'], "-");
@@ -119,7 +126,7 @@ impl Bench {
         let code = output.status.code().unwrap_or(-1);
         self.note(&format!("$ {command}\n{text}= {code}"));
         // What the command says is what the worker prints.
-        println!("$ {command}\n{text}");
+        self.says(&format!("$ {command}\n{text}"));
         Done { code, text }
     }
 

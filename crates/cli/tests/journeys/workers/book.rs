@@ -72,7 +72,7 @@ impl Book<'_> {
                 return self.write(&document);
             }
         }
-        println!("still at it");
+        self.bench.says("still at it");
     }
 
     /// The names that a list in the prompt's own form of the document has: `"tasksRemaining": ["T1", "T2"]`.

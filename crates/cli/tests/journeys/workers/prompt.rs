@@ -199,7 +199,7 @@ fn is_forbidden(before: &str) -> bool {
 
 fn is_file(word: &str) -> bool {
     let Some((stem, extension)) = word.rsplit_once('.') else { return false };
-    let is_known = ["txt", "md", "rs", "py", "js", "ts", "json", "html", "css", "sh", "csv"].contains(&extension);
+    let is_known = ["txt", "md", "rs", "py", "js", "ts", "json", "html", "css", "csv"].contains(&extension);
     let is_document = ["plan.md", "EXECUTION-SPEC", "SKILL.md", "CLAUDE.md", "AGENTS.md", "state.json", "checkpoint"];
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
     let is_relative = word.starts_with(|first: char| first.is_ascii_alphanumeric()) && word.bytes().all(is_plain);

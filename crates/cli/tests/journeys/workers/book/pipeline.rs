@@ -14,7 +14,7 @@ pub fn work(book: &Book<'_>) {
         "3" => judge(book),
         other => panic!("no stage {other}"),
     }
-    println!("Stage {stage} COMPLETE for {}.", book.id);
+    book.bench.says(&format!("Stage {stage} COMPLETE for {}.", book.id));
 }
 
 fn plan(book: &Book<'_>) {
@@ -34,7 +34,7 @@ fn validate(book: &Book<'_>) {
 
 fn execute(book: &Book<'_>) {
     if book.bench.takes("block-once") || book.bench.takes("question-once") {
-        println!("Stage 2 ERROR for {}: which of two ports is wanted?", book.id);
+        book.bench.says(&format!("Stage 2 ERROR for {}: which of two ports is wanted?", book.id));
         std::process::exit(1);
     }
     let (mut completed, mut remaining) = (book.told("tasksCompleted"), book.told("tasksRemaining"));

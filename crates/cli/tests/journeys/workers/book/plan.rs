@@ -29,9 +29,8 @@ pub fn work(book: &Book<'_>) {
 /// Edits a file in place, one worker of the journey at a time: editors of agents look before they write, too.
 fn edit(book: &Book<'_>, path: &str, change: impl Fn(&str) -> String) {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let changed = change(&text);
-    assert_ne!(changed, text, "{path} has no such box to tick");
-    fs::write(path, changed).expect("the plan can be written");
+    // A box that is ticked stays so: work that is done again was done before.
+    fs::write(path, change(&text)).expect("the plan can be written");
     book.bench.note(&format!("edited {path}"));
 }
 

@@ -30,7 +30,7 @@ pub fn work(book: &Book<'_>) {
         checkpoint["task_id"] = json!(task);
         checkpoint["agent"] = json!(agent);
         book.write(&checkpoint);
-        println!("@orchestrator: Task {task} progress: {}%", checkpoint["progress_percent"]);
+        book.bench.says(&format!("@orchestrator: Task {task} progress: {}%", checkpoint["progress_percent"]));
         book.bench.reaches("recorded");
     }
     complete(book, checkpoint);
