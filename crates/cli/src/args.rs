@@ -7,8 +7,8 @@ use clap::{ArgMatches, Args, Command, CommandFactory as _, Parser};
 
 use crate::commands::{
     approve, beat, block, check, compact, completions, decide, demo, diff, doctor, fail, finish, gate, inbox, init,
-    log, note, pause, plan, reopen, repair, restart, resume, rollback, run, schema, send, show, stage, stale, start,
-    status, step, stop, sync, takeover, unblock, verdict, why, worktrees,
+    log, note, output, pause, plan, reopen, repair, restart, resume, rollback, run, schema, send, show, stage, stale,
+    start, status, step, stop, sync, takeover, unblock, verdict, why, worktrees,
 };
 use crate::hook;
 
@@ -104,6 +104,7 @@ fn grammar(only: Option<&str>) -> Command {
         .subcommand(verb::<compact::CompactArgs>("compact", "Leave the oldest events out of a unit's journal"))
         .subcommand(verb::<run::RunArgs>("run", "Run units with a fleet of workers; safe to kill and rerun"))
         .subcommand(verb::<stop::StopArgs>("stop", "Stop the run, and with --workers its workers"))
+        .subcommand(verb::<output::OutputArgs>("output", "Print what a worker printed"))
         .subcommand(verb::<approve::ApproveArgs>(
             "approve",
             "Approve the commands that a run needs, or the phase at which a unit waits",

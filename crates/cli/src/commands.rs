@@ -19,6 +19,7 @@ pub mod log;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod note;
+pub mod output;
 pub mod pause;
 pub mod plan;
 pub mod reopen;
@@ -65,6 +66,7 @@ pub fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         "pause" => pause::run(matches, args(inner)?),
         "fail" => fail::run(matches, args(inner)?),
         "note" => note::run(matches, args(inner)?),
+        "output" => output::run(matches, &args(inner)?),
         "decide" => decide::run(matches, args(inner)?),
         "beat" => beat::run(matches, &args(inner)?),
         "finish" => finish::run(matches, &args(inner)?),

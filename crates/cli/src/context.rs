@@ -60,6 +60,14 @@ pub fn now(at: Option<&str>) -> Result<Time, Failure> {
     }
 }
 
+/// The directory with the user's own prompt templates, below the user's configuration directory. Never in a workspace:
+/// a repository must not choose what workers are told.
+pub fn prompts_directory() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let configuration = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
+    Some(configuration.join("piton/prompts"))
+}
+
 fn color(choice: ColorChoice) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
     match choice {

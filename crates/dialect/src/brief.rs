@@ -12,6 +12,9 @@ pub const BUDGET: usize = 10_000;
 /// The longest line that is quoted.
 const LONGEST_LINE: usize = 400;
 
+/// The same where a text is the work itself, and is quoted in full.
+const LONGEST_WORK_LINE: usize = 4_000;
+
 /// What a brief is made of.
 #[derive(Debug, Clone)]
 pub struct BriefFacts<'a> {
@@ -29,6 +32,8 @@ pub struct BriefFacts<'a> {
     pub fence: &'a str,
     /// The most characters.
     pub budget: usize,
+    /// Whether the reader's environment names its attempt already, as that of a lead's worker does.
+    pub has_attempt: bool,
 }
 
 /// Writes the brief: the exact next action first, then what is done, what remains, and what others left.
@@ -84,9 +89,14 @@ fn write(facts: &BriefFacts<'_>, most: usize) -> String {
         );
         quote(&mut out, facts.fence, texts.iter().map(String::as_str), texts.len(), most);
     }
-    out.push_str(&format!(
-        "\n## How to record\nRecord each step when it is done, with this attempt:\n    export PITON_ATTEMPT={attempt}\n    piton step {name} done STEP\n    piton beat {name}\n"
-    ));
+    out.push_str("\n## How to record\n");
+    match facts.has_attempt {
+        true => out.push_str("Record each step when it is done:\n"),
+        false => out.push_str(&format!(
+            "Record each step when it is done, with this attempt:\n    export PITON_ATTEMPT={attempt}\n"
+        )),
+    }
+    out.push_str(&format!("    piton step {name} done STEP\n    piton beat {name}\n"));
     out
 }
 
@@ -171,6 +181,18 @@ fn line(text: &str) -> String {
     fit(&secret::mask(&printable(text)), LONGEST_LINE).into_owned()
 }
 
+/// The same with room for a whole paragraph.
+pub fn one_line(text: &str) -> String {
+    fit(&secret::mask(&printable(text)), LONGEST_WORK_LINE).into_owned()
+}
+
+/// Texts that others wrote, all of them, between two fences, each line marked.
+pub fn quoted(fence: &str, texts: &[String]) -> String {
+    let lines = texts.iter().flat_map(|text| text.lines()).map(|each| format!("| {}", one_line(each)));
+    let lines: Vec<String> = lines.map(|line| line.trim_end().to_owned()).collect();
+    format!("<<<{fence}\n{}\n{fence}>>>", lines.join("\n"))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -216,6 +238,7 @@ mod tests {
             alarms: &alarms,
             fence: FENCE,
             budget,
+            has_attempt: false,
         })
     }
 

@@ -3,6 +3,7 @@
 mod checkpoint;
 pub mod codes;
 mod command;
+mod excerpt;
 mod find_spec;
 mod gates;
 pub mod layout;
@@ -17,6 +18,7 @@ mod write;
 
 pub use checkpoint::is_ours;
 pub use command::{gate_command, spec_of};
+pub use excerpt::{StreamExcerpt, excerpt};
 pub use read::{FoundSpec, Wanted, read_checkpoint};
 pub use resume::resume;
 pub use spec::{GateRule, Phase, Spec, SpecReading, Workstream, prd_of, read_spec};

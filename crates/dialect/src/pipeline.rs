@@ -8,6 +8,7 @@ mod lead;
 mod read;
 mod resume;
 mod rules;
+mod scores;
 mod state;
 mod unit;
 pub mod wire;
@@ -18,6 +19,7 @@ pub use checkpoint::{Checkpoint, is_our_checkpoint, read_checkpoint};
 pub use lead::{KnownStory, LeadState, LeadStory, known_stories, stage_of, standing, state_path, write_state};
 pub use read::{Seen, read};
 pub use resume::resume;
+pub use scores::Scores;
 pub use state::is_our_state;
 pub use write::{documents, record};
 

@@ -3,6 +3,7 @@
 mod alignment;
 pub mod codes;
 mod compare;
+mod excerpt;
 mod history;
 pub mod layout;
 pub mod markdown;
@@ -18,6 +19,7 @@ pub mod wire;
 mod write;
 
 pub use alignment::{Alignment, alignment, may_be_marked};
+pub use excerpt::{TaskExcerpt, excerpt};
 pub use history::{HistoryReading, read_history};
 pub use parse::{MAIN_PHASE, Mark, Parsed, Phase, Remark, Unmarked, parse};
 pub use read::{PlanFiles, checksum, is_recovery, is_state, read};

@@ -7,7 +7,7 @@ use piton_model::{
 };
 use serde_json::{Value, json};
 
-use crate::{Found, Inbox, Notified, Reason, Recorded, Resumption, SyncPoint, UnitLog, Version, touched};
+use crate::{Found, Inbox, LastWords, Notified, Reason, Recorded, Resumption, SyncPoint, UnitLog, Version, touched};
 
 /// `status --json`
 pub fn report(report: &Report) -> Value {
@@ -85,6 +85,17 @@ pub fn why(found: &Found, now: Time) -> Value {
         "last_seen": last_seen(found.judgement.believed.as_ref()),
         "decided_by": found.judgement.believed.as_ref().map(|seen| seen.source.to_string()),
         "why": reasons(found),
+    })
+}
+
+/// What a worker that failed printed last.
+pub fn last_words(words: &LastWords) -> Value {
+    json!({
+        "step": words.step,
+        "worker": words.worker,
+        "attempt": words.attempt,
+        "exit": words.exit,
+        "lines": words.lines,
     })
 }
 

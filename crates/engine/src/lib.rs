@@ -12,11 +12,13 @@ mod find;
 mod history;
 mod hook;
 mod in_git;
+mod instructions;
 mod journals;
 pub mod json;
 mod life;
 mod messages;
 mod notify;
+mod output;
 mod parallel;
 mod preview;
 mod problem;
@@ -45,8 +47,11 @@ pub use history::{UnitLog, Version, log, rollback, show, touched};
 pub use hook::{HookDone, Surroundings, fired, hook, hook_fired, hook_log};
 pub use messages::{Inbox, NewMessage, PRIMARY, ReadMessage, check_inbox, inbox, mark_read, send};
 pub use notify::{Notified, notify};
+pub use output::{
+    KeptWorker, LastWords, NoWorker, OutputReader, Piece, WorkerQuery, find_worker, last_words, workers_of,
+};
 pub use piton_store::Log;
-pub use piton_supervisor::{GitError, Restored, Snapshot, keep};
+pub use piton_supervisor::{GitError, Restored, Sight, Snapshot, Stream, keep};
 pub use preview::preview;
 pub use problem::{Problem, ProblemKind};
 pub use record::{RecordError, Recorded, Recorder, record};

@@ -30,6 +30,7 @@ pub fn preview(workspace: &Workspace, wanted: &UnitRef, budget: usize, now: Time
         alarms: &alarms,
         fence: &fresh_id(),
         budget,
+        has_attempt: false,
     };
     let brief = if plan.action == ResumeAction::Refuse { String::new() } else { brief(&facts) };
     Ok(Resumption { unit: target.name, attempt, seq: None, plan, brief, alarms, warnings: Vec::new() })

@@ -18,7 +18,7 @@ use piton_model::{Change, Dialect, Effect, Event, Moment, Refusal, UnitRef};
 use piton_store::disk::{Disk, Handle, LockError};
 use piton_store::{CommitError, Contact, LockedUnit, NewEntry, Observation, holder_of, seal};
 
-pub(crate) use self::carried::{ALIVE_AT, AWAITED, HOLDER, HOLDER_SESSION, TICKET};
+pub(crate) use self::carried::{ALIVE_AT, AWAITED, HOLDER, HOLDER_SESSION, SESSION, TICKET};
 pub(crate) use self::dialects::resume_plan;
 pub(crate) use self::files::DiskFiles;
 use self::lock_files::LockFiles;
@@ -196,9 +196,13 @@ impl<'w> Session<'w> {
             self.carried.insert(AWAITED.to_owned(), true.into());
         }
         let mut data = data::of(event);
-        if let (Event::GateJudged(_), Some(ticket)) = (event, recorder.attempt) {
+        let is_word = matches!(event, Event::Noted { .. } | Event::Unblocked { .. });
+        if is_word || matches!(event, Event::GateJudged(_)) {
             // A worker's word is not a person's.
-            data.insert(TICKET.to_owned(), ticket.to_string().into());
+            data.extend(recorder.attempt.map(|ticket| (TICKET.to_owned(), ticket.to_string().into())));
+        }
+        if is_word {
+            data.extend(recorder.session.iter().map(|session| (SESSION.to_owned(), session.as_str().into())));
         }
         self.change(recorder, event.name(), data, moment.attempt, &|dialect, place, files| {
             dialects::record(dialect, place, files, event, &moment)

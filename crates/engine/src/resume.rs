@@ -99,6 +99,7 @@ pub fn resume(
         alarms: &alarms,
         fence: &fresh_id(),
         budget: request.budget,
+        has_attempt: false,
     };
     let brief = brief(&facts);
     Ok(Resumption {
@@ -117,6 +118,7 @@ pub fn resume(
 pub(crate) fn standing(
     workspace: &Workspace,
     target: &Target,
+    reader: Reader,
     budget: usize,
     now: Time,
 ) -> Result<Option<Standing>, RecordError> {
@@ -128,7 +130,7 @@ pub(crate) fn standing(
     };
     let files = DiskFiles::new(&*workspace.disk, None);
     let plan = resume_plan(target.dialect, &target.place, &files, None, &moment).map_err(RecordError::Refused)?;
-    Ok(told(workspace, target, &unit, &plan, &moment, budget))
+    Ok(told(workspace, target, reader, &unit, &plan, &moment, budget))
 }
 
 /// The same for a plan that is in line with its state, after one reading of it. The outer nothing is for one that is
@@ -136,6 +138,7 @@ pub(crate) fn standing(
 pub(crate) fn sketched(
     workspace: &Workspace,
     target: &Target,
+    reader: Reader,
     budget: usize,
     now: Time,
 ) -> Result<Option<Option<Standing>>, RecordError> {
@@ -143,7 +146,7 @@ pub(crate) fn sketched(
     let workspace = ahead.as_ref().unwrap_or(workspace);
     let files = DiskFiles::new(&*workspace.disk, None);
     let Ok(Some(Sketch { unit, plan })) = sketch(&target.place, &files, &moment) else { return Ok(None) };
-    Ok(Some(told(workspace, target, &unit, &plan, &moment, budget)))
+    Ok(Some(told(workspace, target, reader, &unit, &plan, &moment, budget)))
 }
 
 /// The unit's own attempt, now; and the workspace as its journal says that it is, where a document is behind.
@@ -167,6 +170,7 @@ pub(crate) fn glance(workspace: &Workspace, target: &Target) -> Result<(u64, Opt
 fn told(
     workspace: &Workspace,
     target: &Target,
+    reader: Reader,
     unit: &Unit,
     plan: &ResumePlan,
     moment: &Moment,
@@ -185,12 +189,22 @@ fn told(
         // A new one each time: whoever was told the last one, the model included, may have written what is quoted.
         fence: &moment.fresh_id,
         budget,
+        has_attempt: reader == Reader::Worker,
     };
     let names = [&plan.done, &plan.remaining].into_iter().flat_map(Names::iter);
     let texts = [&plan.instructions, &unit.blockers, &alarms].into_iter().flatten().map(String::as_str);
     let mut substance = format!("{}\0{}\0{}", target.name, plan.position, plan.next);
     names.chain(texts).for_each(|text| substance.extend(["\0", text]));
     Some(Standing { brief: brief(&facts), substance })
+}
+
+/// Who reads a brief that begins nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// A session that somebody started.
+    Session,
+    /// A worker of a lead, whose environment names its attempt.
+    Worker,
 }
 
 /// A brief that begins nothing.

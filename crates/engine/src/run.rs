@@ -56,6 +56,7 @@ pub use attach::{Attached, Followed, OtherWork};
 pub use denials::{ALLOW, DeniedCommand, allow_denied, denied};
 pub use end::{EndedLane, RunEnd};
 pub use lead::slept;
+pub use prompt::{BadTemplate, Templates};
 pub use runs::{RunRecord, Wanted, unfinished};
 pub use section::BadFile;
 pub use settings::{Choice, SETTINGS, Settings, Why, WorkerSpec, Workers};
@@ -81,6 +82,8 @@ pub struct RunRequest {
     pub yes: bool,
     /// Whether what is paused is tried again.
     pub retry: bool,
+    /// The directory with the user's own prompt templates.
+    pub prompts: Option<PathBuf>,
 }
 
 /// A run that could begin.
@@ -94,6 +97,8 @@ pub struct RunPlan {
     pub waves: Vec<Vec<usize>>,
     /// What was named, on the command line or for the run that is gone on with; nothing for the stories.
     pub wanted: Vec<String>,
+    /// What workers are told, by kind.
+    pub templates: Templates,
 }
 
 /// Why a run did not begin, or could not go on.
@@ -110,6 +115,8 @@ pub enum RunError {
     NotApproved(Vec<Unapproved>),
     /// git does not use the repository, or failed.
     Git(GitError),
+    /// A prompt template of the user cannot be used.
+    Template(BadTemplate),
     /// The disk refuses what has to be durable.
     Disk {
         /// What, as a fragment.
@@ -154,6 +161,12 @@ impl From<BadFile> for RunError {
     }
 }
 
+impl From<BadTemplate> for RunError {
+    fn from(error: BadTemplate) -> RunError {
+        RunError::Template(error)
+    }
+}
+
 /// A time that a file of ours holds.
 fn read_time(value: &serde_json::Value) -> Option<Time> {
     piton_dialect::time::read(value.as_str()?).time()
@@ -187,7 +200,8 @@ pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Resul
         }
     }
     let waves = waves(&work.fleet);
-    Ok(RunPlan { settings, work, waves, wanted })
+    let templates = request.prompts.as_deref().map_or_else(|| Ok(Templates::built_in()), Templates::load)?;
+    Ok(RunPlan { settings, work, waves, wanted, templates })
 }
 
 /// Something that whoever watches a run may want to know.

@@ -29,6 +29,8 @@ pub enum Event {
     Unblocked {
         /// Which blocker, when only one of several is gone.
         which: Option<String>,
+        /// What the next worker is to know: the answer to its question.
+        answer: Option<String>,
     },
     /// Somebody stopped it on purpose.
     Paused {

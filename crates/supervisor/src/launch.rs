@@ -46,6 +46,57 @@ pub struct Launch {
     pub input: Input,
     /// How much of its output is kept.
     pub spool: Spool,
+    /// What it is for, for people and programs that find its home later.
+    pub about: About,
+}
+
+/// What a process was started for. The lead that started it may have forgotten; its home has not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct About {
+    /// The unit, `dialect:id`.
+    pub unit: Option<String>,
+    /// The step of the unit, where it is not for the whole unit.
+    pub step: Option<String>,
+    /// The stage, where the unit has several.
+    pub stage: Option<u8>,
+    /// The attempt, with its own number where several workers share one: `3.17`.
+    pub attempt: Option<String>,
+    /// The worker's name.
+    pub worker: Option<String>,
+    /// The kind of worker: the name of its adapter in settings.
+    pub adapter: Option<String>,
+    /// When it was started, in seconds since 1970.
+    pub started: Option<i64>,
+}
+
+impl About {
+    fn to_json(&self) -> Value {
+        json!({
+            "unit": self.unit,
+            "step": self.step,
+            "stage": self.stage,
+            "attempt": self.attempt,
+            "worker": self.worker,
+            "adapter": self.adapter,
+            "started": self.started,
+        })
+    }
+
+    /// What was written down; of a home that an older version made, what its environment says.
+    fn from_json(value: &Value, set: &[(String, String)]) -> About {
+        let variable = |name: &str| set.iter().rfind(|(set, _)| set == name).map(|(_, value)| value.clone());
+        let text = |key: &str| value[key].as_str().map(str::to_owned);
+        let stage = value["stage"].as_u64().and_then(|stage| u8::try_from(stage).ok());
+        About {
+            unit: text("unit").or_else(|| variable("PITON_UNIT")),
+            step: text("step").or_else(|| variable("PITON_STEP")),
+            stage: stage.or_else(|| variable("PITON_STAGE")?.parse().ok()),
+            attempt: text("attempt").or_else(|| variable("PITON_ATTEMPT")),
+            worker: text("worker"),
+            adapter: text("adapter"),
+            started: value["started"].as_i64(),
+        }
+    }
 }
 
 impl Launch {
@@ -58,6 +109,7 @@ impl Launch {
             unset: Vec::new(),
             input: Input::Nothing,
             spool: Spool::default(),
+            about: About::default(),
         }
     }
 
@@ -76,6 +128,12 @@ impl Launch {
     /// Lets it read a file.
     pub fn input(mut self, file: impl Into<PathBuf>) -> Launch {
         self.input = Input::File(file.into());
+        self
+    }
+
+    /// Says what it is for.
+    pub fn about(mut self, about: About) -> Launch {
+        self.about = about;
         self
     }
 
@@ -108,6 +166,7 @@ impl Launch {
             "unset": self.unset,
             "input": input,
             "segment": self.spool.segment,
+            "about": self.about.to_json(),
         }))
     }
 
@@ -122,10 +181,12 @@ impl Launch {
             Value::Null => Input::Nothing,
             file => Input::File(file.as_str()?.into()),
         };
+        let set = value["set"].as_array()?.iter().map(pair).collect::<Option<Vec<_>>>()?;
         Some(Launch {
+            about: About::from_json(&value["about"], &set),
             argv: texts(&value["argv"]).filter(|argv| !argv.is_empty())?,
             directory: value["directory"].as_str()?.into(),
-            set: value["set"].as_array()?.iter().map(pair).collect::<Option<_>>()?,
+            set,
             unset: texts(&value["unset"])?,
             input,
             spool: Spool { segment: value["segment"].as_u64().filter(|segment| *segment > 0)? },
@@ -141,10 +202,31 @@ mod tests {
     fn what_is_written_down_reads_back() {
         let plain = Launch::new(["sleep", "5"], "/tmp");
         let full = Launch::new(["a", "b c", "ü\n"], "/tmp/x y").set("A", "1=2").unset("B").input("/tmp/prompt");
-        for launch in [plain, full] {
+        let about = About {
+            unit: Some("build:PRD-009".to_owned()),
+            step: Some("WS1".to_owned()),
+            stage: Some(2),
+            attempt: Some("3.17".to_owned()),
+            worker: Some("PRD-009-WS1".to_owned()),
+            adapter: Some("claude".to_owned()),
+            started: Some(1_794_798_900),
+        };
+        let known = Launch::new(["a"], "/").about(about);
+        for launch in [plain, full, known] {
             let written = launch.to_json().expect("it can be written");
             assert_eq!(Launch::from_json(&written), Some(launch));
         }
+    }
+
+    #[test]
+    fn what_an_older_version_started_is_known_by_its_environment() {
+        let launch = Launch::new(["a"], "/").set("PITON_UNIT", "plan:quay").set("PITON_STEP", "one");
+        let launch = launch.set("PITON_ATTEMPT", "3").set("PITON_ATTEMPT", "3.2").set("PITON_STAGE", "0");
+        let mut written = launch.to_json().expect("it can be written");
+        written.as_object_mut().expect("an object").remove("about");
+        let about = Launch::from_json(&written).expect("it reads back").about;
+        assert_eq!((about.unit.as_deref(), about.step.as_deref()), (Some("plan:quay"), Some("one")));
+        assert_eq!((about.attempt.as_deref(), about.stage, about.started), (Some("3.2"), Some(0), None));
     }
 
     #[test]

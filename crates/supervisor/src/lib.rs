@@ -17,6 +17,7 @@ mod keeper;
 mod launch;
 mod output;
 mod process;
+mod readable;
 mod tree;
 mod watch;
 mod worker;
@@ -34,10 +35,11 @@ pub use end::{End, Exit, Signs};
 pub use git::{GitError, are_commits, tree_of, was_removed};
 pub use identity::Identity;
 pub use keeper::keep;
-pub use launch::{Input, Launch, Spool};
+pub use launch::{About, Input, Launch, Spool};
 pub use output::{Line, LineReader, Stream, tail};
+pub use readable::readable;
 pub use watch::{Wake, Watch};
-pub use worker::{AdoptError, Condition, Gently, KeeperProgram, StartError, StopError, Worker};
+pub use worker::{AdoptError, Condition, Gently, KeeperProgram, Sight, StartError, StopError, Worker};
 pub use worktree::{
     Advanced, Candidate, Created, Creation, ExistingBranch, Head, Kept, Listed, Maker, Merging, NewWorktree, Prepared,
     Removal, Repository, RestoreTo, Restored, Scratch, Snapshot, Statistics, Stray, WorktreeState,

@@ -53,6 +53,7 @@ pub struct LineReader {
     line: Vec<u8>,
     is_cut: bool,
     skips_to_line_end: bool,
+    skipped: u64,
 }
 
 impl LineReader {
@@ -66,7 +67,14 @@ impl LineReader {
             line: Vec::new(),
             is_cut: false,
             skips_to_line_end: false,
+            skipped: 0,
         }
+    }
+
+    /// How many bytes were let go before they could be read. It grows between two calls of [`LineReader::read`], never
+    /// within one: lines before a gap and after it come from different calls.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     /// How far it has read, in bytes of the whole stream.
@@ -80,7 +88,11 @@ impl LineReader {
     pub fn read(&mut self, on_line: &mut dyn FnMut(Line<'_>)) -> io::Result<bool> {
         let mut budget = AT_ONCE;
         while budget > 0 {
+            let before = self.skipped;
             let Some(mut file) = self.open()? else { return Ok(false) };
+            if self.skipped != before {
+                return Ok(true);
+            }
             let within = self.offset % self.segment;
             file.seek(SeekFrom::Start(within))?;
             let mut bytes = Vec::new();
@@ -114,6 +126,7 @@ impl LineReader {
                 Err(_) => {}
             }
             let Some(next) = oldest_after(&self.home, self.stream, number)? else { return Ok(None) };
+            self.skipped += next * self.segment - self.offset + self.line.len() as u64;
             self.offset = next * self.segment;
             self.line = Vec::new();
             self.skips_to_line_end = true;

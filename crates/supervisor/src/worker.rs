@@ -21,6 +21,9 @@ use crate::tree;
 /// How long killed processes may take to be gone.
 const FORCE_PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long a keeper may take to say who it is.
+const STARTING: Duration = Duration::from_secs(10);
+
 /// The program that keeps workers.
 #[derive(Debug, Clone)]
 pub struct KeeperProgram {
@@ -55,6 +58,17 @@ pub enum Condition {
     },
     /// It has ended.
     Ended(End),
+}
+
+/// Where a worker stands, as anybody may see it: nothing is locked, ended or written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sight {
+    /// It runs, or is being started.
+    Running,
+    /// It has ended.
+    Ended(End),
+    /// It is gone, and nothing says yet how it ended.
+    Gone,
 }
 
 /// How a worker is asked to stop before it is made to.
@@ -246,6 +260,27 @@ impl Worker {
         let end = End { exit, at: SystemTime::now(), signs: self.signs()?, leftovers, is_swept: true };
         self.home.write_end(&end)?;
         Ok(Condition::Ended(end))
+    }
+
+    /// Where it seems to stand, for who is not its lead. Nothing is changed.
+    pub fn sight(&self) -> io::Result<Sight> {
+        if let Some(end) = self.home.end()? {
+            return Ok(Sight::Ended(end));
+        }
+        let lives = |name| self.home.identity(name).map(|identity| identity.is_alive());
+        Ok(match (lives("keeper"), lives("worker")) {
+            (Some(true), _) | (_, Some(true)) => Sight::Running,
+            // A keeper that has just been started has not said who it is.
+            (None, None) if self.claim.is_of_this_boot() && self.is_new() => Sight::Running,
+            // It may have ended between the two looks.
+            (_, _) => self.home.end()?.map_or(Sight::Gone, Sight::Ended),
+        })
+    }
+
+    /// Whether its home was made within the last seconds.
+    fn is_new(&self) -> bool {
+        let made = std::fs::metadata(self.home.file("launch.json")).and_then(|launch| launch.modified());
+        made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age < STARTING))
     }
 
     /// Its signs of life. Cheap: one small file is read.

@@ -10,7 +10,7 @@ use piton_model::fleet::Outcome;
 use piton_model::text::shell_word;
 
 use crate::clock;
-use crate::context::Context;
+use crate::context::{Context, prompts_directory};
 use crate::failure::{BUSY, FAILED, Failure, REFUSED, USAGE};
 use crate::output::{print, print_json};
 use crate::render;
@@ -52,7 +52,8 @@ pub struct RunArgs {
 
 pub fn run(matches: &ArgMatches, args: RunArgs) -> Result<u8, Failure> {
     let context = Context::new(matches)?;
-    let request = RunRequest { wanted: args.wanted.clone(), yes: args.yes, retry: args.retry };
+    let prompts = prompts_directory();
+    let request = RunRequest { wanted: args.wanted.clone(), yes: args.yes, retry: args.retry, prompts };
     if args.explain {
         let plan =
             plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error, &args.wanted))?;
@@ -178,6 +179,8 @@ pub fn failure(error: &RunError, wanted: &[String]) -> Failure {
         RunError::Git(error) => Failure::git(error),
         RunError::Disk { message } => Failure::new(FAILED, format!("{message}; the lead ends, its workers go on"))
             .hint(format!("when the disk can be written again: {}", command("run", wanted, &[]))),
+        RunError::Template(bad) => Failure::new(USAGE, bad.to_string())
+            .hint("correct the file, or remove it to use the template that is built in"),
         RunError::Failed { message } => Failure::new(FAILED, message.clone()),
     }
 }

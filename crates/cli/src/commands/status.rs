@@ -2,7 +2,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
-use piton_engine::{find, status};
+use piton_engine::{find, last_words, status};
 use piton_model::{Report, UnitRef};
 
 use crate::context::Context;
@@ -56,13 +56,18 @@ fn show(context: &Context, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<
         Some(wanted) => {
             let found =
                 find(&context.workspace, wanted, context.now).map_err(|error| Failure::not_found(wanted, &error))?;
+            let words = last_words(&context.workspace, &found.name, &found.unit);
             let text = match args.json {
-                true => render::json_text(&render::json::unit(
-                    &found,
-                    &context.workspace.root().display().to_string(),
-                    context.now,
-                )),
-                false => render::unit::text(&found, context.color, context.width),
+                true => {
+                    let root = context.workspace.root().display().to_string();
+                    let mut document = render::json::unit(&found, &root, context.now);
+                    document["units"][0]["last_worker"] = words.as_ref().map(render::json::last_words).into();
+                    render::json_text(&document)
+                }
+                false => {
+                    let text = render::unit::text(&found, context.color, context.width);
+                    text + &render::unit::last_words(words.as_ref(), context.color)
+                }
             };
             Ok((text, None))
         }

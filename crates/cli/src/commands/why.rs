@@ -1,5 +1,5 @@
 use clap::{ArgMatches, Args};
-use piton_engine::find;
+use piton_engine::{find, last_words};
 use piton_model::UnitRef;
 
 use crate::context::Context;
@@ -23,10 +23,14 @@ pub fn run(matches: &ArgMatches, args: &WhyArgs) -> Result<u8, Failure> {
     let wanted = UnitRef::parse(&args.unit).map_err(|error| Failure::bad_unit(&args.unit, &error))?;
     let context = Context::new(matches)?;
     let found = find(&context.workspace, &wanted, context.now).map_err(|error| Failure::not_found(&wanted, &error))?;
+    let words = last_words(&context.workspace, &found.name, &found.unit);
     if args.json {
-        print_json(&render::json::why(&found, context.now))?;
+        let mut document = render::json::why(&found, context.now);
+        document["last_worker"] = words.as_ref().map(render::json::last_words).into();
+        print_json(&document)?;
     } else {
-        print(&render::why::text(&found, context.color))?;
+        let text = render::why::text(&found, context.color);
+        print(&(text + &render::unit::last_words(words.as_ref(), context.color)))?;
     }
     Ok(0)
 }

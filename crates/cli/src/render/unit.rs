@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use piton_engine::Found;
-use piton_model::{Claim, GateState, Percent, Role, State, Step, StepState, Unit};
+use piton_engine::{Found, LastWords};
+use piton_model::{Claim, Dialect, GateState, Percent, Role, State, Step, StepState, Unit};
 
 use super::{Style, clean, wrap};
 
@@ -41,6 +41,24 @@ pub fn text(found: &Found, color: bool, width: usize) -> String {
     if !found.findings.is_empty() {
         let _ = writeln!(out, "\n{}", style.bold("findings"));
         out.push_str(&super::findings::text(&found.findings, color));
+    }
+    out
+}
+
+/// What the last worker printed last, when it failed; empty when there is nothing to say.
+pub fn last_words(words: Option<&LastWords>, color: bool) -> String {
+    let Some(words) = words else { return String::new() };
+    let style = Style::new(color);
+    let parts = [
+        words.step.clone(),
+        words.worker.clone(),
+        words.attempt.as_ref().map(|attempt| format!("attempt {attempt}")),
+        Some(words.exit.clone()),
+    ];
+    let head = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let mut out = format!("\n{}\n  {}\n", style.bold("last worker"), clean(&head));
+    for line in &words.lines {
+        let _ = writeln!(out, "    {}", clean(line));
     }
     out
 }
@@ -105,12 +123,17 @@ fn steps(out: &mut String, unit: &Unit, style: Style) {
     }
     let shown = &unit.steps[start..unit.steps.len().min(start + MOST_STEPS)];
     let mut stage = None;
-    for step in shown {
+    for (place, step) in shown.iter().enumerate() {
         if step.stage != stage {
             stage = step.stage.clone();
             let _ = writeln!(out, "  {}", style.dim(&clean(stage.as_deref().unwrap_or(""))));
         }
-        let _ = writeln!(out, "  {}", step_line(step));
+        // An agent's steps are sentences; commands name them by their numbers.
+        let number = match unit.dialect {
+            Dialect::Crew => format!("{:>2}. ", start + place + 1),
+            Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Task => String::new(),
+        };
+        let _ = writeln!(out, "  {number}{}", step_line(step));
     }
     let after = unit.steps.len() - start - shown.len();
     if after > 0 {

@@ -153,7 +153,7 @@ fn a_wrong_call_says_what_to_do() {
         ("verdict", json!({ "unit": "pipeline:HARB-2", "word": "PERHAPS" })),
         ("stage", json!({ "unit": "pipeline:HARB-2", "stage": "9" })),
         ("block", json!({ "unit": "build:PRD-002" })),
-        ("unblock", json!({ "unit": "build:PRD-002", "message": "no such blocker" })),
+        ("unblock", json!({ "unit": "build:PRD-002", "blocker": "no such blocker" })),
         ("pause", json!({ "unit": "build:PRD-001" })),
         ("fail", json!({ "unit": "build:PRD-002", "message": "x", "line": 3 })),
         ("note", json!({ "unit": "build:PRD-404", "text": "x" })),

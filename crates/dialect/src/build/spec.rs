@@ -115,6 +115,13 @@ pub fn prd_of(bytes: &[u8]) -> Option<String> {
     (!id.is_empty()).then(|| id.to_owned())
 }
 
+/// The text behind the front matter; all of it where there is none.
+pub(super) fn body(text: &str) -> &str {
+    let Some((yaml, _)) = front_matter(text) else { return text };
+    let end = yaml.as_ptr().addr() - text.as_ptr().addr() + yaml.len();
+    text[end..].split_once('\n').map_or("", |(_, body)| body)
+}
+
 /// The front matter, and how many lines are before it.
 fn front_matter(text: &str) -> Option<(&str, u32)> {
     let mut lines_before = 0;

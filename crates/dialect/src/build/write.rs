@@ -1,6 +1,6 @@
 //! What an event changes in a build's checkpoint.
 
-use piton_model::{Change, Dialect, Event, Moment, Refusal, permit};
+use piton_model::{Change, Dialect, Event, Moment, NotePurpose, Refusal, permit};
 
 use super::layout;
 use crate::{Files, Place};
@@ -50,7 +50,13 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
         Event::GateJudged(judged) => gates::judged(draft, judged, moment),
         Event::VerdictGiven(verdict) => review::given(draft, verdict, moment),
         Event::Blocked { message, kind } => life::blocked(draft, message, kind.as_deref(), moment),
-        Event::Unblocked { which } => life::unblocked(draft, which.as_deref()),
+        Event::Unblocked { which, answer } => {
+            let done = life::unblocked(draft, which.as_deref())?;
+            if let Some(answer) = answer {
+                notes::noted(draft, answer, NotePurpose::ResumeInstruction, moment)?;
+            }
+            Ok(done)
+        }
         Event::Paused { reason } => life::paused(draft, reason.as_deref()),
         Event::Failed { step, message, file, line } => {
             let failure = steps::Failure { message, file: file.as_deref(), line: *line };

@@ -1,6 +1,6 @@
 //! What an event changes in a story's checkpoint, and where the story stands in the lead's state.
 
-use piton_model::{Change, Dialect, Event, Moment, Refusal, permit};
+use piton_model::{Change, Dialect, Event, Moment, NotePurpose, Refusal, permit};
 
 use super::layout;
 use crate::{Files, Place};
@@ -54,7 +54,13 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
         ))),
         Event::VerdictGiven(verdict) => verdicts::given(draft, verdict),
         Event::Blocked { message, kind } => life::blocked(draft, message, kind.as_deref(), moment),
-        Event::Unblocked { which } => life::unblocked(draft, which.as_deref()),
+        Event::Unblocked { which, answer } => {
+            let done = life::unblocked(draft, which.as_deref())?;
+            if let Some(answer) = answer {
+                notes::noted(draft, answer, NotePurpose::ResumeInstruction, moment)?;
+            }
+            Ok(done)
+        }
         Event::Paused { reason } => life::paused(draft, reason.as_deref()),
         Event::Failed { step, message, file, line } => {
             life::failed(draft, step.as_deref(), message, file.as_deref(), *line)

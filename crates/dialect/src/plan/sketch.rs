@@ -93,7 +93,16 @@ mod tests {
     }
 
     fn told(unit: &Unit, plan: &ResumePlan) -> String {
-        brief(&BriefFacts { name: "plan:x", attempt: 1, plan, unit, alarms: &[], fence: "f", budget: 10_000 })
+        brief(&BriefFacts {
+            name: "plan:x",
+            attempt: 1,
+            plan,
+            unit,
+            alarms: &[],
+            fence: "f",
+            budget: 10_000,
+            has_attempt: false,
+        })
     }
 
     const LINES: [&str; 9] = [
@@ -118,7 +127,7 @@ mod tests {
             Just(Event::Noted { text: "so far".to_owned(), purpose: NotePurpose::Note }),
             Just(Event::Decided { text: "use tin".to_owned(), reason: Some("cheap".to_owned()) }),
             Just(Event::Blocked { message: "no ship".to_owned(), kind: None }),
-            Just(Event::Unblocked { which: None }),
+            Just(Event::Unblocked { which: None, answer: None }),
             Just(Event::Paused { reason: Some("lunch".to_owned()) }),
             Just(Event::Checkpointed { reason: "stop".to_owned(), note: Some("half way".to_owned()) }),
             prop::sample::select(vec!["a", "b"]).prop_map(|id| Event::StepMoved(StepMove {

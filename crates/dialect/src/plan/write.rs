@@ -95,7 +95,10 @@ fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
         Event::VerdictGiven(_) => Err(Refusal::rule("a plan has no verdicts, it has acceptance criteria")
             .hint(format!("judge them: piton gate {} pass NAME", scene.unit))),
         Event::Blocked { message, kind } => remarks::blocked(scene.draft, message, kind.as_deref()),
-        Event::Unblocked { which } => remarks::unblocked(scene.draft, &scene.book.blockers(), which.as_deref()),
+        Event::Unblocked { which, answer } => {
+            remarks::unblocked(scene.draft, &scene.book.blockers(), which.as_deref())?;
+            remarks::answered(scene.draft, answer.as_deref())
+        }
         Event::Paused { reason } => remarks::paused(scene.draft, reason.as_deref()),
         Event::Failed { step, message, file, line } => {
             work::failed(scene, step.as_deref(), message, file.as_deref(), *line)
@@ -132,7 +135,10 @@ fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths
     let named: Vec<String> = named.into_iter().filter(|blocker| !draft.own.blockers.contains(blocker)).collect();
     match event {
         Event::Blocked { message, kind } => remarks::blocked(draft, message, kind.as_deref()),
-        Event::Unblocked { which } => remarks::unblocked(draft, &named, which.as_deref()),
+        Event::Unblocked { which, answer } => {
+            remarks::unblocked(draft, &named, which.as_deref())?;
+            remarks::answered(draft, answer.as_deref())
+        }
         Event::Paused { reason } => remarks::paused(draft, reason.as_deref()),
         Event::Noted { text, purpose } => remarks::noted(draft, text, *purpose),
         Event::Decided { text, reason } => remarks::decided(draft, text, reason.as_deref()),

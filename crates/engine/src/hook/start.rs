@@ -11,7 +11,7 @@ use super::documents::{Deed, unit_of};
 use super::sessions::{self, Bound, Session};
 use super::{Hook, process};
 use crate::record::{RecordError, Session as Locked};
-use crate::resume::{ResumeRequest, Standing, resume, sketched, standing};
+use crate::resume::{Reader, ResumeRequest, Standing, resume, sketched, standing};
 use crate::survey::only_plan;
 use crate::target::Target;
 
@@ -54,14 +54,23 @@ impl Hook<'_> {
             }
         };
         let Some(Standing { brief, substance }) = context else { return };
+        let is_worker = self.is_worker();
         let session = self.session();
         let digest = Hash::of(substance.as_bytes()).to_string();
         // A resumed session has its context still, and a second copy of the same would only fill it.
-        let is_known = source == Source::Resume && session.told.as_ref() == Some(&digest) && session.alarms.is_empty();
+        let is_told = source == Source::Resume && session.told.as_ref() == Some(&digest) && session.alarms.is_empty();
+        // The prompt that a lead starts its worker with holds all of it. What is lost with a context is told again.
+        let is_prompted = is_worker && matches!(source, Source::Startup | Source::Resume);
+        let is_known = is_told || is_prompted;
         session.told = Some(digest);
         if !is_known {
             self.done.reply.context = Some(brief);
         }
+    }
+
+    /// Whether a lead started this session for a unit, with a prompt.
+    fn is_worker(&self) -> bool {
+        self.around.unit.is_some() && self.around.attempt.is_some()
     }
 
     /// The session's file, as it is at a start.
@@ -195,9 +204,10 @@ impl Hook<'_> {
     fn brief(&mut self, chosen: &Chosen) -> Option<Standing> {
         let target = &chosen.target;
         let bound = Bound::of(target);
+        let reader = if self.is_worker() { Reader::Worker } else { Reader::Session };
         match chosen.is_bound {
             // Whoever leads a worker sees its end, and begins the next attempt.
-            true if self.around.unit.is_some() && self.around.attempt.is_some() => {}
+            true if self.is_worker() => {}
             true => self.session().bound = Some(bound),
             false => self.session().shown = Some(bound),
         }
@@ -206,7 +216,7 @@ impl Hook<'_> {
         }
         if target.dialect == Dialect::Plan {
             // Nearly always it is in line: then it is read once, and nothing is written.
-            match sketched(self.workspace, target, BRIEF, self.now) {
+            match sketched(self.workspace, target, reader, BRIEF, self.now) {
                 Ok(Some(standing)) if !chosen.has_crashed => return standing,
                 Ok(Some(_)) => {}
                 Ok(None) => {
@@ -230,7 +240,7 @@ impl Hook<'_> {
                 Err(error) => self.tell_failure(Err(error)),
             }
         }
-        match standing(self.workspace, target, BRIEF, self.now) {
+        match standing(self.workspace, target, reader, BRIEF, self.now) {
             Ok(standing) => standing,
             Err(error) => {
                 self.tell_failure(Err(error));

@@ -8,8 +8,11 @@ pub(crate) const ALIVE_AT: &str = "alive_at";
 /// Under which key a journal carries that a unit waits for the agent that it was given to.
 pub(crate) const AWAITED: &str = "awaited";
 
-/// Under which key a journal keeps which worker judged a gate.
+/// Under which key a journal keeps which worker judged a gate, wrote a note or took a blocker away.
 pub(crate) const TICKET: &str = "ticket";
+
+/// Under which key it keeps which session of an agent wrote a note or took a blocker away.
+pub(crate) const SESSION: &str = "session";
 
 /// Under which keys a journal carries who has the unit.
 pub(crate) const HOLDER: &str = "holder";

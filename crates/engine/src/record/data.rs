@@ -10,7 +10,7 @@ pub(super) fn of(event: &Event) -> Map<String, Value> {
         Event::GateJudged(judged) => gate(judged),
         Event::VerdictGiven(verdict) => verdict_data(verdict),
         Event::Blocked { message, kind } => json!({"message": message, "type": kind}),
-        Event::Unblocked { which } => json!({"which": which}),
+        Event::Unblocked { which, answer } => json!({"which": which, "answer": answer}),
         Event::Paused { reason } => json!({"reason": reason}),
         Event::Failed { step, message, file, line } => {
             json!({"step": step, "message": message, "file": file, "line": line})

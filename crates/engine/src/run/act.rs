@@ -3,13 +3,13 @@
 use piton_model::fleet::{Achievement, Decision, FleetEvent, How, LaneAt, Mode, StageResult, StopReason};
 use piton_model::{Dialect, Event, Rework, Verdict};
 use piton_store::disk::Access;
-use piton_supervisor::{Gently, Launch, Reading, Worker, new_session_id};
+use piton_supervisor::{About, Gently, Launch, Reading, Worker, new_session_id};
 
 use super::claim::Claimed;
 use super::lead::{Lead, Live};
 use super::memory::DIRECTORY;
 use super::others::mark_stopped;
-use super::prompt::{Telling, prompt, question};
+use super::prompt::{prompt, question};
 use super::settings::WorkerSpec;
 use super::{RunError, failed};
 
@@ -123,7 +123,8 @@ impl Lead<'_> {
         memory.home = Some(home.clone());
         if is_again {
             memory.resumes += 1;
-            memory.saved = memory.saved.max(claimed.done as u64);
+            let done = claimed.resumption.as_ref().map_or(0, |resumption| resumption.plan.done.len());
+            memory.saved = memory.saved.max(done as u64);
         }
         let stage = self.work.fleet.lanes[at].stage;
         let now = self.time();
@@ -187,18 +188,9 @@ impl Lead<'_> {
         let lane = &self.work.fleet.lanes[at];
         let memory = self.memory.lanes.get(&lane.name).cloned().unwrap_or_default();
         let directory = self.directory_of(at);
-        let is_fast = lane.readiness.is_some_and(|readiness| readiness >= self.settings.limits.fast_track);
-        let shown = directory.display().to_string();
-        let text = prompt(&Telling {
-            lane,
-            work: &self.work.lanes[at],
-            preamble: spec.preamble.as_deref(),
-            brief: claimed.brief.as_deref().filter(|_| how != How::Fresh || lane.stage > 0),
-            told: memory.rework.iter().flat_map(told).collect(),
-            how,
-            directory: &shown,
-            is_fast,
-        });
+        let worker = memory.worker.clone().unwrap_or_default();
+        let context = self.prompt_context(at, &worker, claimed, how);
+        let text = prompt(&context, &self.templates).map_err(|error| error.to_string())?;
         let stage = lane.stage;
         let id = self.work.lanes[at].id.clone();
         let prompt_path = format!("{DIRECTORY}/prompts/{id}-{}.md", memory.spawned);
@@ -231,7 +223,16 @@ impl Lead<'_> {
             // A place to die, for tests, is this process's own.
             .unset("PITON_STOP_AT")
             // A worker is no tool of the session that this lead was started in; its hooks record for its own unit.
-            .unset("PITON_SESSION");
+            .unset("PITON_SESSION")
+            .about(About {
+                unit: Some(self.work.lanes[at].unit_name.clone()),
+                step: self.work.lanes[at].step.clone(),
+                stage: (self.work.fleet.lanes[at].stages > 1).then_some(stage),
+                attempt: Some(claimed.ticket.to_string()),
+                worker: Some(worker),
+                adapter: Some(self.settings.adapter.word().to_owned()),
+                started: Some(self.time().unix_seconds()),
+            });
         if let Some(step) = &self.work.lanes[at].step {
             launch = launch.set("PITON_STEP", step);
         }
@@ -257,8 +258,8 @@ impl Lead<'_> {
     fn ask(&mut self, at: LaneAt) -> Result<(), RunError> {
         let (id, unit) = (self.work.lanes[at].id.clone(), self.work.lanes[at].unit_name.clone());
         let path = self.inbox_of(&id);
-        piton_store::replace(&*self.workspace.disk, &path, question(&unit).as_bytes(), Access::Private)
-            .map_err(failed)?;
+        let text = question(&self.piton_word(), &unit, &self.templates).map_err(failed)?;
+        piton_store::replace(&*self.workspace.disk, &path, text.as_bytes(), Access::Private).map_err(failed)?;
         if self.work.lanes[at].dialect == Dialect::Crew {
             // The protocol's own warning; that it could not be sent does not save anybody.
             let _ = crate::notify(self.workspace, &self.recorder("lead"));
@@ -368,14 +369,6 @@ impl Lead<'_> {
             // A question to somebody who is gone is not for its successor.
             let _ = self.workspace.disk.remove(&inbox);
         }
-    }
-}
-
-/// What a worker is told to see to, a line each.
-fn told(why: &Rework) -> Vec<String> {
-    match why {
-        Rework::Unproved { claims } => claims.clone(),
-        _ => vec![why.summary()],
     }
 }
 

@@ -13,7 +13,7 @@ use piton_model::{
 use super::lead::Lead;
 use crate::record::{DiskFiles, Session, record_with};
 use crate::target::Target;
-use crate::{RecordError, Recorder, ResumeRequest, record, resume};
+use crate::{RecordError, Recorder, ResumeRequest, Resumption, record, resume};
 
 /// How long a brief may be.
 const BUDGET: usize = 10_000;
@@ -22,10 +22,8 @@ const BUDGET: usize = 10_000;
 pub(super) struct Claimed {
     /// What its worker shows to be let in.
     pub ticket: Ticket,
-    /// The text for whoever goes on.
-    pub brief: Option<String>,
-    /// How many steps need not be done again.
-    pub done: usize,
+    /// How its work is continued, where an earlier worker was at it.
+    pub resumption: Option<Resumption>,
 }
 
 impl Lead<'_> {
@@ -119,7 +117,7 @@ impl Lead<'_> {
     /// whoever was at that step before.
     fn claim_step(&mut self, at: LaneAt, worker: &str) -> Result<Claimed, String> {
         let group = self.work.fleet.lanes[at].group;
-        let shared = |attempt: u64| Claimed { ticket: attempt.into(), brief: None, done: 0 };
+        let shared = |attempt: u64| Claimed { ticket: attempt.into(), resumption: None };
         let claimed = match self.claimed[group].or_else(|| self.sibling_attempt(group)) {
             Some(attempt) => shared(attempt),
             None => self.claim_whole(at, "lead")?,
@@ -163,7 +161,7 @@ impl Lead<'_> {
         };
         let recorder = Recorder { session, ..self.recorder(worker) };
         let recorded = record(self.workspace, &lane.unit, &Event::Started(start), &recorder).map_err(explain)?;
-        Ok(Claimed { ticket: recorded.attempt.into(), brief: None, done: 0 })
+        Ok(Claimed { ticket: recorded.attempt.into(), resumption: None })
     }
 
     fn resume_unit(&mut self, at: LaneAt, worker: &str) -> Result<Claimed, String> {
@@ -182,8 +180,7 @@ impl Lead<'_> {
         if resumption.plan.action == ResumeAction::Refuse {
             return Err(resumption.plan.reasons.join("; "));
         }
-        let done = resumption.plan.done.len();
-        Ok(Claimed { ticket: resumption.attempt.into(), brief: Some(resumption.brief), done })
+        Ok(Claimed { ticket: resumption.attempt.into(), resumption: Some(resumption) })
     }
 
     /// Records something about a lane's unit in the lead's name.

@@ -14,6 +14,7 @@ use super::jobs::{JobEnd, Jobs};
 use super::memory::Memory;
 use super::merging::{Key, Merged};
 use super::others::{OTHERS, Others};
+use super::prompt::Templates;
 use super::requests::{self, Asked, Signals};
 use super::runs::RunRecord;
 use super::settings::Settings;
@@ -46,6 +47,7 @@ pub(super) struct Lead<'w> {
     pub surroundings: Surroundings<'w>,
     pub repository: Option<Repository>,
     pub keeper: KeeperProgram,
+    pub templates: Templates,
     pub watch: Watch,
     pub live: HashMap<LaneAt, Live>,
     pub commands: HashMap<u64, LiveCommand>,
@@ -134,6 +136,7 @@ impl<'w> Lead<'w> {
         let mut lead = Lead {
             workspace,
             keeper: KeeperProgram::at(&surroundings.program),
+            templates: plan.templates,
             settings: plan.settings,
             work: plan.work,
             memory,

@@ -105,6 +105,8 @@ pub(super) struct LaneMemory {
     pub branch: Option<String>,
     /// Whether the worktree's files were copied and its set-up command has passed.
     pub is_set_up: bool,
+    /// The commit on the base branch that holds its work.
+    pub merged: Option<String>,
     pub results: BTreeMap<u8, String>,
     #[serde(with = "saved::spans")]
     pub times: BTreeMap<u8, (Option<Time>, Option<Time>)>,

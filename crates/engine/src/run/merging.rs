@@ -192,6 +192,9 @@ impl Lead<'_> {
         match (&result, candidate) {
             (MergeResult::Merged, Some(candidate)) => {
                 let short: String = candidate.commit.chars().take(9).collect();
+                if let MergeOf::Lane(_) = of {
+                    self.memory.lane(&name).merged = Some(candidate.commit.clone());
+                }
                 let text = format!("merged into {} as {short}", candidate.base_branch);
                 self.tell(Some(&name), "merged", &text);
             }

@@ -193,7 +193,7 @@ impl Lead<'_> {
         let Ok(found) = crate::find(self.workspace, &work.unit, self.time()) else { return Standing::Open };
         let standing = match &work.step {
             Some(step) => self.step_standing(at, &found.unit, step, has_exited_well),
-            None => whole_standing(&found.unit),
+            None => whole_standing(&found.unit, &lane.gates),
         };
         self.proved(at, &found.unit, standing)
     }
@@ -360,8 +360,9 @@ fn last_words(worker: &Worker) -> Option<String> {
     (!words.is_empty()).then(|| format!("it printed: {words}"))
 }
 
-/// What a unit says that is one lane: all of it is done, or something is in its way.
-fn whole_standing(unit: &Unit) -> Standing {
+/// What a unit says that is one lane: all of it is done, or something is in its way. Gates that the lead runs itself
+/// are not the worker's to pass.
+fn whole_standing(unit: &Unit, led: &[String]) -> Standing {
     match &unit.state {
         State::Done => Standing::Complete(StageResult::Done),
         // An agent of a crew that waits has done its part.
@@ -374,7 +375,10 @@ fn whole_standing(unit: &Unit) -> Standing {
         State::Queued | State::Running | State::Waiting | State::Unknown => {
             let is_complete = unit.progress.total > 0
                 && unit.progress.done == unit.progress.total
-                && unit.gates.iter().all(|gate| matches!(gate.state, GateState::Passed { .. }));
+                && unit
+                    .gates
+                    .iter()
+                    .all(|gate| led.contains(&gate.name) || matches!(gate.state, GateState::Passed { .. }));
             match is_complete && unit.dialect == Dialect::Task {
                 true => Standing::Complete(StageResult::Done),
                 false => Standing::Open,

@@ -1,127 +1,194 @@
-//! What a worker is told: what its stage asks, how it records its steps, and when it goes on, the brief.
+//! A worker's prompt: what it works on, how it records that, and where an earlier worker stopped.
+//!
+//! A [`PromptContext`] is everything that a prompt is made of, as plain values. `gather.rs` reads them, `value.rs` makes
+//! them safe to show, and `templates.rs` renders the Markdown template of the dialect and stage.
 
-use piton_model::fleet::{How, Lane};
-use piton_model::{Dialect, text};
+mod example;
+mod gather;
+mod templates;
+mod value;
 
-use super::work::LaneWork;
+#[cfg(test)]
+mod tests;
 
-/// What there is to say to a worker.
-pub(super) struct Telling<'a> {
-    pub lane: &'a Lane,
-    pub work: &'a LaneWork,
-    /// What every worker is told first.
-    pub preamble: Option<&'a str>,
-    /// The text for whoever goes on, when somebody was at it before.
-    pub brief: Option<&'a str>,
-    /// What is recorded as done and is not there, or not proved.
-    pub told: Vec<String>,
-    pub how: How,
-    /// Where it works, for people.
-    pub directory: &'a str,
+use piton_dialect::pipeline::Scores;
+use piton_model::Rework;
+use serde_json::{Map, Value};
+
+pub use templates::{BadTemplate, Templates};
+
+/// What a prompt is for: one template each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PromptKind {
+    /// A stage of a story, 0 to 3.
+    Story {
+        /// Which.
+        stage: u8,
+    },
+    /// A workstream of a build.
+    Workstream,
+    /// A task of a plan.
+    PlanTask,
+    /// An agent's task.
+    Task,
+    /// An agent's feature.
+    Feature,
+}
+
+impl PromptKind {
+    /// The name of its template.
+    pub fn template(self) -> &'static str {
+        match self {
+            PromptKind::Story { stage: 0 } => "pipeline-stage-0",
+            PromptKind::Story { stage: 1 } => "pipeline-stage-1",
+            PromptKind::Story { stage: 2 } => "pipeline-stage-2",
+            PromptKind::Story { .. } => "pipeline-stage-3",
+            PromptKind::Workstream => "build",
+            PromptKind::PlanTask => "plan",
+            PromptKind::Task => "task",
+            PromptKind::Feature => "crew",
+        }
+    }
+}
+
+/// Everything that a worker's prompt is made of. Texts are as they were found; nothing here is safe to print yet.
+#[derive(Debug, Clone)]
+pub(super) struct PromptContext {
+    pub kind: PromptKind,
+    /// How a worker calls Piton.
+    pub piton: String,
+    /// The unit, `dialect:id`.
+    pub unit: String,
+    /// The last part of the unit's id: a story, an agent.
+    pub id: String,
+    /// The workstream or task of the unit that it works on, where it is not the whole unit.
+    pub step: Option<String>,
+    /// The worker's name.
+    pub worker: String,
+    /// Where it works, absolute.
+    pub directory: String,
+    /// Its branch, where it works in a git worktree.
+    pub branch: Option<String>,
+    /// The branch that its work is merged into.
+    pub base: Option<String>,
+    /// The unit's main document, absolute.
+    pub checkpoint: String,
+    /// What the settings say to every worker.
+    pub preamble: Option<String>,
+    pub title: Option<String>,
+    pub description: Option<String>,
+    /// Parts of the specification or plan.
+    pub sources: Vec<Excerpt>,
+    /// The phase that the step belongs to.
+    pub phase: Option<String>,
+    /// Tasks of a story, subtasks of a task, steps of an agent.
+    pub tasks: Vec<TaskFacts>,
+    /// How many further subtasks are open that have no names.
+    pub unnamed: u64,
+    pub criteria: Vec<CriterionFacts>,
+    /// Files that the work makes.
+    pub outputs: Vec<String>,
+    pub gates: Vec<GateFacts>,
+    pub dependencies: Vec<DependencyFacts>,
+    pub scores: Scores,
+    /// `project_brief`, `business_answers` and the story's entry of `story_briefs`.
+    pub project: Map<String, Value>,
+    pub answers: Map<String, Value>,
+    pub brief: Map<String, Value>,
+    /// Decisions, notes, blockers and troubles of the unit: what it is, and its text.
+    pub notes: Vec<(String, String)>,
+    /// What the user wrote for the next worker, the oldest first.
+    pub instructions: Vec<String>,
+    /// Why the work is done again.
+    pub rework: Vec<Rework>,
+    /// What an earlier worker left; nothing for a worker that begins.
+    pub resumed: Option<ResumeFacts>,
     /// Whether the quality gate is to be short.
     pub is_fast: bool,
+    /// The stage that an agent of a crew is in, and those after it.
+    pub stages: Vec<String>,
+    /// The directory of an agent's crew, relative to the workspace; empty for the workspace itself.
+    pub epic: String,
+    /// What nobody could have guessed who wrote what is quoted.
+    pub fence: String,
+}
+
+/// A part of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Excerpt {
+    /// What it is: `The workstream in the specification`.
+    pub label: &'static str,
+    /// The document, absolute.
+    pub path: String,
+    pub text: String,
+}
+
+/// A task of a story, a subtask, a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TaskFacts {
+    pub id: String,
+    pub title: Option<String>,
+    pub description: Option<String>,
+    pub state: TaskState,
+}
+
+/// How far a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TaskState {
+    Open,
+    Done,
+    Skipped,
+}
+
+/// An acceptance criterion that is not met yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CriterionFacts {
+    pub name: String,
+    pub text: Option<String>,
+    /// The command by which the lead judges it.
+    pub command: Option<String>,
+}
+
+/// A gate that judges the work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct GateFacts {
+    pub name: String,
+    /// Its command; nothing when a person judges it.
+    pub command: Option<String>,
+    /// What success means, in the specification's words.
+    pub criteria: Option<String>,
+}
+
+/// Work that this work builds on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DependencyFacts {
+    pub name: String,
+    pub title: Option<String>,
+    /// Files that it made.
+    pub outputs: Vec<String>,
+    /// The commit on the base branch that holds it.
+    pub commit: Option<String>,
+}
+
+/// What an earlier worker left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ResumeFacts {
+    /// What has to be said loudly: lost files, progress that went backwards, a loop.
+    pub alarms: Vec<String>,
+    /// Files that are recorded as made or changed.
+    pub files: Vec<String>,
+    /// Where it stopped, and what it wrote for its successor.
+    pub left: Vec<String>,
+    /// The protocol's own block, word for word, where the protocol prescribes it for a prompt.
+    pub block: Option<String>,
 }
 
 /// The whole prompt.
-pub(super) fn prompt(telling: &Telling<'_>) -> String {
-    let work = telling.work;
-    let mut parts: Vec<String> = Vec::new();
-    parts.extend(telling.preamble.map(str::to_owned));
-    let title = work.title.as_deref().map_or_else(String::new, |title| format!(": {}", text::printable(title)));
-    parts.push(format!("# {}{title}", telling.lane.name));
-    parts.extend(work.text.as_deref().map(str::to_owned));
-    parts.push(order(telling));
-    parts.push(format!(
-        "You work in {}. Commit what you make there; what is not committed is not merged.\n\
-         The commands below know their workspace and attempt from the environment; never set PITON_ROOT or \
-         PITON_ATTEMPT yourself. A refused command says what would be legal.\n\
-         When something keeps you from going on, say so and end: piton block {} --message TEXT",
-        telling.directory, work.unit_name
-    ));
-    if telling.how != How::Fresh {
-        parts.push(
-            "Somebody was at this before you. Go on where the work stopped; do not do again what is done.".to_owned(),
-        );
-    }
-    if !telling.told.is_empty() {
-        let lines: Vec<String> = telling.told.iter().map(|told| format!("- {}", text::printable(told))).collect();
-        parts.push(format!("Recorded and not proved; see to this first, then record it again:\n{}", lines.join("\n")));
-    }
-    parts.extend(telling.brief.map(str::to_owned));
-    parts.join("\n\n") + "\n"
-}
-
-fn order(telling: &Telling<'_>) -> String {
-    let (unit, work) = (&telling.work.unit_name, telling.work);
-    match work.dialect {
-        Dialect::Pipeline => story_order(telling),
-        Dialect::Build => {
-            let step = work.step.as_deref().unwrap_or_default();
-            let outputs = match work.outputs.is_empty() {
-                true => String::new(),
-                false => format!(" Make these files: {}.", work.outputs.join(", ")),
-            };
-            format!(
-                "Execute the workstream {step} of this build, nothing else.{outputs}\n\
-                 Its gates are run by the lead. When it is done: piton step {unit} done {step}"
-            )
-        }
-        Dialect::Plan => {
-            let step = work.step.as_deref().unwrap_or_default();
-            format!(
-                "Do the task {step} of this plan, nothing else. Leave the plan's text alone: its box is ticked by\n\
-                 piton step {unit} done {step}"
-            )
-        }
-        Dialect::Task => format!(
-            "Do this task. Record each subtask when it is done: piton step {unit} done SUBTASK --output FILE\n\
-             Record each acceptance criterion that is met: piton gate {unit} pass CRITERION\n\
-             When all of it is done: piton finish {unit}"
-        ),
-        Dialect::Crew => format!(
-            "Work on your feature through S2.P1, S2.P2 and S2.P3. Record each step: piton step {unit} done STEP\n\
-             Give a sign of life at least every 15 minutes: piton beat {unit}\n\
-             Read your messages: piton inbox {}\nWhen your feature is complete: piton finish {unit}",
-            telling.work.id
-        ),
-    }
-}
-
-fn story_order(telling: &Telling<'_>) -> String {
-    let unit = &telling.work.unit_name;
-    match telling.lane.stage {
-        0 => format!(
-            "Stage 0: plan this story as 1 to 8 tasks, then end.\n\
-             Record the tasks: piton step {unit} begin TASK-1 TASK-2 …\n\
-             Score the plan from 0 to 4: piton verdict {unit} PLAN --score N"
-        ),
-        1 => format!(
-            "Stage 1: judge whether this story is ready to be worked on, then end. Change no code.\n\
-             Ready (5 to 10): piton verdict {unit} GO --score N\n\
-             Not ready (1 to 4): piton verdict {unit} NO-GO --score N --reason TEXT"
-        ),
-        2 => format!(
-            "Stage 2: do the tasks that remain, one after another, then end.\n\
-             When a task is done and committed: piton step {unit} done TASK --file FILE"
-        ),
-        _ => {
-            let depth = match telling.is_fast {
-                true => "The story was very ready: a short review of the risky parts is enough.",
-                false => "Review all of it: code, tests, what the story asks.",
-            };
-            format!(
-                "Stage 3: judge the quality of what was made, then end. {depth}\n\
-                 Good: piton verdict {unit} PASS --score N (0 to 100); with remarks CONCERNS, accepted as it is WAIVED\n\
-                 Not good: piton verdict {unit} FAIL --score N --issues TEXT"
-            )
-        }
-    }
+pub(super) fn prompt(context: &PromptContext, templates: &Templates) -> Result<String, BadTemplate> {
+    templates.render(context.kind.template(), &value::of(context))
 }
 
 /// What a silent worker is asked.
-pub(super) fn question(name: &str) -> String {
-    format!(
-        "You have given no sign for a long time. If you are at work on {name}, say so: print something, commit, or\n\
-         piton beat {name}\nElse you are taken for dead.\n"
-    )
+pub(super) fn question(piton: &str, unit: &str, templates: &Templates) -> Result<String, BadTemplate> {
+    templates.render("question", &serde_json::json!({ "piton": piton, "unit": unit }))
 }

@@ -66,7 +66,7 @@ impl Lead<'_> {
         missing
     }
 
-    fn events_of(&self, unit: &UnitRef) -> Vec<Entry> {
+    pub(super) fn events_of(&self, unit: &UnitRef) -> Vec<Entry> {
         crate::log(self.workspace, unit, self.time()).map(|log| log.log.events).unwrap_or_default()
     }
 

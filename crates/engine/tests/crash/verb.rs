@@ -105,7 +105,7 @@ pub fn event(unit: &str, word: &str, rest: &str) -> Event {
             Event::VerdictGiven(Verdict { word: first.to_owned(), score, ..Verdict::default() })
         }
         "block" => Event::Blocked { message: "no key".to_owned(), kind: (!rest.is_empty()).then(text) },
-        "unblock" => Event::Unblocked { which: None },
+        "unblock" => Event::Unblocked { which: None, answer: None },
         "pause" => Event::Paused { reason: Some("lunch".to_owned()) },
         "fail" => Event::Failed {
             step: (!rest.is_empty()).then(text),

@@ -234,8 +234,10 @@ struct BlockInput {
 struct UnblockInput {
     /// The unit: dialect:id. Default: PITON_UNIT
     unit: Option<String>,
-    /// The one blocker that is gone. Default: all of them
+    /// Answer or instruction for the next worker of the unit
     message: Option<String>,
+    /// The one blocker that is gone. Default: all of them
+    blocker: Option<String>,
     #[serde(flatten)]
     writer: Writer,
 }
@@ -338,7 +340,7 @@ recording! {
     GateInput: |input, _| judged(input);
     VerdictInput: |input, _| verdict(input);
     BlockInput: |input, _| Ok(Event::Blocked { message: input.message, kind: input.kind });
-    UnblockInput: |input, _| Ok(Event::Unblocked { which: input.message });
+    UnblockInput: |input, _| Ok(Event::Unblocked { which: input.blocker, answer: input.message });
     PauseInput: |input, _| Ok(Event::Paused { reason: input.reason });
     FailInput: |input, _| failed(input);
     StageInput: |input, _| Ok(Event::StageEntered { stage: input.stage, phase: input.phase });

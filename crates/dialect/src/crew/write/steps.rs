@@ -16,13 +16,17 @@ const NO_STEP: &str = "No steps left";
 
 /// Moves steps.
 pub(super) fn move_steps(editor: &mut Editor, moved: &StepMove, warnings: &mut Vec<String>) -> Result<String, Refusal> {
-    let steps: Vec<&str> = moved.steps.iter().map(|step| step.trim()).filter(|step| !step.is_empty()).collect();
+    let typed = moved.steps.iter().map(|step| step.trim()).filter(|step| !step.is_empty());
+    let meant: Vec<String> = typed.map(|step| numbered(editor, step)).collect::<Result<_, _>>()?;
+    let steps: Vec<&str> = meant.iter().map(String::as_str).collect();
     let [first, ..] = steps[..] else { return Err(Refusal::usage("no step is named")) };
     for file in moved.files.iter().chain(&moved.outputs) {
         add_file(editor, file)?;
     }
     let was_known = steps.iter().filter(|step| has(editor, "completed_steps", step)).count();
     let next = moved.next.as_deref().map(str::trim).filter(|next| !next.is_empty());
+    let next = next.map(|next| numbered(editor, next)).transpose()?;
+    let next = next.as_deref();
     let said = moved.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
     let word = match moved.to {
         StepTo::Begun => {
@@ -201,6 +205,20 @@ pub(super) fn failure(step: Option<&str>, said: Option<&str>) -> String {
         (Some(step), None) => format!("Step failed: {step}"),
         (None, said) => format!("Failed: {}", said.unwrap_or("no reason given")),
     }
+}
+
+/// A step as it was typed: its text, or its number among all steps as `status` lists them, those that are done first.
+/// Steps are sentences, which nobody should have to type, and which may say anything to a shell.
+fn numbered(editor: &Editor, typed: &str) -> Result<String, Refusal> {
+    let listed = |key| list(editor, key).iter().filter_map(said_by).collect::<Vec<_>>();
+    let all: Vec<String> = listed("completed_steps").into_iter().chain(listed("next_steps")).collect();
+    let Ok(number) = typed.parse::<usize>() else { return Ok(typed.to_owned()) };
+    if all.iter().any(|step| same(step, typed)) {
+        return Ok(typed.to_owned());
+    }
+    let step = number.checked_sub(1).and_then(|place| all.get(place)).cloned();
+    let known = text::counted(all.len(), "step is listed", "steps are listed");
+    step.ok_or_else(|| Refusal::missing(format!("there is no step number {number}; {known}")))
 }
 
 fn begin(editor: &mut Editor, steps: &[&str], warnings: &mut Vec<String>) {

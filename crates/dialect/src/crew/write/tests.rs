@@ -146,6 +146,21 @@ fn the_first_checkpoint_is_the_one_of_the_document() {
 }
 
 #[test]
+fn a_step_is_named_by_its_number_too() {
+    let mut world = World::started();
+    assert_eq!(world.ok(Event::StepMoved(step(StepTo::Done, &["4"]))).summary, "Read S2.P1 guide done (4/6)");
+    // Done in order, the others keep their numbers.
+    assert_eq!(world.ok(Event::StepMoved(step(StepTo::Done, &["5", "6"]))).summary.split(" done").count(), 2);
+    assert_eq!(world.json()["next_steps"], json!([]));
+    assert!(!world.json()["completed_steps"].to_string().contains("\"4\""));
+    let refused = world.try_to(&Event::StepMoved(step(StepTo::Begun, &["7"]))).unwrap_err();
+    assert_eq!(refused.message, "there is no step number 7; 6 steps are listed");
+    // A step that is called so is meant by its name.
+    world.ok(Event::StepMoved(step(StepTo::Begun, &["the 8th"])));
+    assert_eq!(world.ok(Event::StepMoved(step(StepTo::Done, &["7"]))).summary, "the 8th done (7/7)");
+}
+
+#[test]
 fn the_update_of_the_document_is_reached_verb_by_verb() {
     let mut world = World::started();
     world.ok(Event::StepMoved(step(
@@ -331,13 +346,13 @@ fn blockers_come_and_go_one_by_one() {
     world.ok(block("the ledger is locked"));
     world.ok(Event::Blocked { message: "no key".into(), kind: Some("dependency".into()) });
     holds(&world.json(), &json!({"status": "BLOCKED", "blockers": ["the ledger is locked", "dependency: no key"]}));
-    assert_eq!(world.refused(Event::Unblocked { which: Some("e".into()) }).kind, RefusalKind::Missing);
-    let change = world.ok(Event::Unblocked { which: Some("ledger".into()) });
+    assert_eq!(world.refused(Event::Unblocked { which: Some("e".into()), answer: None }).kind, RefusalKind::Missing);
+    let change = world.ok(Event::Unblocked { which: Some("ledger".into()), answer: None });
     assert_eq!(change.summary, "still blocked: dependency: no key");
     assert!(world.refused(Event::Finished).message.contains("no key"));
-    world.ok(Event::Unblocked { which: Some("1".into()) });
+    world.ok(Event::Unblocked { which: Some("1".into()), answer: None });
     holds(&world.json(), &json!({"status": "IN_PROGRESS", "blockers": []}));
-    assert_eq!(world.ok(Event::Unblocked { which: None }).summary, "not blocked");
+    assert_eq!(world.ok(Event::Unblocked { which: None, answer: None }).summary, "not blocked");
     assert_eq!(world.refused(block("none")).kind, RefusalKind::Usage);
     let none = "none - really";
     world.ok(Event::StepMoved(step(StepTo::Failed, &[none])));
@@ -362,7 +377,7 @@ fn the_epic_and_the_feature_are_kept_up_to_date() {
     assert!(text.ends_with("\nMOOD: good\nREADY_FOR_SYNC: false"));
     assert_eq!(world.json()["coordination_state"]["last_epic_readme_update"], "2026-01-15T14:05:00Z");
     assert_eq!(world.json()["coordination_state"]["last_status_update"], "2026-01-15T14:05:00Z");
-    world.wait(5).ok(Event::Unblocked { which: None });
+    world.wait(5).ok(Event::Unblocked { which: None, answer: None });
     let text = world.files.text("EPIC_README.md");
     assert_eq!((text.matches("Secondary-A: ").count(), text.matches("mine").count()), (1, 1));
     let status = "feature_02_team_penalty/STATUS";

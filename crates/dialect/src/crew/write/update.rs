@@ -74,7 +74,13 @@ fn change(
             let step = step.as_deref().map(|step| format!("{}: ", steps::short(step))).unwrap_or_default();
             Ok(format!("failed: {step}{}", steps::short(&said)))
         }
-        Event::Unblocked { which } => unblock(editor, unit, which.as_deref()),
+        Event::Unblocked { which, answer } => {
+            let done = unblock(editor, unit, which.as_deref())?;
+            if let Some(answer) = answer {
+                note(editor, answer, NotePurpose::ResumeInstruction, moment)?;
+            }
+            Ok(done)
+        }
         Event::Paused { reason } => {
             editor.set(&["status"], "WAITING");
             let reason = reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());

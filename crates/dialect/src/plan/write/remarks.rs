@@ -157,6 +157,15 @@ pub(super) fn noted(draft: &mut Draft<'_>, text: &str, purpose: NotePurpose) -> 
     Ok(())
 }
 
+/// The answer to what blocked the plan is an instruction for the next worker; what is said of the event stays.
+pub(super) fn answered(draft: &mut Draft<'_>, answer: Option<&str>) -> Result<(), Refusal> {
+    let Some(answer) = answer else { return Ok(()) };
+    let summary = std::mem::take(&mut draft.summary);
+    noted(draft, answer, NotePurpose::ResumeInstruction)?;
+    draft.summary = summary;
+    Ok(())
+}
+
 pub(super) fn backed_up(draft: &mut Draft<'_>, reason: &str) -> Result<(), Refusal> {
     let reason = said(reason, "a backup needs a reason")?;
     draft.log("recovery_saved", &[("reason", json!(reason))]);

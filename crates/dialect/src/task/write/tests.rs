@@ -171,7 +171,7 @@ fn the_life_of_the_documents_own_task_is_replayed() {
             "errors": [{"type": "dependency_missing", "message": "Cannot find source PDF: Post20English.pdf", "timestamp": "2025-12-08T14:52:10Z", "blocking": true}]
         }),
     );
-    world.ok(Event::Unblocked { which: None });
+    world.ok(Event::Unblocked { which: None, answer: None });
     assert_eq!((&world.json()["errors"], &world.json()["status"]), (&json!([]), &json!("in_progress")));
     assert_eq!(world.json()["error_history"][0]["resolved_at"], "2025-12-08T14:52:10Z");
     world.at("2025-12-08T14:55:00Z").ok(Event::Beat);

@@ -84,7 +84,13 @@ pub(super) fn apply(
         Event::Failed { step, message, file, line } => {
             fail(editor, spot, step.as_deref(), message, file.as_deref().zip(Some(*line)), moment)
         }
-        Event::Unblocked { which } => unblock(editor, spot, which.as_deref(), moment),
+        Event::Unblocked { which, answer } => {
+            let done = unblock(editor, spot, which.as_deref(), moment)?;
+            if let Some(answer) = answer {
+                editor.set(&["resume_instructions"], given(answer, "answer")?);
+            }
+            Ok(done)
+        }
         Event::Noted { text, purpose } => {
             let text = given(text, "note")?;
             match purpose {

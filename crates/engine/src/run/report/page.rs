@@ -7,7 +7,7 @@ use piton_model::text;
 use piton_supervisor::Spent;
 
 use super::super::lead::Lead;
-use super::super::memory::LaneMemory;
+use super::super::memory::{DIRECTORY, LaneMemory};
 use super::{seconds, stage_seconds};
 
 impl Lead<'_> {
@@ -109,6 +109,15 @@ impl Lead<'_> {
         }
     }
 
+    /// What the last worker of a lane printed last.
+    fn last_output(&self, lane: &str) -> Vec<String> {
+        let memory = self.memory.lanes.get(lane);
+        let place = self.work.fleet.lanes.iter().position(|known| known.name == lane);
+        let (Some(memory), Some(at)) = (memory, place) else { return Vec::new() };
+        let home = format!("{DIRECTORY}/workers/{}-{}", self.work.lanes[at].id, memory.spawned);
+        crate::output::last_lines(self.workspace.root().join(home))
+    }
+
     fn write_troubles(&self, page: &mut String) {
         let mut lines = Vec::new();
         for (name, memory) in self.own() {
@@ -117,6 +126,7 @@ impl Lead<'_> {
         for lane in &self.work.fleet.lanes {
             if let LaneState::Paused { reason } = &lane.state {
                 lines.push(format!("- {} is paused: {}", cell(&lane.name), cell(reason)));
+                lines.extend(self.last_output(&lane.name).into_iter().map(|line| format!("      {line}")));
             }
         }
         for group in &self.work.fleet.groups {

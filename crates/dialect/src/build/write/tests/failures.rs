@@ -23,7 +23,7 @@ fn a_hand_written_failure_keeps_its_artifacts_when_it_is_cleared() {
     bench.must(&fail("WS1"));
     let text = bench.text().replace("\"artifacts\": {}", "\"artifacts\": {\"WS1\": [\"a.sql\"]}");
     bench.files.files.insert(PATH.into(), text.into_bytes());
-    bench.must(&Event::Unblocked { which: None });
+    bench.must(&Event::Unblocked { which: None, answer: None });
     bench.shows(&json!({ "artifacts": {}, "kept_artifacts": {"WS1": ["a.sql"]}, "status": "paused" }));
     assert_eq!(bench.errors(), [""; 0]);
 }

@@ -78,9 +78,9 @@ fn a_gate_that_fails_is_continued_after_the_fix() {
     bench.shows(&json!({ "status": "in_progress", "error": null }));
     bench.must(&gate(true, "schema-validation", None));
     // The other way is that of the protocol's picture: failed, paused, in progress.
-    other.must(&Event::Unblocked { which: None });
+    other.must(&Event::Unblocked { which: None, answer: None });
     other.shows(&json!({ "status": "paused", "error": null }));
-    other.must(&Event::Unblocked { which: None });
+    other.must(&Event::Unblocked { which: None, answer: None });
     other.shows(&json!({ "status": "in_progress" }));
 }
 

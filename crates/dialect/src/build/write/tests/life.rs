@@ -11,8 +11,8 @@ fn pauses_blocks_and_notes_stand_in_keys_of_their_own() {
     assert_eq!(bench.unit().blockers.len(), 1);
     bench.refused(&begin(&["WS2"]));
     bench.must(&done("WS1", &[]));
-    bench.refused(&Event::Unblocked { which: Some("7".into()) });
-    bench.must(&Event::Unblocked { which: Some("1".into()) });
+    bench.refused(&Event::Unblocked { which: Some("7".into()), answer: None });
+    bench.must(&Event::Unblocked { which: Some("1".into()), answer: None });
     bench.must(&Event::Paused { reason: Some(hostile.into()) });
     assert_eq!(bench.unit().state, State::Paused { reason: Some(hostile.into()) });
     let summary = bench.must(&Event::Noted { text: hostile.into(), purpose: NotePurpose::ResumeInstruction }).summary;

@@ -17,7 +17,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         1 => (word, prop::option::of(0u64..3), prop::option::of("[a-z ]{0,4}"))
             .prop_map(|(word, p0, reason)| verdict(word, p0, reason.as_deref())),
         1 => "\\PC{0,9}".prop_map(|message| Event::Blocked { message, kind: None }),
-        3 => Just(Event::Unblocked { which: None }),
+        3 => Just(Event::Unblocked { which: None, answer: None }),
         1 => "\\PC{0,9}".prop_map(|text| Event::Paused { reason: Some(text) }),
         1 => ids().prop_map(|ids| fail(ids[0])),
         1 => ".{0,9}".prop_map(|text| Event::Noted { text, purpose: NotePurpose::Note }),

@@ -39,6 +39,6 @@ fn a_review_with_gates_asks_a_person() {
     bench.must(&Event::VerdictGiven(given));
     assert_eq!(bench.unit().state.lifecycle(), Lifecycle::Paused);
     assert_eq!(bench.json()["adversarial_review"]["findings_path"], "docs/review.md");
-    bench.must(&Event::Unblocked { which: None });
+    bench.must(&Event::Unblocked { which: None, answer: None });
     bench.shows(&json!({ "status": "initialized", "pause_reason": null }));
 }

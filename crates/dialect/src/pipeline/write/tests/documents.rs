@@ -33,7 +33,7 @@ fn free_text_stays_text() {
     assert_eq!(bench.look().0, State::Blocked);
     assert_eq!(bench.plan().action, ResumeAction::Refuse);
     bench.refused(&resumed());
-    bench.must(&Event::Unblocked { which: None });
+    bench.must(&Event::Unblocked { which: None, answer: None });
     let summary = bench.must(&Event::Failed {
         step: Some("T-2".into()),
         message: hostile.into(),

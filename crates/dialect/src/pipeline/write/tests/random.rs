@@ -12,7 +12,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         8 => (word, 0.0..10.0f64, prop::option::of("[a-z ]{0,4}"))
             .prop_map(|(word, score, text)| verdict(word, score, text.as_deref())),
         1 => "\\PC{0,9}".prop_map(|message| Event::Blocked { message, kind: None }),
-        2 => Just(Event::Unblocked { which: None }),
+        2 => Just(Event::Unblocked { which: None, answer: None }),
         1 => "\\PC{0,9}".prop_map(|text| Event::Paused { reason: Some(text) }),
         1 => "\\PC{0,9}".prop_map(|message| Event::Failed { step: None, message, file: None, line: None }),
         1 => ".{0,9}".prop_map(|text| Event::Noted { text, purpose: NotePurpose::Note }),

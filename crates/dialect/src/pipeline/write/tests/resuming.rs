@@ -44,7 +44,7 @@ fn a_resume_compares_the_checkpoint_with_the_state() {
         assert_eq!(plan.block.is_some(), want == ResumeAction::Continue, "{standing}");
         assert_eq!(bench.tell(&resumed()).is_ok(), want != ResumeAction::Refuse, "{standing}");
         if standing == "PAUSED" {
-            bench.must(&Event::Unblocked { which: None });
+            bench.must(&Event::Unblocked { which: None, answer: None });
             assert_eq!(bench.standing(), "STAGE_1");
         }
         if standing == "STAGE_2" {

@@ -25,7 +25,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         (verdict, RefusalKind::Rule, "piton gate"),
         (titled, RefusalKind::Usage, "piton start plan:260220-1149-feature"),
         (Event::StageEntered { stage: "nowhere".to_owned(), phase: None }, RefusalKind::Missing, "phase-1-setup"),
-        (Event::Unblocked { which: None }, RefusalKind::Rule, ""),
+        (Event::Unblocked { which: None, answer: None }, RefusalKind::Rule, ""),
         (Event::Decided { text: " ".to_owned(), reason: None }, RefusalKind::Usage, ""),
         (helper(&["gone"]), RefusalKind::Missing, ""),
     ] {
@@ -105,7 +105,7 @@ fn a_blocker_in_the_plan_is_a_persons() {
     let mut files = with(&[("plan.md", &plan)]);
     go(&mut files, &start(), &at("11:49", "main"));
     assert_eq!(state(&files)["blockers"], json!(["no answer"]));
-    let refusal = refused(&files, &Event::Unblocked { which: None });
+    let refusal = refused(&files, &Event::Unblocked { which: None, answer: None });
     assert!(refusal.hints[0].contains("plan.md"), "{refusal:?}");
     // Other tasks may be done meanwhile.
     go(&mut files, &done(&["db-schema"]), &at("11:50", "main"));

@@ -59,9 +59,12 @@ fn what_blocks_is_cleared_before_it_goes_on() {
     assert!(world.refused(Event::Resumed { mode: None }).hints[0].contains("piton unblock task:migration/T060"));
     assert_eq!(world.refused(moved(StepTo::Done, &["one"])).kind, RefusalKind::Rule);
     assert!(world.refused(Event::Finished).message.contains("no key"));
-    assert_eq!(world.refused(Event::Unblocked { which: Some("zzz".into()) }).kind, RefusalKind::Missing);
-    assert_eq!(world.ok(Event::Unblocked { which: Some("key".into()) }).summary, "still blocked: two: torn (a.md:3)");
-    world.ok(Event::Unblocked { which: Some("failed".into()) });
+    assert_eq!(world.refused(Event::Unblocked { which: Some("zzz".into()), answer: None }).kind, RefusalKind::Missing);
+    assert_eq!(
+        world.ok(Event::Unblocked { which: Some("key".into()), answer: None }).summary,
+        "still blocked: two: torn (a.md:3)"
+    );
+    world.ok(Event::Unblocked { which: Some("failed".into()), answer: None });
     holds(&world.json(), &json!({"status": "in_progress", "errors": [], "resume_instructions": "Continue from one"}));
     world.ok(Event::Paused { reason: Some("lunch".into()) });
     holds(
@@ -180,7 +183,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         }),
         1 => any::<bool>().prop_map(|passed| gate(passed, &["tidy"])),
         1 => (text.clone(), option()).prop_map(|(message, kind)| Event::Blocked { message, kind }),
-        1 => option().prop_map(|which| Event::Unblocked { which }),
+        1 => option().prop_map(|which| Event::Unblocked { which, answer: None }),
         1 => option().prop_map(|reason| Event::Paused { reason }),
         1 => (option(), text.clone()).prop_map(|(step, message)| Event::Failed { step, message, file: None, line: None }),
         1 => text.clone().prop_map(|text| Event::Noted { text, purpose: NotePurpose::Note }),

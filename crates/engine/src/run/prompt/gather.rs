@@ -1,0 +1,319 @@
+//! Reads what a prompt is made of: the unit's documents and journal, the settings, and what the lead remembers.
+
+use piton_dialect::pipeline::{Briefs, Scores, state_path};
+use piton_dialect::{build, plan};
+use piton_model::fleet::{How, Lane, LaneAt};
+use piton_model::{Dialect, Gate, GateState, Rework, StepState, Unit};
+
+use super::super::claim::Claimed;
+use super::super::lead::Lead;
+use super::super::memory::LaneMemory;
+use super::super::work::LaneWork;
+use super::{
+    CriterionFacts, DependencyFacts, Excerpt, GateFacts, PromptContext, PromptKind, ResumeFacts, TaskFacts, TaskState,
+};
+use crate::instructions;
+use crate::record::fresh_id;
+
+/// Notes of a unit that say nothing to a worker, or that its prompt has a place of its own for.
+const NOT_TOLD: [&str; 17] = [
+    "changes",
+    "complexity",
+    "crashes",
+    "issues",
+    "key files",
+    "last action",
+    "last event",
+    "phase",
+    "quality cycles",
+    "read from",
+    "readiness",
+    "ready for sync",
+    "reason",
+    "stage result",
+    "stage time",
+    "task",
+    "worktree",
+];
+
+/// The kind of gate of a task that nobody but a reviewer judges.
+const REVIEW: &str = "review by ";
+
+impl Lead<'_> {
+    /// Everything that the next worker of a lane is told.
+    pub(in super::super) fn prompt_context(
+        &self,
+        at: LaneAt,
+        worker: &str,
+        claimed: &Claimed,
+        how: How,
+    ) -> PromptContext {
+        let (lane, work) = (&self.work.fleet.lanes[at], &self.work.lanes[at]);
+        let memory = self.memory.lanes.get(&lane.name).cloned().unwrap_or_default();
+        let root = self.workspace.root();
+        let unit = self.unit_of(at).ok();
+        let events = self.events_of(&work.unit);
+        let instructions = instructions::of_user(&events);
+        let briefs = self.briefs_of_run();
+        let directory = self.directory_of(at);
+        let (sources, criteria) = self.documents(work, unit.as_ref());
+        let known = Known { lane, work, unit: unit.as_ref() };
+        PromptContext {
+            kind: kind(work.dialect, lane.stage),
+            piton: self.piton_word(),
+            unit: work.unit_name.clone(),
+            id: work.unit.parts.last().map(ToString::to_string).unwrap_or_default(),
+            step: work.step.clone(),
+            worker: worker.to_owned(),
+            directory: directory.display().to_string(),
+            branch: memory.branch.clone().filter(|_| memory.worktree.is_some()),
+            base: self.target_branch(lane),
+            checkpoint: root.join(self.document_of(at)).display().to_string(),
+            preamble: self.settings.preamble.clone(),
+            title: work.title.clone(),
+            description: work.text.clone(),
+            sources,
+            phase: self.phase_of(lane, work),
+            tasks: tasks(&known),
+            unnamed: unnamed(&known),
+            criteria: self.criteria(&known, criteria),
+            outputs: work.outputs.clone(),
+            gates: self.gates(&known),
+            dependencies: self.dependencies(lane, unit.as_ref()),
+            scores: self.scores(at),
+            project: briefs.project.clone(),
+            answers: briefs.answers.clone(),
+            brief: briefs.story(&work.id),
+            notes: notes(unit.as_ref(), &instructions),
+            instructions,
+            rework: self.reworks(at, &memory),
+            resumed: (how != How::Fresh).then(|| resumed(claimed, unit.as_ref(), work.dialect)),
+            is_fast: lane.readiness.is_some_and(|readiness| readiness >= self.settings.limits.fast_track),
+            stages: stages(unit.as_ref()),
+            epic: epic(work),
+            fence: fresh_id(),
+        }
+    }
+
+    /// How a worker calls this program.
+    pub(in super::super) fn piton_word(&self) -> String {
+        "piton".to_owned()
+    }
+
+    /// What the settings and the pipeline's state tell about the project and its stories.
+    fn briefs_of_run(&self) -> Briefs {
+        let state = self.workspace.disk.read(&state_path()).ok();
+        state.map(|state| Briefs::read(&state.bytes)).unwrap_or_default().with(&self.briefs())
+    }
+
+    fn scores(&self, at: LaneAt) -> Scores {
+        if self.work.lanes[at].dialect != Dialect::Pipeline {
+            return Scores::default();
+        }
+        let checkpoint = self.workspace.disk.read(&self.document_of(at)).ok();
+        let scores = checkpoint.map(|content| Scores::read(&content.bytes)).unwrap_or_default();
+        Scores { readiness: scores.readiness.or(self.work.fleet.lanes[at].readiness), ..scores }
+    }
+
+    /// The parts of the specification or plan that are about the lane, and the texts of its phase's criteria.
+    fn documents(&self, work: &LaneWork, unit: Option<&Unit>) -> (Vec<Excerpt>, Vec<(String, String)>) {
+        let Some(step) = work.step.as_deref() else { return (Vec::new(), Vec::new()) };
+        let named = work.start.spec.iter().map(|(path, _)| path.clone());
+        let documents =
+            unit.into_iter().flat_map(|unit| unit.documents.iter().map(|document| document.path.to_string()));
+        for path in named.chain(documents).filter(|path| path.ends_with(".md")) {
+            let Ok(Some(text)) = self.workspace.read_text(&path) else { continue };
+            let path = self.workspace.root().join(&path).display().to_string();
+            let part = |label, text| Excerpt { label, path: path.clone(), text };
+            match work.dialect {
+                Dialect::Build => {
+                    let Some(found) = build::excerpt(&text, step) else { continue };
+                    let entry = part("The workstream in the specification", found.entry);
+                    return (vec![entry, part("Its section", found.section)], Vec::new());
+                }
+                Dialect::Plan => {
+                    let Some(found) = plan::excerpt(&text, step) else { continue };
+                    let preamble = part("The plan begins", found.preamble);
+                    let parts = vec![part("The task", found.line), part("Its section", found.section), preamble];
+                    return (parts, found.criteria);
+                }
+                Dialect::Pipeline | Dialect::Task | Dialect::Crew => {}
+            }
+        }
+        (Vec::new(), Vec::new())
+    }
+
+    /// The branch that a lane's work is merged into.
+    fn target_branch(&self, lane: &Lane) -> Option<String> {
+        let group = &self.work.fleet.groups[lane.group];
+        let phase = group.phases.get(lane.phase).filter(|phase| phase.collects());
+        let collected = phase.and_then(|phase| self.memory.groups.get(&group.name)?.branches.get(&phase.name));
+        collected.or(self.memory.run.base.as_ref()).cloned()
+    }
+
+    fn phase_of(&self, lane: &Lane, work: &LaneWork) -> Option<String> {
+        let phases = &self.work.fleet.groups[lane.group].phases;
+        let phase = phases.get(lane.phase).filter(|_| work.step.is_some())?;
+        Some(match work.dialect {
+            Dialect::Build => format!("phase {} of {}, {}", lane.phase + 1, phases.len(), phase.name),
+            Dialect::Plan | Dialect::Pipeline | Dialect::Task | Dialect::Crew => phase.name.clone(),
+        })
+    }
+
+    /// Criteria that are not met: of a task all, of a plan those of the lane's phase.
+    fn criteria(&self, known: &Known<'_>, texts: Vec<(String, String)>) -> Vec<CriterionFacts> {
+        let group = known.lane.group;
+        let own_phase = || self.work.fleet.groups[group].phases.get(known.lane.phase).map(|phase| phase.name.as_str());
+        let is_own = |gate: &&Gate| match known.work.dialect {
+            Dialect::Task => !gate.name.starts_with(REVIEW),
+            Dialect::Plan => gate.stage.as_deref() == own_phase(),
+            Dialect::Pipeline | Dialect::Build | Dialect::Crew => false,
+        };
+        let is_open = |gate: &&Gate| !matches!(gate.state, GateState::Passed { .. });
+        let gates = known.unit.into_iter().flat_map(|unit| &unit.gates);
+        let fact = |gate: &Gate| CriterionFacts {
+            name: gate.name.clone(),
+            text: texts.iter().find(|(id, _)| *id == gate.name).map(|(_, text)| text.clone()),
+            command: self.gate_command(group, &gate.name),
+        };
+        gates.filter(is_own).filter(is_open).map(fact).collect()
+    }
+
+    /// The gates that judge a story or a workstream, with those that close its phase.
+    fn gates(&self, known: &Known<'_>) -> Vec<GateFacts> {
+        let group = known.lane.group;
+        let of_phase = self.work.fleet.groups[group].phases.get(known.lane.phase).into_iter();
+        let of_phase = of_phase.flat_map(|phase| &phase.gates).map(|gate| &gate.name);
+        let names: Vec<&String> = match known.work.dialect {
+            Dialect::Pipeline => known.lane.gates.iter().collect(),
+            Dialect::Build => known.lane.gates.iter().chain(of_phase).collect(),
+            // Their gates are criteria.
+            Dialect::Plan | Dialect::Task | Dialect::Crew => Vec::new(),
+        };
+        let mut facts: Vec<GateFacts> = Vec::new();
+        for name in names {
+            if facts.iter().all(|known| known.name != *name) {
+                facts.push(GateFacts { name: name.clone(), command: self.gate_command(group, name), criteria: None });
+            }
+        }
+        facts
+    }
+
+    fn dependencies(&self, lane: &Lane, unit: Option<&Unit>) -> Vec<DependencyFacts> {
+        let each = |before: &LaneAt| {
+            let (lane, work) = (&self.work.fleet.lanes[*before], &self.work.lanes[*before]);
+            let step = unit.and_then(|unit| unit.steps.iter().find(|step| Some(&step.id) == work.step.as_ref()));
+            let outputs = match step.map(|step| &step.state) {
+                Some(StepState::Done { outputs, .. }) if !outputs.is_empty() => outputs.clone(),
+                _ => work.outputs.clone(),
+            };
+            let commit = self.memory.lanes.get(&lane.name).and_then(|memory| memory.merged.clone());
+            let commit = commit.map(|commit| commit.chars().take(12).collect());
+            DependencyFacts { name: lane.name.clone(), title: work.title.clone(), outputs, commit }
+        };
+        lane.depends_on.iter().map(each).collect()
+    }
+
+    /// Why the work is done again; a story that failed its quality gate comes back to stage 2 for that.
+    fn reworks(&self, at: LaneAt, memory: &LaneMemory) -> Vec<Rework> {
+        let known = memory.rework.clone();
+        let lane = &self.work.fleet.lanes[at];
+        let is_again = self.work.lanes[at].dialect == Dialect::Pipeline && lane.stage == 2 && lane.counts.reworks > 0;
+        let failed = memory.results.get(&3).and_then(|result| result.strip_prefix("FAIL: "));
+        match failed.filter(|_| is_again && known.is_empty()) {
+            Some(issues) => vec![Rework::ReviewFailed { issues: issues.to_owned() }],
+            None => known,
+        }
+    }
+}
+
+/// What is known of a lane.
+struct Known<'a> {
+    lane: &'a Lane,
+    work: &'a LaneWork,
+    unit: Option<&'a Unit>,
+}
+
+fn kind(dialect: Dialect, stage: u8) -> PromptKind {
+    match dialect {
+        Dialect::Pipeline => PromptKind::Story { stage },
+        Dialect::Build => PromptKind::Workstream,
+        Dialect::Plan => PromptKind::PlanTask,
+        Dialect::Task => PromptKind::Task,
+        Dialect::Crew => PromptKind::Feature,
+    }
+}
+
+/// The steps of a unit that is one lane.
+fn tasks(known: &Known<'_>) -> Vec<TaskFacts> {
+    if known.work.step.is_some() {
+        return Vec::new();
+    }
+    let steps = known.unit.into_iter().flat_map(|unit| &unit.steps);
+    let fact = |step: &piton_model::Step| TaskFacts {
+        id: step.id.clone(),
+        title: step.title.clone().filter(|title| *title != step.id),
+        description: None,
+        state: match step.state {
+            StepState::Pending | StepState::Running | StepState::Failed => TaskState::Open,
+            StepState::Done { .. } => TaskState::Done,
+            StepState::Skipped => TaskState::Skipped,
+        },
+    };
+    steps.map(fact).collect()
+}
+
+/// Subtasks that are counted and not named.
+fn unnamed(known: &Known<'_>) -> u64 {
+    let Some(unit) = known.unit.filter(|unit| unit.dialect == Dialect::Task) else { return 0 };
+    let is_open =
+        |step: &&piton_model::Step| matches!(step.state, StepState::Pending | StepState::Running | StepState::Failed);
+    let named = unit.steps.iter().filter(is_open).count() as u64;
+    unit.progress.total.saturating_sub(unit.progress.done).saturating_sub(named)
+}
+
+/// Decisions, notes and troubles; what the user wrote as an instruction is told as one.
+fn notes(unit: Option<&Unit>, instructions: &[String]) -> Vec<(String, String)> {
+    let Some(unit) = unit else { return Vec::new() };
+    let decision = |decision: &piton_model::Decision| {
+        let reason = decision.reason.as_ref().map(|reason| format!(" (because {reason})")).unwrap_or_default();
+        ("decision".to_owned(), format!("{}{reason}", decision.text))
+    };
+    let trouble = |trouble: &piton_model::Trouble| {
+        let place = trouble.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
+        ("error".to_owned(), format!("{}{place}", trouble.message))
+    };
+    let blockers = unit.blockers.iter().map(|blocker| ("blocker".to_owned(), blocker.clone()));
+    let is_told = |note: &&piton_model::Note| {
+        !NOT_TOLD.contains(&note.label) && !instructions.iter().any(|known| note.text.contains(known.as_str()))
+    };
+    let notes = unit.notes.iter().filter(is_told).map(|note| (note.label.to_owned(), note.text.clone()));
+    unit.decisions.iter().map(decision).chain(unit.troubles.iter().map(trouble)).chain(blockers).chain(notes).collect()
+}
+
+/// What the worker before left. Of the dialects only the pipeline's has a block for a prompt.
+fn resumed(claimed: &Claimed, unit: Option<&Unit>, dialect: Dialect) -> ResumeFacts {
+    let Some(resumption) = &claimed.resumption else { return ResumeFacts::default() };
+    let plan = &resumption.plan;
+    let position = (!plan.position.is_empty()).then(|| format!("position: {}", plan.position));
+    ResumeFacts {
+        alarms: resumption.alarms.clone(),
+        files: unit.map(|unit| unit.files.clone()).unwrap_or_default(),
+        left: position.filter(|_| dialect != Dialect::Pipeline).into_iter().collect(),
+        block: plan.block.clone().filter(|_| dialect == Dialect::Pipeline),
+    }
+}
+
+/// The stage of an agent of a crew, and those that come after it.
+fn stages(unit: Option<&Unit>) -> Vec<String> {
+    let all = piton_dialect::crew::wire::STAGES;
+    let own =
+        unit.and_then(|unit| unit.stage.as_deref()).and_then(|stage| all.iter().position(|known| *known == stage));
+    all[own.unwrap_or(0)..].iter().map(|stage| (*stage).to_owned()).collect()
+}
+
+fn epic(work: &LaneWork) -> String {
+    let parts = &work.unit.parts;
+    let directories: Vec<String> = parts.iter().take(parts.len().saturating_sub(1)).map(ToString::to_string).collect();
+    if work.dialect == Dialect::Crew { directories.join("/") } else { String::new() }
+}
