@@ -22,6 +22,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("_head.md", include_str!("../prompts/_head.md")),
     ("_resume.md", include_str!("../prompts/_resume.md")),
     ("_rules.md", include_str!("../prompts/_rules.md")),
+    ("_tasks.md", include_str!("../prompts/_tasks.md")),
     ("_work.md", include_str!("../prompts/_work.md")),
     ("build.md", include_str!("../prompts/build.md")),
     ("crew.md", include_str!("../prompts/crew.md")),

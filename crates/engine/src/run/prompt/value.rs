@@ -75,6 +75,7 @@ fn about_tasks(context: &PromptContext) -> Value {
     let criteria = |all: &[&CriterionFacts]| -> Vec<Value> { all.iter().map(|each| criterion(each)).collect() };
     json!({
         "tasks_text": quote(context, &tasks(context)),
+        "details": details(context),
         "open": open(context),
         "unnamed": (context.unnamed > 0).then_some(context.unnamed),
         "json_done": ids(context, TaskState::Done),
@@ -138,16 +139,25 @@ fn tasks(context: &PromptContext) -> Vec<String> {
         return numbered(context).map(|(number, task)| format!("{number}. {}", one_line(&task.id))).collect();
     }
     let line = |task: &TaskFacts| {
-        let state = match task.state {
-            TaskState::Open => "open",
-            TaskState::Done => "done",
-            TaskState::Skipped => "left out",
+        let mark = match task.state {
+            TaskState::Open => "[ ]",
+            TaskState::Done => "[x]",
+            TaskState::Skipped => "[-]",
         };
         let title = task.title.as_deref().map_or_else(String::new, |title| format!(": {}", one_line(title)));
-        let description = task.description.as_deref().map_or_else(String::new, |text| format!("\n{}", indented(text)));
-        format!("{} ({state}){title}{description}", one_line(&task.id))
+        let description = task.description.as_deref().filter(|text| text.trim().lines().count() == 1);
+        let description = description.map_or_else(String::new, |text| format!(" — {}", one_line(text.trim())));
+        format!("- {mark} {}{title}{description}", one_line(&task.id))
     };
     context.tasks.iter().map(line).collect()
+}
+
+/// Descriptions of open tasks that have several lines.
+fn details(context: &PromptContext) -> Vec<Value> {
+    let open = context.tasks.iter().filter(|task| task.state == TaskState::Open);
+    let long = open.filter_map(|task| Some((task, task.description.as_ref()?)));
+    let long = long.filter(|(_, text)| text.trim().lines().count() > 1);
+    long.map(|(task, text)| json!({ "id": one_line(&task.id), "text": quote_one(context, Some(text)) })).collect()
 }
 
 fn ids(context: &PromptContext, wanted: TaskState) -> String {
@@ -249,10 +259,6 @@ fn code(command: &str) -> String {
 
 fn labelled(entries: &[(String, String)]) -> Vec<String> {
     entries.iter().map(|(label, text)| format!("{label}: {text}")).collect()
-}
-
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// Texts behind the fence; nothing when they say nothing.
