@@ -66,7 +66,7 @@ fn a_plan_is_begun_blocked_paused_and_finished() {
     let now = at("12:00", "main");
     let lifecycle = |files: &MemoryFiles| reading(files, now.now).unit.expect("a unit").state.lifecycle();
     let block = |message: &str| Event::Blocked { message: message.to_owned(), kind: None };
-    let unblock = |which: Option<&str>| Event::Unblocked { which: which.map(str::to_owned) };
+    let unblock = |which: Option<&str>| Event::Unblocked { which: which.map(str::to_owned), answer: None };
     for (event, want, summary) in [
         (start(), Lifecycle::Queued, "started (0/3)"),
         (step(StepTo::Begun, &["db-schema"]), Lifecycle::Running, "db-schema begun (0/3)"),
