@@ -136,6 +136,7 @@ impl std::fmt::Display for RunError {
             RunError::Busy { holder } => write!(f, "another lead is at work: {holder}"),
             RunError::NotApproved(_) => f.write_str("commands of the repository are not approved"),
             RunError::Git(error) => error.fmt(f),
+            RunError::Template(bad) => bad.fmt(f),
             RunError::Disk { message } | RunError::Failed { message } => f.write_str(message),
         }
     }

@@ -227,10 +227,10 @@ impl Lead<'_> {
             .about(About {
                 unit: Some(self.work.lanes[at].unit_name.clone()),
                 step: self.work.lanes[at].step.clone(),
-                stage: (self.work.fleet.lanes[at].stages > 1).then_some(stage),
+                stage: (!self.work.fleet.lanes[at].stages.is_empty()).then_some(stage),
                 attempt: Some(claimed.ticket.to_string()),
                 worker: Some(worker),
-                adapter: Some(self.settings.adapter.word().to_owned()),
+                adapter: Some(spec.adapter.kind().word().to_owned()),
                 started: Some(self.time().unix_seconds()),
             });
         if let Some(step) = &self.work.lanes[at].step {

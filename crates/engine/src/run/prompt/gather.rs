@@ -69,7 +69,7 @@ impl Lead<'_> {
             branch: memory.branch.clone().filter(|_| memory.worktree.is_some()),
             base: self.target_branch(lane),
             checkpoint: root.join(self.document_of(at)).display().to_string(),
-            preamble: self.settings.preamble.clone(),
+            preamble: self.worker_of(at).preamble,
             title: work.title.clone(),
             description: work.text.clone(),
             sources,

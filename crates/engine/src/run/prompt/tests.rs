@@ -295,6 +295,8 @@ fn a_repository_cannot_speak_for_piton() {
                 },
                 Rework::Conflict { base: text("main"), files: list.clone() },
                 Rework::Uncommitted { files: list.clone() },
+                Rework::OtherBranch { found: evil.to_owned(), branch: text("feature/x") },
+                Rework::Ignored { files: list.clone() },
                 Rework::NothingDone { missing: list.clone(), printed: evil.to_owned() },
                 Rework::Incomplete { missing: list.clone() },
                 Rework::ReviewFailed { issues: evil.to_owned() },

@@ -217,6 +217,13 @@ fn rework_value(context: &PromptContext, rework: &Rework) -> Value {
             "base_word": text::shell_word(base),
             "files_text": quote(files),
         }),
+        Rework::OtherBranch { found, branch } => json!({
+            "kind": "other_branch",
+            "found": one_line(found),
+            "branch": one_line(branch),
+            "branch_word": text::shell_word(branch),
+        }),
+        Rework::Ignored { files } => json!({ "kind": "ignored", "files_text": quote(files) }),
         Rework::Uncommitted { files } => json!({ "kind": "uncommitted", "files_text": quote(files) }),
         Rework::NothingDone { missing, printed } => json!({
             "kind": "nothing_done",
