@@ -7,6 +7,7 @@ mod excerpt;
 mod find_spec;
 mod gates;
 pub mod layout;
+mod lists;
 mod read;
 mod resume;
 mod rules;
@@ -20,8 +21,9 @@ pub use checkpoint::is_ours;
 pub use command::{gate_command, spec_of};
 pub use excerpt::{StreamExcerpt, excerpt};
 pub use read::{FoundSpec, Wanted, read_checkpoint};
-pub use resume::resume;
+pub use resume::{question, resume};
 pub use spec::{GateRule, Phase, Spec, SpecReading, Workstream, prd_of, read_spec};
+pub use unit::waits_for_person;
 pub use write::{documents, record};
 
 #[cfg(test)]

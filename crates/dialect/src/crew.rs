@@ -31,6 +31,7 @@ pub use markdown::read_markdown;
 pub use messages::{Mark, Message, read_messages};
 pub use read::{is_ours, is_whole, read_checkpoint};
 pub use resume::resume;
+pub use standing::has_done_its_part;
 pub use status_file::{StatusFile, compare_status, read_status_file, unit_of_status};
 pub use watch::{Notice, Watch, sync_ready, watch};
 pub use write::{documents, record, status_files};

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use piton_model::{Digest, Edit, Id, Refusal};
+use piton_model::{Dialect, Digest, Edit, Id, Refusal};
 
 /// The files of a workspace as a writer sees them: what they hold now, under the lock of the unit.
 ///
@@ -46,12 +46,27 @@ pub struct Place {
     pub document: Option<String>,
     /// The absolute path of the workspace, for a document that has to name it; empty when it is not known.
     pub root: String,
+    /// The directories that have to be typed before the id, because the unit has namesakes; `.` for one at the root.
+    pub typed_below: String,
 }
 
 impl Place {
     /// A path below the directory that holds the dialect's files.
     pub fn path(&self, below: &str) -> String {
         if self.base.is_empty() { below.to_owned() } else { format!("{}/{below}", self.base) }
+    }
+
+    /// The unit as it is typed.
+    pub fn unit(&self, dialect: Dialect) -> String {
+        self.named(dialect, &self.id.iter().map(Id::as_str).collect::<Vec<_>>().join("/"))
+    }
+
+    /// Another unit of the same place as it is typed.
+    pub fn named(&self, dialect: Dialect, id: &str) -> String {
+        match self.typed_below.as_str() {
+            "" => format!("{dialect}:{id}"),
+            below => format!("{dialect}:{below}/{id}"),
+        }
     }
 }
 

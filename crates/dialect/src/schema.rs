@@ -82,6 +82,7 @@ fn of_shape(shape: &Shape) -> Value {
         Shape::List(inner) => json!({ "type": "array", "items": of_shape(inner) }),
         Shape::Map(inner) => json!({ "type": "object", "additionalProperties": of_shape(inner) }),
         Shape::Object(fields) => object(fields),
+        Shape::TextOr(fields) => json!({ "anyOf": [{ "type": "string" }, object(fields)] }),
         Shape::OrNull(inner) => json!({ "anyOf": [of_shape(inner), { "type": "null" }] }),
     }
 }

@@ -46,6 +46,8 @@ pub enum Shape {
     Map(&'static Shape),
     /// An object with known keys; others are kept.
     Object(&'static [Field]),
+    /// A text, or an object with known keys that stands for it.
+    TextOr(&'static [Field]),
     /// That, or `null`.
     OrNull(&'static Shape),
     /// Anything.
@@ -139,7 +141,7 @@ impl Check<'_, '_> {
                 }
             }
             Shape::Flag if value.as_bool().is_some() => {}
-            Shape::Text if value.kind() == Kind::String => {}
+            Shape::Text | Shape::TextOr(_) if value.kind() == Kind::String => {}
             Shape::Id => self.text(at, |check, text| {
                 if let Err(why) = Id::check(text) {
                     check.add(at, &codes::BAD_ID, &format!("is {text:?}, which is not an id: {why}"));
@@ -179,13 +181,16 @@ impl Check<'_, '_> {
                     self.value(item, inner, &Way::Key(way, key));
                 }
             }
-            Shape::Object(fields) if value.kind() == Kind::Object => self.object(value, fields, way),
+            Shape::Object(fields) | Shape::TextOr(fields) if value.kind() == Kind::Object => {
+                self.object(value, fields, way);
+            }
             Shape::Flag
             | Shape::Text
             | Shape::Count { .. }
             | Shape::Number { .. }
             | Shape::List(_)
             | Shape::Map(_)
+            | Shape::TextOr(_)
             | Shape::Object(_) => {
                 self.wrong_type(at, shape);
             }
@@ -267,7 +272,7 @@ impl fmt::Display for Way<'_, '_, '_> {
 impl Shape {
     fn describe(&self) -> &'static str {
         match self {
-            Shape::Text | Shape::Id | Shape::Path | Shape::Word(_) => "a string",
+            Shape::Text | Shape::TextOr(_) | Shape::Id | Shape::Path | Shape::Word(_) => "a string",
             Shape::Time | Shape::Deadline => "a time as a string",
             Shape::Flag => "true or false",
             Shape::Count { .. } => "a whole number",

@@ -133,7 +133,7 @@ pub(crate) fn agent_target(workspace: &Workspace, base: &str, agent: &Id, now: T
         Id::parse(&unit.id).ok().filter(|_| is_same)
     });
     let id = written.unwrap_or_else(|| agent.clone());
-    Target::new(workspace, Dialect::Crew, base.to_owned(), vec![id], document)
+    Target::new(workspace, Dialect::Crew, base.to_owned(), vec![id], document).by_directory()
 }
 
 /// A crew's directory for people.

@@ -3,17 +3,20 @@
 //! A repository is untrusted input. A command that it names runs only after the user approved it once; the approval
 //! is kept outside of the repository, bound to the command and to the workspace.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use piton_model::text::shell_word;
 use piton_model::{Dialect, Evidence, Refusal, Time, UnitRef, secret};
 use piton_store::journal::Hash;
 use piton_supervisor::tree_of;
 
-use crate::Workspace;
 use crate::record::{DiskFiles, RecordError};
+use crate::run::{BadFile, SETTINGS, Settings};
 use crate::target::Target;
+use crate::{Workspace, find};
 
 /// How much of the end of an output is kept.
 const TAIL_LINES: usize = 5;
@@ -41,27 +44,49 @@ pub(crate) fn evidence_of(command: &str, exit_code: i32, printed: &[u8], tree: O
     Evidence { command: command.to_owned(), exit_code, digest, tail, tree }
 }
 
-/// The command that a build's specification names for a gate.
+/// The command of a unit's gate or acceptance criterion: the one that a build's specification names, else the one of
+/// `[gates]` in the settings.
 pub fn gate_command(workspace: &Workspace, wanted: &UnitRef, gate: &str, now: Time) -> Result<String, RecordError> {
     let target = Target::find(workspace, wanted, now)?;
     let files = DiskFiles::new(&*workspace.disk, None);
-    let (command, known) = match target.dialect {
-        Dialect::Build => (
-            piton_dialect::build::gate_command(&target.place, &files, gate, now),
-            piton_dialect::build::spec_of(&target.place, &files, now).map_or_else(Vec::new, |spec| spec.gates),
-        ),
-        Dialect::Pipeline | Dialect::Plan | Dialect::Task | Dialect::Crew => (None, Vec::new()),
+    let specified = match target.dialect {
+        Dialect::Build => piton_dialect::build::gate_command(&target.place, &files, gate, now),
+        Dialect::Pipeline | Dialect::Plan | Dialect::Task | Dialect::Crew => None,
     };
-    command.ok_or_else(|| {
-        let message = format!("no specification of {} names a command for gate {gate}", target.name);
-        let names: Vec<_> = known.iter().map(|rule| rule.name.as_str()).collect();
-        // A gate that is not there cannot be judged either.
-        let hint = match names.is_empty() || names.contains(&gate) {
-            true => format!("judge it yourself: piton gate {} pass {gate}", target.name),
-            false => format!("its gates are: {}", names.join(", ")),
-        };
-        RecordError::Refused(Refusal::missing(message).hint(hint))
-    })
+    let configured = configured_gates(workspace)?;
+    if let Some(command) = specified.or_else(|| configured.get(gate).cloned()) {
+        return Ok(command);
+    }
+    let found = find(workspace, wanted, now).map_err(RecordError::NotFound)?;
+    let known: Vec<&str> = found.unit.gates.iter().map(|known| known.name.as_str()).collect();
+    let name = &target.name;
+    let refusal = Refusal::missing(format!("no command is known for gate {gate} of {name}"));
+    // A gate that is not there cannot be judged either.
+    Err(RecordError::Refused(match known.contains(&gate) {
+        true => refusal
+            .hint(format!("name it in {SETTINGS}: [gates] {} = \"COMMAND\"", toml_key(gate)))
+            .hint(format!("or judge it yourself: piton gate {name} pass {}", shell_word(gate))),
+        false if known.is_empty() => refusal.hint(format!("it has no gates; see: piton status {name}")),
+        false => refusal.hint(format!("its gates are: {}", known.join(", "))),
+    }))
+}
+
+/// The commands of `[gates]`, by the names of gates and acceptance criteria.
+pub(crate) fn configured_gates(workspace: &Workspace) -> Result<BTreeMap<String, String>, RecordError> {
+    let bad = |error: BadFile| {
+        let refusal = Refusal::document(format!("{}: {}", error.path, error.message));
+        RecordError::Refused(error.hint.into_iter().fold(refusal, Refusal::hint))
+    };
+    Settings::load(workspace).map(|settings| settings.gates).map_err(bad)
+}
+
+/// A name as it is written before an equals sign in a settings file.
+pub(crate) fn toml_key(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match !name.is_empty() && name.chars().all(is_bare) {
+        true => name.to_owned(),
+        false => format!("{name:?}"),
+    }
 }
 
 /// A command of a repository, as something that can be approved.

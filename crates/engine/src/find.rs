@@ -76,7 +76,9 @@ pub fn find(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found,
         }
         0 => Err(NotFound::Nothing { similar: similar(wanted, &all_names) }),
         _ => {
-            let names = matching.iter().map(|each| format!("{}:{}", each.unit.dialect, each.full_name)).collect();
+            // Namesakes at the root have nothing before their id by which they could be told.
+            let name = |each: &Surveyed| short(each.unit.dialect, &each.full_name);
+            let names = matching.iter().map(name).collect();
             Err(NotFound::Ambiguous { names })
         }
     }

@@ -20,6 +20,7 @@ mod messages;
 mod notify;
 mod output;
 mod parallel;
+mod person;
 mod preview;
 mod problem;
 mod record;
@@ -50,6 +51,7 @@ pub use notify::{Notified, notify};
 pub use output::{
     KeptWorker, LastWords, NoWorker, OutputReader, Piece, WorkerQuery, find_worker, last_words, workers_of,
 };
+pub use person::{Unblocking, UserInstruction, approve_review, unblock, user_instructions};
 pub use piton_store::Log;
 pub use piton_supervisor::{GitError, Restored, Sight, Snapshot, Stream, keep};
 pub use preview::preview;

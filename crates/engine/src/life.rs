@@ -42,12 +42,12 @@ impl Session<'_> {
 /// The target as a name that means it alone.
 pub(crate) fn exact(target: &Target) -> Result<UnitRef, RecordError> {
     let full = match target.place.base.as_str() {
-        "" => target.name.clone(),
-        base => format!("{}:{base}/{}", target.dialect, target.key.id),
+        "" => target.key.id.clone(),
+        base => format!("{base}/{}", target.key.id),
     };
     // A directory may have a name that is no id; then the unit's own name has to do.
-    UnitRef::parse(&full)
-        .or_else(|_| UnitRef::parse(&target.name))
+    UnitRef::to_full_name(target.dialect, &full)
+        .map_or_else(|| UnitRef::parse(&target.name), Ok)
         .map_err(|error| RecordError::Failed { message: error.to_string() })
 }
 

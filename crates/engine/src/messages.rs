@@ -156,6 +156,7 @@ fn look(
         attempt,
         session: recorder.session.clone(),
         fresh_id: fresh_id(),
+        ticket: recorder.attempt,
     };
     session.change(recorder, name, data, attempt, &|_, _, files| decide(files, &base, &agent, &moment))
 }

@@ -18,7 +18,7 @@ pub fn preview(workspace: &Workspace, wanted: &UnitRef, budget: usize, now: Time
     let workspace = ahead.as_ref().unwrap_or(workspace);
     let found = find(workspace, wanted, now).map_err(RecordError::NotFound)?;
     let attempt = found.unit.attempt.unwrap_or(0) + 1;
-    let moment = Moment { now, by: "main".to_owned(), attempt, session: None, fresh_id: fresh_id() };
+    let moment = Moment { now, by: "main".to_owned(), attempt, session: None, fresh_id: fresh_id(), ticket: None };
     let files = DiskFiles::new(&*workspace.disk, None);
     let plan = resume_plan(target.dialect, &target.place, &files, None, &moment).map_err(RecordError::Refused)?;
     let alarms = lost_outputs(workspace, &plan, None);
@@ -33,5 +33,5 @@ pub fn preview(workspace: &Workspace, wanted: &UnitRef, budget: usize, now: Time
         has_attempt: false,
     };
     let brief = if plan.action == ResumeAction::Refuse { String::new() } else { brief(&facts) };
-    Ok(Resumption { unit: target.name, attempt, seq: None, plan, brief, alarms, warnings: Vec::new() })
+    Ok(Resumption { unit: target.name, attempt, seq: None, plan, brief, alarms, warnings: Vec::new(), question: None })
 }

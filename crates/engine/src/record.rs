@@ -10,6 +10,7 @@ mod fence;
 mod files;
 mod lock_files;
 mod outcome;
+mod ready;
 mod restore;
 mod shared;
 
@@ -64,6 +65,9 @@ pub fn record(
         let command = format!("piton restart {}", session.target.name);
         session.spare_the_living(&Claim { force: *force, command: &command, goes_on: false }, recorder)?;
     }
+    if let Some(ready) = session.make_ready(event, recorder)? {
+        return Ok(ready);
+    }
     let mut recorded = session.record(event, recorder)?;
     if let Some(name) = &recorder.session {
         bind_known(workspace, name, &session.target);
@@ -91,7 +95,14 @@ pub(crate) fn record_with<T>(
 
 fn first_moment(recorder: &Recorder) -> Moment {
     let session = recorder.session.clone();
-    Moment { now: recorder.now, by: recorder.by.clone(), attempt: 1, session, fresh_id: fresh_id() }
+    Moment {
+        now: recorder.now,
+        by: recorder.by.clone(),
+        attempt: 1,
+        session,
+        fresh_id: fresh_id(),
+        ticket: recorder.attempt,
+    }
 }
 
 /// A unit that is locked and whose documents are known.
@@ -197,7 +208,7 @@ impl<'w> Session<'w> {
         }
         let mut data = data::of(event);
         let is_word = matches!(event, Event::Noted { .. } | Event::Unblocked { .. });
-        if is_word || matches!(event, Event::GateJudged(_)) {
+        if recorder.attempt.is_some() {
             // A worker's word is not a person's.
             data.extend(recorder.attempt.map(|ticket| (TICKET.to_owned(), ticket.to_string().into())));
         }
@@ -218,6 +229,7 @@ impl<'w> Session<'w> {
             attempt: current + u64::from(event.begins_attempt() || current == 0),
             session: recorder.session.clone(),
             fresh_id: fresh_id(),
+            ticket: recorder.attempt,
         }
     }
 

@@ -4,7 +4,8 @@ use piton_dialect::brief::{BriefFacts, brief};
 use piton_dialect::git_names;
 use piton_dialect::plan::{Sketch, sketch};
 use piton_model::{
-    Event, Lifecycle, Liveness, Moment, Names, ResumeAction, ResumeMode, ResumePlan, Row, Time, Unit, UnitRef,
+    Dialect, Event, Lifecycle, Liveness, Moment, Names, ResumeAction, ResumeMode, ResumePlan, ResumeQuestion, Row,
+    Time, Unit, UnitRef,
 };
 use piton_store::{Glance, seal};
 use serde_json::{Map, Value};
@@ -48,6 +49,8 @@ pub struct Resumption {
     pub alarms: Vec<String>,
     /// What was found out on the way.
     pub warnings: Vec<String>,
+    /// What a person has to answer before it is resumed.
+    pub question: Option<ResumeQuestion>,
 }
 
 /// Resumes a unit.
@@ -77,6 +80,7 @@ pub fn resume(
             brief: String::new(),
             alarms: Vec::new(),
             warnings: session.warnings,
+            question: question(session.target.dialect, &found.unit, request.mode),
         });
     }
     let mut alarms = lost_outputs(workspace, &plan, request.outputs_in.as_deref());
@@ -110,7 +114,16 @@ pub fn resume(
         brief,
         alarms,
         warnings: recorded.warnings,
+        question: None,
     })
+}
+
+/// What the unit's protocol asks before it is continued.
+fn question(dialect: Dialect, unit: &Unit, mode: Option<ResumeMode>) -> Option<ResumeQuestion> {
+    match dialect {
+        Dialect::Build => piton_dialect::build::question(unit.state.lifecycle(), mode),
+        Dialect::Pipeline | Dialect::Plan | Dialect::Task | Dialect::Crew => None,
+    }
 }
 
 /// The brief of a unit as it stands, for who continues it without beginning an attempt. Nothing is written; nothing is
@@ -152,7 +165,14 @@ pub(crate) fn sketched(
 /// The unit's own attempt, now; and the workspace as its journal says that it is, where a document is behind.
 fn as_it_stands(workspace: &Workspace, target: &Target, now: Time) -> Result<(Moment, Option<Workspace>), RecordError> {
     let (attempt, ahead) = glance(workspace, target)?;
-    let moment = Moment { now, by: "main".to_owned(), attempt: attempt.max(1), session: None, fresh_id: fresh_id() };
+    let moment = Moment {
+        now,
+        by: "main".to_owned(),
+        attempt: attempt.max(1),
+        session: None,
+        fresh_id: fresh_id(),
+        ticket: None,
+    };
     Ok((moment, ahead))
 }
 

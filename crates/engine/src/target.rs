@@ -41,7 +41,7 @@ impl Target {
         let document = found.unit.documents.first().map(|document| document.path.to_string());
         let base = base_of(&found.full_name, &found.unit.id);
         let ids = ids_of(found.unit.dialect, &found.unit.id, wanted);
-        Ok(Target::new(workspace, found.unit.dialect, base, ids, document))
+        Ok(Target::new(workspace, found.unit.dialect, base, ids, document).typed(wanted))
     }
 
     /// Finds a unit by its journal, even when its document is gone; else as it stands there.
@@ -57,8 +57,27 @@ impl Target {
         let names = if dialect == Dialect::Task { 2 } else { 1 };
         let (above, id) = wanted.parts.split_at(wanted.parts.len().saturating_sub(names));
         let typed = above.iter().map(Id::as_str).collect::<Vec<_>>().join("/");
-        let base = if typed.is_empty() { usual_base(workspace, dialect) } else { typed };
-        Target::new(workspace, dialect, base, id.to_vec(), None)
+        let base = match typed.is_empty() && !wanted.is_whole {
+            true => usual_base(workspace, dialect),
+            false => typed,
+        };
+        Target::new(workspace, dialect, base, id.to_vec(), None).typed(wanted)
+    }
+
+    /// Lets the unit be named as it was typed: that is a name that leads to it.
+    fn typed(mut self, wanted: &UnitRef) -> Target {
+        let above = &wanted.parts[..wanted.parts.len().saturating_sub(self.place.id.len())];
+        let root = wanted.is_whole.then_some(".");
+        self.place.typed_below = root.into_iter().chain(above.iter().map(Id::as_str)).collect::<Vec<_>>().join("/");
+        self.name = self.place.unit(self.dialect);
+        self
+    }
+
+    /// Lets the unit be named by the directory that holds it.
+    pub(crate) fn by_directory(mut self) -> Target {
+        self.place.typed_below = self.place.base.clone();
+        self.name = self.place.unit(self.dialect);
+        self
     }
 
     /// A unit of that id in that place.
@@ -71,9 +90,9 @@ impl Target {
     ) -> Target {
         let joined = id.iter().map(Id::as_str).collect::<Vec<_>>().join("/");
         let root = workspace.root().display().to_string();
-        let place = Place { base: base.clone(), id, document, root };
-        let key = key(dialect, base, joined.clone());
-        Target { dialect, name: format!("{dialect}:{joined}"), place, key, is_journaled: false, saved: None }
+        let place = Place { base: base.clone(), id, document, root, typed_below: String::new() };
+        let key = key(dialect, base, joined);
+        Target { dialect, name: place.unit(dialect), place, key, is_journaled: false, saved: None }
     }
 
     /// The one unit of that name that has a journal; where that is asked, only when its document is where it was.
@@ -102,7 +121,7 @@ impl Target {
         let parts = head.id.split('/').map(Id::parse).collect::<Result<Vec<_>, _>>();
         let id = parts.unwrap_or_else(|_| id.to_vec());
         let target = Target::new(workspace, dialect, head.base, id, Some(head.document));
-        Ok(Some(Target { is_journaled: true, ..target }))
+        Ok(Some(Target { is_journaled: true, ..target.typed(wanted) }))
     }
 }
 

@@ -1,4 +1,4 @@
-use crate::Time;
+use crate::{Ticket, Time};
 
 /// Something that happened to a unit and is to be recorded. Every door turns what it is told into one of these.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,7 @@ pub enum Event {
     Unblocked {
         /// Which blocker, when only one of several is gone.
         which: Option<String>,
-        /// What the next worker is to know: the answer to its question.
+        /// What the next worker is told about it, as an instruction.
         answer: Option<String>,
     },
     /// Somebody stopped it on purpose.
@@ -55,6 +55,8 @@ pub enum Event {
         /// What it is for.
         purpose: NotePurpose,
     },
+    /// The protocol's execution notes: a fix that was made on the way, or a cleanup.
+    ExecutionNoted(ExecutionNote),
     /// Something was decided.
     Decided {
         /// What.
@@ -258,6 +260,34 @@ pub enum NotePurpose {
     ResumeInstruction,
 }
 
+/// What was mended or cleaned up on the way, where a protocol has a list for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExecutionNote {
+    /// A change to a file.
+    Fix {
+        /// Which list it belongs to.
+        kind: FixKind,
+        /// The file.
+        file: String,
+        /// What was changed in it.
+        change: String,
+    },
+    /// Something that was cleaned up.
+    Cleanup {
+        /// What.
+        text: String,
+    },
+}
+
+/// The kinds of fixes that a build lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FixKind {
+    /// The linter asked for it.
+    Eslint,
+    /// It is worth knowing.
+    Key,
+}
+
 /// How an interrupted stretch is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResumeMode {
@@ -265,6 +295,8 @@ pub enum ResumeMode {
     Restart,
     /// What was begun goes on.
     Continue,
+    /// What failed is fixed.
+    Fixed,
 }
 
 /// Who records something, when, and as which incarnation of the unit.
@@ -280,6 +312,15 @@ pub struct Moment {
     pub session: Option<String>,
     /// An id that nobody has used, for a dialect that needs one.
     pub fresh_id: String,
+    /// The ticket that the writer showed: a worker has one, a person and the lead have none.
+    pub ticket: Option<Ticket>,
+}
+
+impl Moment {
+    /// Whether one of several workers that share the unit records it, and not the lead or a person.
+    pub fn is_of_fleet_worker(&self) -> bool {
+        self.ticket.is_some_and(|ticket| ticket.worker.is_some())
+    }
 }
 
 impl Event {
@@ -304,6 +345,7 @@ impl Event {
             Event::Paused { .. } => "paused",
             Event::Failed { .. } => "failed",
             Event::Noted { .. } => "noted",
+            Event::ExecutionNoted(_) => "execution_noted",
             Event::Decided { .. } => "decided",
             Event::Beat => "beat",
             Event::Finished => "finished",

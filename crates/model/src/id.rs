@@ -92,13 +92,16 @@ impl fmt::Display for BadId {
 }
 
 /// A unit as somebody typed it: `dialect:id`, or a bare id; the id of a task is `agent/task`, and any
-/// unit may be preceded by the directories that tell it from its namesakes.
+/// unit may be preceded by the directories that tell it from its namesakes. One at the workspace's root has none; it is
+/// told from namesakes below by `./`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitRef {
     /// The dialect, when it was named.
     pub dialect: Option<Dialect>,
     /// The parts between slashes; at least one.
     pub parts: Vec<Id>,
+    /// Whether the parts are all there are: `./` stands before them, and no other directory does.
+    pub is_whole: bool,
 }
 
 /// Why a text is not a [`UnitRef`].
@@ -128,9 +131,17 @@ impl UnitRef {
                 (Some(dialect), rest)
             }
         };
+        let (rest, is_whole) = rest.strip_prefix("./").map_or((rest, false), |rest| (rest, true));
         let part = |part: &str| Id::parse(part).map_err(|why| BadUnit::Part { part: part.to_owned(), why });
         let parts = rest.split('/').map(part).collect::<Result<_, _>>()?;
-        Ok(UnitRef { dialect, parts })
+        Ok(UnitRef { dialect, parts, is_whole })
+    }
+
+    /// A reference to the one unit that has this dialect and full name (directories, then id), whatever namesakes it has.
+    /// Nothing when a directory's name is no id.
+    pub fn to_full_name(dialect: Dialect, full_name: &str) -> Option<UnitRef> {
+        let parts = full_name.split('/').map(Id::parse).collect::<Result<Vec<_>, _>>().ok()?;
+        Some(UnitRef { dialect: Some(dialect), parts, is_whole: true })
     }
 
     /// Whether the unit with this dialect and full name (directories, then id) is meant.
@@ -144,6 +155,9 @@ impl UnitRef {
             Dialect::Crew => fold_agent(wanted) == fold_agent(found),
             Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Task => wanted == found,
         };
+        if self.is_whole && full_name.matches('/').count() + 1 != self.parts.len() {
+            return false;
+        }
         let mut found = full_name.rsplit('/');
         self.parts.iter().rev().all(|wanted| found.next().is_some_and(|found| same(wanted.as_str(), found)))
     }
@@ -153,6 +167,9 @@ impl fmt::Display for UnitRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(dialect) = self.dialect {
             write!(f, "{dialect}:")?;
+        }
+        if self.is_whole {
+            write!(f, "./")?;
         }
         for (i, part) in self.parts.iter().enumerate() {
             write!(f, "{}{part}", if i == 0 { "" } else { "/" })?;
@@ -214,6 +231,10 @@ mod tests {
         assert!(means("crew:secondary_a", Dialect::Crew, "epics/epic-7/Secondary-A"));
         assert!(means("crew:epic-7/Secondary-A", Dialect::Crew, "epics/epic-7/Secondary-A"));
         assert!(!means("crew:epic-8/Secondary-A", Dialect::Crew, "epics/epic-7/Secondary-A"));
+        assert!(means("crew:./Secondary-A", Dialect::Crew, "Secondary-A"));
+        assert!(!means("crew:./Secondary-A", Dialect::Crew, "epics/epic-7/Secondary-A"));
+        assert!(means("crew:./epics/epic-7/Secondary-A", Dialect::Crew, "epics/epic-7/Secondary-A"));
+        assert_eq!(UnitRef::parse("crew:./Secondary-A").expect("a reference").to_string(), "crew:./Secondary-A");
     }
 
     #[test]

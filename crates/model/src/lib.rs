@@ -27,16 +27,19 @@ mod unit;
 
 pub use change::{Change, Digest, Edit, Effect, Refusal, RefusalKind};
 pub use dialect::Dialect;
-pub use event::{Event, Evidence, GateJudgement, Moment, NotePurpose, ResumeMode, Start, StepMove, StepTo, Verdict};
+pub use event::{
+    Event, Evidence, ExecutionNote, FixKind, GateJudgement, Moment, NotePurpose, ResumeMode, Start, StepMove, StepTo,
+    Verdict,
+};
 pub use finding::{Code, Finding, Place, Severity, Tally};
 pub use id::{BadId, BadUnit, Id, UnitRef};
 pub use lifecycle::{Lifecycle, State};
 pub use liveness::{Believed, Judgement, Liveness, PassedOver, Patience, Rule, Said, Sign, Source, judge};
 pub use names::Names;
 pub use percent::Percent;
-pub use permit::permit;
+pub use permit::{BuildStatus, permit};
 pub use report::{Report, Row, Summary, shortest_names};
-pub use resume::{ResumeAction, ResumePlan};
+pub use resume::{ResumeAction, ResumePlan, ResumeQuestion};
 pub use rework::Rework;
 pub use ticket::{Admission, BadTicket, Shift, Ticket, admit};
 pub use time::{Age, Time};

@@ -38,10 +38,68 @@ pub fn permit(dialect: Dialect, unit: &str, lifecycle: Lifecycle, event: &Event)
     let article = if lifecycle == Lifecycle::Unknown { "an" } else { "a" };
     let refusal = Refusal::rule(format!("{article} {lifecycle} unit cannot be {}", deed(act)));
     let refusal = match legal.first() {
-        Some(first) => refusal.hint(format!("{}: piton {}", first_aid(*first), example(*first, unit))),
+        Some(first) => refusal.hint(first_aid(dialect, lifecycle, *first, unit)),
         None => refusal,
     };
     Err(refusal.hint(format!("legal from here: {}", verbs.join(", "))))
+}
+
+/// The five statuses of a build's checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BuildStatus {
+    /// The checkpoint was created; nothing is executed yet.
+    Initialized,
+    /// Workstreams are executed.
+    InProgress,
+    /// A person reviews it at a gate.
+    Paused,
+    /// A workstream or a gate failed.
+    Failed,
+    /// Every workstream is done and every gate has passed.
+    Complete,
+}
+
+impl BuildStatus {
+    /// All statuses, in the protocol's order.
+    pub const ALL: [BuildStatus; 5] = [
+        BuildStatus::Initialized,
+        BuildStatus::InProgress,
+        BuildStatus::Paused,
+        BuildStatus::Failed,
+        BuildStatus::Complete,
+    ];
+
+    /// The protocol's word.
+    pub fn word(self) -> &'static str {
+        match self {
+            BuildStatus::Initialized => "initialized",
+            BuildStatus::InProgress => "in_progress",
+            BuildStatus::Paused => "paused",
+            BuildStatus::Failed => "failed",
+            BuildStatus::Complete => "complete",
+        }
+    }
+
+    /// The status that a word of the protocol names.
+    pub fn of(word: &str) -> Option<BuildStatus> {
+        BuildStatus::ALL.into_iter().find(|status| status.word() == word)
+    }
+
+    /// Whether a build may go from this status to another one in a single step. These are all the arrows; every verb,
+    /// `resume` and `run` obey them.
+    ///
+    /// An arrow out of `Failed` needs a fix, which somebody has to state. A restart makes a new checkpoint, and is none.
+    pub fn leads_to(self, other: BuildStatus) -> bool {
+        match self {
+            BuildStatus::Initialized => other == BuildStatus::InProgress,
+            BuildStatus::InProgress => {
+                matches!(other, BuildStatus::Paused | BuildStatus::Failed | BuildStatus::Complete)
+            }
+            BuildStatus::Paused => other == BuildStatus::InProgress,
+            BuildStatus::Failed => matches!(other, BuildStatus::InProgress | BuildStatus::Paused),
+            BuildStatus::Complete => false,
+        }
+    }
 }
 
 /// The arrows. A list is what is legal, most likely first.
@@ -55,12 +113,11 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         (Dialect::Plan, Lifecycle::Running) => &[Work, Beat, Note, Block, Unblock, Pause, Fail, Finish, Resume, Start],
         (Dialect::Plan, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Start],
         (Dialect::Plan, Lifecycle::Unknown) => &[Note, Beat, Block, Unblock],
-        (Dialect::Build, Lifecycle::Queued) => {
-            &[Work, Resume, Note, Beat, Pause, Block, Unblock, Fail, Finish, Replace]
-        }
+        // Nothing of it is executed yet, so there is nothing to pause and nothing to fail: see `BuildStatus::leads_to`.
+        (Dialect::Build, Lifecycle::Queued) => &[Work, Resume, Note, Beat, Block, Unblock, Finish, Replace],
         (Dialect::Build, Lifecycle::Done) => &[Replace, Note, Finish],
         // Approval of a pause is what continues a build.
-        (Dialect::Build, Lifecycle::Paused) => &[Resume, Work, Unblock, Note, Pause, Block, Finish, Fail, Replace],
+        (Dialect::Build, Lifecycle::Paused) => &[Resume, Work, Unblock, Note, Beat, Pause, Block, Finish, Replace],
         (Dialect::Build, Lifecycle::Failed) => &[Resume, Unblock, Note, Replace],
         // A review that blocks is answered by another verdict; a build that is called complete and is not is opened again.
         (Dialect::Build, Lifecycle::Blocked) => {
@@ -72,6 +129,8 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         (Dialect::Pipeline, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Replace],
         // An agent that is complete goes on giving signs of life until the others are.
         (Dialect::Crew, Lifecycle::Done) => &[Reopen, Note, Beat, Start],
+        // A pause is a word beside WAITING, and an agent that waits may go on by itself.
+        (Dialect::Crew, Lifecycle::Paused) => &[Resume, Work, Unblock, Note, Beat, Pause, Block, Finish, Replace],
         // A claim of completion that is not true counts as blocked, and is opened again.
         (Dialect::Task, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Fail, Replace, Reopen],
         (_, Lifecycle::Queued) => &[Start, Work, Resume, Note, Beat, Block, Pause, Fail, Replace],
@@ -94,9 +153,9 @@ fn act_of(event: &Event) -> Option<Act> {
         Event::Unblocked { .. } => Unblock,
         Event::Paused { .. } => Pause,
         Event::Failed { .. } => Fail,
-        Event::Noted { purpose: NotePurpose::Note | NotePurpose::ResumeInstruction, .. } | Event::Decided { .. } => {
-            Note
-        }
+        Event::Noted { purpose: NotePurpose::Note | NotePurpose::ResumeInstruction, .. }
+        | Event::ExecutionNoted(_)
+        | Event::Decided { .. } => Note,
         Event::Beat => Beat,
         Event::Finished => Finish,
         Event::Resumed { .. } => Resume,
@@ -132,32 +191,18 @@ fn deed(act: Act) -> &'static str {
     }
 }
 
-/// When the example of an act is the thing to do.
-fn first_aid(act: Act) -> &'static str {
+/// The next command, as it is typed. An act that needs more words than the unit's name is left to whoever reads.
+fn first_aid(dialect: Dialect, lifecycle: Lifecycle, act: Act, unit: &str) -> String {
     match act {
-        Start | Work | Block | Pause | Fail | Note | Beat | Finish => "what is possible",
-        Unblock => "when what blocks it is gone",
-        Resume => "go on with it",
-        Replace => "begin it again from nothing",
-        Reopen => "open it again",
-    }
-}
-
-/// An act as it is typed.
-fn example(act: Act, unit: &str) -> String {
-    match act {
-        Start => format!("start {unit}"),
-        Work => format!("step {unit} begin STEP"),
-        Block => format!("block {unit} --message TEXT"),
-        Unblock => format!("unblock {unit}"),
-        Pause => format!("pause {unit}"),
-        Fail => format!("fail {unit} --message TEXT"),
-        Note => format!("note {unit} TEXT"),
-        Beat => format!("beat {unit}"),
-        Finish => format!("finish {unit}"),
-        Resume => format!("resume {unit}"),
-        Replace => format!("restart {unit}"),
-        Reopen => format!("reopen {unit}"),
+        Start => format!("start it: piton start {unit}"),
+        Unblock => format!("when what blocks it is gone: piton unblock {unit}"),
+        Resume if dialect == Dialect::Build && lifecycle == Lifecycle::Failed => {
+            format!("when what failed is fixed: piton resume {unit} --fixed")
+        }
+        Resume => format!("continue it: piton resume {unit}"),
+        Replace => format!("begin it again from nothing: piton restart {unit}"),
+        Reopen => format!("open it again: piton reopen {unit}"),
+        Work | Block | Pause | Fail | Note | Beat | Finish => format!("see where it stands: piton why {unit}"),
     }
 }
 
@@ -183,5 +228,59 @@ fn verbs_of(dialect: Dialect, act: Act) -> &'static [&'static str] {
         Replace if dialect == Dialect::Build => &["restart"],
         Replace => &["takeover", "restart"],
         Reopen => &["reopen"],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The protocol's picture, as it is drawn, and nothing else.
+    #[test]
+    fn a_build_has_the_arrows_of_its_picture() {
+        let drawn = [
+            ("initialized", "in_progress"),
+            ("in_progress", "paused"),
+            ("in_progress", "failed"),
+            ("in_progress", "complete"),
+            ("paused", "in_progress"),
+            ("failed", "paused"),
+            ("failed", "in_progress"),
+        ];
+        for from in BuildStatus::ALL {
+            assert_eq!(BuildStatus::of(from.word()), Some(from));
+            for to in BuildStatus::ALL {
+                assert_eq!(from.leads_to(to), drawn.contains(&(from.word(), to.word())), "{from:?} to {to:?}");
+            }
+        }
+    }
+
+    /// What pauses and what fails a build is legal only where the picture has the arrow.
+    #[test]
+    fn acts_of_a_build_follow_its_arrows() {
+        for (lifecycle, status) in [
+            (Lifecycle::Queued, BuildStatus::Initialized),
+            (Lifecycle::Running, BuildStatus::InProgress),
+            (Lifecycle::Paused, BuildStatus::Paused),
+            (Lifecycle::Failed, BuildStatus::Failed),
+            (Lifecycle::Done, BuildStatus::Complete),
+        ] {
+            let legal = legal(Dialect::Build, lifecycle);
+            let reaches = |to: BuildStatus| status == to || status.leads_to(to);
+            assert!(!legal.contains(&Pause) || reaches(BuildStatus::Paused), "{status:?} is paused");
+            assert!(!legal.contains(&Fail) || reaches(BuildStatus::Failed), "{status:?} fails");
+            assert_eq!(legal.contains(&Work), reaches(BuildStatus::InProgress) && status != BuildStatus::Failed);
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_a_command_without_blanks_to_fill_in() {
+        let dialects = [Dialect::Pipeline, Dialect::Plan, Dialect::Build, Dialect::Task, Dialect::Crew];
+        for (dialect, lifecycle) in dialects.into_iter().flat_map(|it| Lifecycle::ALL.map(|each| (it, each))) {
+            let act = legal(dialect, lifecycle)[0];
+            let hint = first_aid(dialect, lifecycle, act, "UNIT");
+            let rest = hint.split_once("piton ").expect("a command").1.replace("UNIT", "");
+            assert!(!rest.contains(|c: char| c.is_ascii_uppercase()), "{hint}");
+        }
     }
 }

@@ -151,10 +151,14 @@ pub fn shortest_names<'a>(names: impl Iterator<Item = (Dialect, &'a str)> + Clon
             let most = name.matches('/').count() + 1;
             let is_enough = |parts: &usize| {
                 let end = tail(name, *parts);
-                rivals.is_none_or(|rivals| rivals.iter().filter(|rival| tail(rival, *parts) == end).count() == 1)
+                let is_other = |rival: &&str| *rival != name && tail(rival, *parts) == end;
+                rivals.is_none_or(|rivals| !rivals.iter().any(is_other))
             };
-            let enough = (least(dialect)..most).find(is_enough).unwrap_or(most);
-            tail(name, enough).to_owned()
+            match (least(dialect)..=most).find(is_enough) {
+                Some(enough) => tail(name, enough).to_owned(),
+                // All of it is the end of another one's name.
+                None => format!("./{name}"),
+            }
         })
         .collect()
 }

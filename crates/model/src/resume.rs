@@ -23,6 +23,16 @@ pub struct ResumePlan {
     pub outputs: Vec<String>,
 }
 
+/// What a protocol asks a person before a unit is continued. A program answers it in advance, with a
+/// [`ResumeMode`](crate::ResumeMode).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResumeQuestion {
+    /// Whether what failed is fixed.
+    IsFixed,
+    /// Whether what was interrupted begins again or is continued.
+    RestartOrContinue,
+}
+
 /// What a resume does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResumeAction {

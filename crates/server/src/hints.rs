@@ -58,7 +58,12 @@ const SHAPES: &[Shape] = &[
     shape(
         &["resume"],
         UNIT,
-        &[("--force", Flag("force")), ("--restart", Word("mode", "restart")), ("--continue", Word("mode", "continue"))],
+        &[
+            ("--force", Flag("force")),
+            ("--restart", Word("mode", "restart")),
+            ("--continue", Word("mode", "continue")),
+            ("--fixed", Word("mode", "fixed")),
+        ],
     ),
     shape(
         &["start"],
@@ -104,7 +109,7 @@ const SHAPES: &[Shape] = &[
         ],
     ),
     shape(&["block"], UNIT, &[("--message", Text("message")), ("--type", Text("kind"))]),
-    shape(&["unblock"], UNIT, &[("--message", Text("message"))]),
+    shape(&["unblock"], UNIT, &[("--message", Text("message")), ("--blocker", Text("blocker"))]),
     shape(&["pause"], UNIT, &[("--reason", Text("reason")), ("--message", Text("reason"))]),
     shape(
         &["fail"],

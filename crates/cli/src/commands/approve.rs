@@ -1,4 +1,5 @@
 use clap::{ArgMatches, Args};
+use piton_engine::approve_review;
 use piton_engine::run::{
     ApprovedPhase, NotApproved, RunRequest, allow_denied, approve_commands, approve_phase, plan_run,
 };
@@ -8,7 +9,7 @@ use super::run::failure;
 use crate::context::Context;
 use crate::failure::{Failure, REFUSED, USAGE};
 use crate::output::print;
-use crate::recording::{unit, user};
+use crate::recording::{Writer, acknowledge, unit, user};
 
 #[derive(Args, Debug)]
 #[command(
@@ -26,6 +27,9 @@ pub struct ApproveArgs {
     /// Allow what workers of the last run were denied, and nothing else
     #[arg(long, conflicts_with_all = ["wanted", "commands"])]
     denied: bool,
+
+    #[command(flatten)]
+    writer: Writer,
 }
 
 pub fn run(matches: &ArgMatches, args: &ApproveArgs) -> Result<u8, Failure> {
@@ -49,7 +53,7 @@ pub fn run(matches: &ArgMatches, args: &ApproveArgs) -> Result<u8, Failure> {
     let units = args.wanted.iter().filter(|typed| is_unit(typed)).count();
     match (args.commands, units) {
         (true, _) | (false, 0) => commands(&context, &args.wanted),
-        (false, count) if count == args.wanted.len() => phases(&context, &args.wanted),
+        (false, count) if count == args.wanted.len() => phases(&context, args),
         (false, _) => {
             let typed: Vec<_> = args.wanted.iter().map(|typed| shell_word(typed)).collect();
             Err(Failure::new(USAGE, "units wait at phases, files name commands: approve one or the other")
@@ -74,10 +78,18 @@ fn commands(context: &Context, wanted: &[String]) -> Result<u8, Failure> {
 }
 
 /// Approves the phase at which each unit waits, and nothing else.
-fn phases(context: &Context, wanted: &[String]) -> Result<u8, Failure> {
+fn phases(context: &Context, args: &ApproveArgs) -> Result<u8, Failure> {
     let by = user();
-    for typed in wanted {
+    for typed in &args.wanted {
         let wanted = unit(typed)?;
+        // A review that asks a person is answered in the unit's own document.
+        let recorder = args.writer.recorder(context, "approve")?;
+        let reviewed =
+            approve_review(&context.workspace, &wanted, &recorder).map_err(|error| Failure::record(&wanted, &error))?;
+        if let Some(recorded) = reviewed {
+            acknowledge(&recorded)?;
+            continue;
+        }
         let approved = approve_phase(&context.workspace, &wanted, by.as_deref(), context.now);
         let ApprovedPhase { unit, what, run, lead } = approved.map_err(|error| match error {
             NotApproved::NoUnit(error) => Failure::not_found(&wanted, &error),

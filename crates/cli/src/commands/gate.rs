@@ -1,5 +1,6 @@
 use clap::{ArgMatches, Args, ValueEnum};
 use piton_engine::{Trust, approve, gate_command, is_approved, record, run_evidence};
+use piton_model::text::shell_word;
 use piton_model::{Event, Evidence, GateJudgement};
 
 use crate::context::Context;
@@ -8,7 +9,7 @@ use crate::recording::{self, Writing, acknowledge};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  piton gate build:PRD-009 pass schema-validation --step WS1\n  piton gate task:migration/T060 pass manifest_updated\n  piton gate build:PRD-009 pass lint --step WS3 --evidence 'make lint'\n  piton gate build:PRD-009 run lint --step WS3 --approve\n\nA command that comes from the repository runs only after you approved it once; the approval is kept outside of the repository."
+    after_help = "Examples:\n  piton gate build:PRD-009 pass schema-validation --step WS1\n  piton gate task:migration/T060 pass manifest_updated\n  piton gate build:PRD-009 pass lint --step WS3 --evidence 'make lint'\n  piton gate build:PRD-009 run lint --step WS3 --approve\n  piton gate task:migration/T060 run manifest_updated\n\n`run` takes the command from a build's specification, else from [gates] in piton.toml.\nA command that comes from the repository runs only after you approved it once; the approval is kept outside of the repository."
 )]
 pub struct GateArgs {
     #[command(flatten)]
@@ -34,6 +35,10 @@ pub struct GateArgs {
     #[arg(long)]
     approve: bool,
 }
+
+/// The exit codes with which a shell says that there is no such command. They say nothing about the work.
+const NOT_EXECUTABLE: i32 = 126;
+const NOT_FOUND: i32 = 127;
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum Deed {
@@ -68,6 +73,11 @@ fn run_gates(matches: &ArgMatches, args: &GateArgs) -> Result<u8, Failure> {
             .map_err(|error| Failure::record(&wanted, &error))?;
         permit(&context, &command, name, args)?;
         let evidence = evidence(&context, &command, false)?;
+        if matches!(evidence.exit_code, NOT_EXECUTABLE | NOT_FOUND) {
+            let message = format!("gate {name} cannot judge: `{command}` ended with {}", evidence.exit_code);
+            let hint = "nothing was recorded; correct the command, or install what it needs";
+            return Err(Failure::new(FAILED, message).quote(&evidence.tail).hint(hint));
+        }
         let passed = evidence.exit_code == 0;
         let event = Event::GateJudged(GateJudgement {
             passed,
@@ -103,7 +113,7 @@ fn permit(context: &Context, command: &str, name: &str, args: &GateArgs) -> Resu
         REFUSED,
         format!("the repository names a command for gate {name} that you have not approved: {command}"),
     )
-    .hint(format!("look at it, then: piton gate {} run {name} --approve", args.writing.unit)))
+    .hint(format!("look at it, then: piton gate {} run {} --approve", args.writing.unit, shell_word(name))))
 }
 
 /// Runs a command that proves something. For a claim that it must bear out, failing is a refusal.

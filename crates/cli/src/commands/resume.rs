@@ -1,17 +1,19 @@
+use std::io::{IsTerminal as _, Write as _};
+
 use clap::{ArgMatches, Args};
-use piton_engine::{Problem, RecordError, ResumeRequest, resumable, resume};
-use piton_model::{RefusalKind, ResumeAction, ResumeMode};
+use piton_engine::{Problem, RecordError, ResumeRequest, Resumption, resumable, resume};
+use piton_model::{RefusalKind, ResumeAction, ResumeMode, ResumeQuestion};
 use serde_json::json;
 
 use crate::context::Context;
-use crate::failure::{Failure, REFUSED};
+use crate::failure::{FAILED, Failure, REFUSED};
 use crate::output::{print, print_json};
 use crate::recording::{Writer, unit, warn};
 use crate::render;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  piton resume\n  piton resume crew:Secondary-A\n  piton resume build:PRD-009 --continue --json\n\nWithout a unit: what could be resumed, the most urgent first."
+    after_help = "Examples:\n  piton resume\n  piton resume crew:Secondary-A\n  piton resume build:PRD-009 --continue --json\n  piton resume build:PRD-009 --fixed\n\nWithout a unit: what could be resumed, the most urgent first.\nOn a terminal a build asks what a program answers with --restart, --continue or --fixed."
 )]
 pub struct ResumeArgs {
     /// The unit
@@ -19,12 +21,16 @@ pub struct ResumeArgs {
     unit: Option<String>,
 
     /// Begin the interrupted stretch again
-    #[arg(long, conflicts_with = "go_on")]
+    #[arg(long, conflicts_with_all = ["go_on", "fixed"])]
     restart: bool,
 
-    /// Go on with the interrupted stretch
-    #[arg(long = "continue")]
+    /// Continue the interrupted stretch
+    #[arg(long = "continue", conflicts_with = "fixed")]
     go_on: bool,
+
+    /// Continue a failed build: what failed is fixed
+    #[arg(long)]
+    fixed: bool,
 
     /// Even if an agent seems to be alive
     #[arg(long)]
@@ -46,14 +52,22 @@ pub fn run(matches: &ArgMatches, args: &ResumeArgs) -> Result<u8, Failure> {
     let context = Context::new(matches)?;
     let Some(typed) = &args.unit else { return list(&context, args) };
     let wanted = unit(typed)?;
-    let mode = match (args.restart, args.go_on) {
-        (true, _) => Some(ResumeMode::Restart),
-        (false, true) => Some(ResumeMode::Continue),
-        (false, false) => None,
+    let mode = match (args.restart, args.go_on, args.fixed) {
+        (true, _, _) => Some(ResumeMode::Restart),
+        (false, true, _) => Some(ResumeMode::Continue),
+        (false, false, true) => Some(ResumeMode::Fixed),
+        (false, false, false) => None,
     };
-    let request = ResumeRequest { mode, force: args.force, budget: args.budget, outputs_in: None };
+    let mut request = ResumeRequest { mode, force: args.force, budget: args.budget, outputs_in: None };
     let recorder = args.writer.recorder(&context, "resume")?;
-    let resumption = match resume(&context.workspace, &wanted, &request, &recorder) {
+    let resumed = match resume(&context.workspace, &wanted, &request, &recorder) {
+        Ok(Resumption { question: Some(question), plan, .. }) if !args.json && is_on_terminal() => {
+            request.mode = ask(question, &plan.reasons)?;
+            resume(&context.workspace, &wanted, &request, &recorder)
+        }
+        resumed => resumed,
+    };
+    let resumption = match resumed {
         Ok(resumption) => resumption,
         Err(RecordError::Refused(refusal)) if args.json && refusal.kind == RefusalKind::Rule => {
             print_json(&render::json::not_resumed(&wanted, &refusal))?;
@@ -72,6 +86,34 @@ pub fn run(matches: &ArgMatches, args: &ResumeArgs) -> Result<u8, Failure> {
     }
     print(&resumption.brief)?;
     Ok(0)
+}
+
+/// Whether a person can be asked; elsewhere nothing is ever asked.
+fn is_on_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks what a protocol asks before a unit is continued. No clear answer leaves it as it is.
+fn ask(question: ResumeQuestion, reasons: &[String]) -> Result<Option<ResumeMode>, Failure> {
+    if let Some(first) = reasons.first() {
+        eprintln!("{}", render::clean(first));
+    }
+    let words = match question {
+        ResumeQuestion::IsFixed => "is it fixed? [y/N] ",
+        ResumeQuestion::RestartOrContinue => "restart what was interrupted, or continue it? [r/c/N] ",
+    };
+    eprint!("{words}");
+    let _ = std::io::stderr().flush();
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .map_err(|error| Failure::new(FAILED, format!("cannot read the answer: {error}")))?;
+    Ok(match (question, answer.trim()) {
+        (ResumeQuestion::IsFixed, "y" | "Y" | "yes") => Some(ResumeMode::Fixed),
+        (ResumeQuestion::RestartOrContinue, "r" | "restart") => Some(ResumeMode::Restart),
+        (ResumeQuestion::RestartOrContinue, "c" | "continue") => Some(ResumeMode::Continue),
+        _ => None,
+    })
 }
 
 /// What could be resumed, the most urgent first.

@@ -1,27 +1,33 @@
 use clap::{ArgMatches, Args};
-use piton_model::Event;
+use piton_engine::{Unblocking, unblock};
 
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::recording::{self, Writing};
+use crate::recording::{self, Writing, acknowledge};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  piton unblock task:migration/T060\n  piton unblock pipeline:PROJ-42 --message 'use the staging database'"
+    after_help = "Examples:\n  piton unblock task:migration/T060\n  piton unblock task:migration/T060 --message 'use the second edition of the PDF'\n  piton unblock crew:Secondary-A --blocker 'the ledger is locked'\n\nThe next worker gets the message as an instruction from you."
 )]
 pub struct UnblockArgs {
     #[command(flatten)]
     writing: Writing,
 
-    /// Answer or instruction for the next worker of the unit
+    /// Answer for the next worker; a text that equals a blocker names that blocker instead
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
 
-    /// The one blocker that is gone [default: all of them]
+    /// The one blocker that is gone, by its text or number [default: all of them]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     blocker: Option<String>,
 }
 
 pub fn run(matches: &ArgMatches, args: UnblockArgs) -> Result<u8, Failure> {
-    let event = Event::Unblocked { which: args.blocker, answer: args.message };
-    recording::run(matches, &args.writing, "unblock", &event)
+    let wanted = recording::unit(&args.writing.unit)?;
+    let context = Context::new(matches)?;
+    let recorder = args.writing.writer.recorder(&context, "unblock")?;
+    let unblocking = Unblocking { blocker: args.blocker, answer: args.message };
+    let recorded = unblock(&context.workspace, &wanted, &unblocking, &recorder)
+        .map_err(|error| Failure::record(&wanted, &error))?;
+    acknowledge(&recorded)
 }

@@ -84,15 +84,19 @@ fn a_build_lives_as_its_protocol_says() {
     );
     assert_snapshot!("build_failed", shown(&workspace));
     replay.refused(4, "10:26 step build:PRD-009 begin WS3");
+    replay.refused(4, "10:39 resume build:PRD-009 --continue");
     replay.all(
-        "10:40 resume build:PRD-009
+        "10:40 resume build:PRD-009 --fixed
          10:41 step build:PRD-009 begin WS3
          10:42 step build:PRD-009 done WS3 --output quay/deck.md
          10:43 gate build:PRD-009 pass type-check --step WS2
          10:44 gate build:PRD-009 fail lint --step WS3",
     );
     replay.all(
-        "10:45 resume build:PRD-009
+        "10:45 resume build:PRD-009 --fixed
+         10:45 note build:PRD-009 --fix quay/deck.md --message 'less water' --kind eslint
+         10:45 note build:PRD-009 --fix quay/deck.md --message 'more sand'
+         10:45 note build:PRD-009 --cleanup 'the old moulds are gone'
          10:46 gate build:PRD-009 pass lint --step WS3
          10:47 pause build:PRD-009 --reason 'the tide is high'
          10:48 resume build:PRD-009

@@ -3,6 +3,8 @@ use std::collections::HashMap;
 use piton_model::Id;
 
 use super::gates::{self, Listed};
+use super::lists;
+pub(super) use super::lists::{BUCKETS, Bucket};
 use super::spec::{Phase, Spec};
 use super::wire;
 use crate::json::{Kind, Value};
@@ -16,27 +18,6 @@ pub(super) const ID_KEYS: [&str; 4] = ["prd", "prd_id", "id", "spec_id"];
 
 /// Keys that hold the path of the specification.
 const SPEC_KEYS: [&str; 5] = ["exec_spec", "exec_spec_path", "spec_path", "execution_spec_path", "execution_spec"];
-
-/// The lists of workstreams, the one that decides first when a workstream is in several: what may not be done counts
-/// as not done.
-pub(super) const BUCKETS: [(Bucket, &str); 6] = [
-    (Bucket::Failed, "failed_workstreams"),
-    (Bucket::InProgress, "in_progress_workstreams"),
-    (Bucket::Pending, "pending_workstreams"),
-    (Bucket::Skipped, "dormant_workstreams"),
-    (Bucket::Skipped, "deferred_workstreams"),
-    (Bucket::Completed, "completed_workstreams"),
-];
-
-/// How far a workstream is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bucket {
-    Failed,
-    InProgress,
-    Pending,
-    Skipped,
-    Completed,
-}
 
 /// What failed.
 #[derive(Debug)]
@@ -52,6 +33,8 @@ pub(super) struct Failure {
 pub(super) struct Review {
     pub verdict: Option<&'static str>,
     pub blocking: i64,
+    /// Whether a person approved of it.
+    pub is_approved: bool,
 }
 
 impl Review {
@@ -59,7 +42,15 @@ impl Review {
     pub(super) fn blocks(self) -> bool {
         self.verdict == Some("do_not_ship") && self.blocking > 0
     }
+
+    /// Whether a person has to approve before work begins, and has not done so.
+    fn asks(self) -> bool {
+        self.verdict == Some("ship_with_gates") && !self.is_approved
+    }
 }
+
+/// The key, in the review, with which a person's approval is written down.
+pub(super) const APPROVED_AT: &str = "approved_at";
 
 /// A build's checkpoint, as it is written.
 #[derive(Debug)]
@@ -71,6 +62,8 @@ pub(super) struct Checkpoint {
     /// Every listed workstream, in the order of the lists, with the place of the list in [`BUCKETS`].
     pub listed: Vec<(String, usize)>,
     pub bucket_of: HashMap<String, Bucket>,
+    /// What people call workstreams, where the lists say it.
+    pub names: HashMap<String, String>,
     pub passed: Vec<Listed>,
     pub waiting: Vec<Listed>,
     pub failure: Option<Failure>,
@@ -89,22 +82,35 @@ impl Checkpoint {
     pub(super) fn count(&self, bucket: Bucket) -> usize {
         self.bucket_of.values().filter(|found| **found == bucket).count()
     }
+
+    /// Whether work has begun: a workstream is completed or in progress, or a phase was reached.
+    pub(super) fn has_begun(&self) -> bool {
+        self.count(Bucket::Completed) + self.count(Bucket::InProgress) > 0 || self.phase.is_some_and(|phase| phase > 0)
+    }
+
+    /// Whether the review waits for a person before work begins.
+    pub(super) fn waits_for_approval(&self) -> bool {
+        self.status == Some("initialized") && !self.has_begun() && self.review.is_some_and(Review::asks)
+    }
 }
 
 /// Whether an object is a build's checkpoint: it lists workstreams, or has a PRD and a status.
 pub fn is_ours(object: Value<'_, '_>) -> bool {
     let is_text = |key: &str| object.get(key).is_some_and(|value| value.kind() == Kind::String);
-    let lists = BUCKETS.iter().any(|(_, key)| object.get(key).is_some_and(|value| value.kind() == Kind::Array));
+    let keys = BUCKETS.iter().map(|(_, key)| *key).chain(lists::OLDER.iter().map(|(older, _)| *older));
+    let lists = keys.into_iter().any(|key| object.get(key).is_some_and(|value| value.kind() == Kind::Array));
     lists || (is_text("status") && (is_text("prd") || is_text("prd_id")))
 }
 
 pub(super) fn take(root: Value<'_, '_>, source: &Source<'_>) -> Checkpoint {
     let status_text = content::text(root, "status").unwrap_or_default();
-    let listed = listed(root);
-    let mut bucket_of = HashMap::with_capacity(listed.len());
-    for (id, place) in &listed {
-        let bucket = BUCKETS[*place].0;
-        bucket_of.entry(id.clone()).or_insert(bucket);
+    let (mut listed, mut names, mut bucket_of) = (Vec::new(), HashMap::new(), HashMap::new());
+    for (place, (bucket, key)) in BUCKETS.iter().enumerate() {
+        for found in lists::listed(root, key) {
+            bucket_of.entry(found.id.clone()).or_insert(*bucket);
+            names.extend(found.name.map(|name| (found.id.clone(), name)));
+            listed.push((found.id, place));
+        }
     }
     if listed.is_empty() {
         bucket_of.extend(by_status(root));
@@ -117,6 +123,7 @@ pub(super) fn take(root: Value<'_, '_>, source: &Source<'_>) -> Checkpoint {
         phase: root.get("current_phase").and_then(Value::as_int),
         listed,
         bucket_of,
+        names,
         passed: Vec::new(),
         waiting: Vec::new(),
         failure: root.get("error").and_then(failure),
@@ -149,26 +156,25 @@ fn id(root: Value<'_, '_>, source: &Source<'_>) -> String {
         .unwrap_or_else(|| stem.to_owned())
 }
 
-fn listed(root: Value<'_, '_>) -> Vec<(String, usize)> {
-    let bucket = |(place, (_, key)): (usize, &(Bucket, &str))| {
-        content::texts(root, key).into_iter().map(move |id| (id, place)).collect::<Vec<_>>()
-    };
-    BUCKETS.iter().enumerate().flat_map(bucket).collect()
-}
-
 /// Some files keep a status for each workstream instead of lists.
 fn by_status(root: Value<'_, '_>) -> Vec<(String, Bucket)> {
     let bucket = |(id, stream): (Value<'_, '_>, Value<'_, '_>)| {
-        let status = content::text(stream, "status")?;
-        let bucket = match wire::STATUS.read(&status).word()? {
-            "initialized" | "paused" => Bucket::Pending,
-            "in_progress" => Bucket::InProgress,
-            "failed" => Bucket::Failed,
-            _ => Bucket::Completed,
-        };
-        Some((id.as_str()?.into_owned(), bucket))
+        Some((id.as_str()?.into_owned(), bucket_named(&content::text(stream, "status")?)?))
     };
     root.get("workstreams").into_iter().flat_map(Value::entries).filter_map(bucket).take(MOST).collect()
+}
+
+/// How far a workstream is, by a status of its own.
+pub(super) fn bucket_named(status: &str) -> Option<Bucket> {
+    if status.eq_ignore_ascii_case("dormant") {
+        return Some(Bucket::Skipped);
+    }
+    Some(match wire::STATUS.read(status).word()? {
+        "initialized" | "paused" => Bucket::Pending,
+        "in_progress" => Bucket::InProgress,
+        "failed" => Bucket::Failed,
+        _ => Bucket::Completed,
+    })
 }
 
 fn failure(error: Value<'_, '_>) -> Option<Failure> {
@@ -190,6 +196,7 @@ fn review(review: Value<'_, '_>) -> Option<Review> {
     (review.kind() == Kind::Object).then(|| Review {
         verdict: content::text(review, "verdict").and_then(|text| wire::VERDICT.read(&text).word()),
         blocking: review.get("p0_count").and_then(Value::as_int).unwrap_or(0),
+        is_approved: content::text(review, APPROVED_AT).is_some(),
     })
 }
 

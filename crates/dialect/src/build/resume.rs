@@ -1,8 +1,9 @@
 //! How a build is continued.
 
-use piton_model::text::printable;
+use piton_model::text::{printable, shell_word};
 use piton_model::{
-    Gate, GateState, Lifecycle, Moment, Names, Refusal, ResumeAction, ResumeMode, ResumePlan, Step, StepState, Unit,
+    Gate, GateState, Lifecycle, Moment, Names, Refusal, ResumeAction, ResumeMode, ResumePlan, ResumeQuestion, Step,
+    StepState, Trouble, Unit,
 };
 
 use super::unit::REVIEW;
@@ -45,6 +46,15 @@ pub fn resume(
     })
 }
 
+/// What the protocol asks before a build that stands so is continued; nothing when the mode has the answer.
+pub fn question(lifecycle: Lifecycle, mode: Option<ResumeMode>) -> Option<ResumeQuestion> {
+    match (lifecycle, mode) {
+        (Lifecycle::Failed, None) => Some(ResumeQuestion::IsFixed),
+        (Lifecycle::Running, None) => Some(ResumeQuestion::RestartOrContinue),
+        _ => None,
+    }
+}
+
 fn is_open(state: &StepState) -> bool {
     match state {
         StepState::Pending | StepState::Running | StepState::Failed => true,
@@ -67,7 +77,7 @@ fn decide(draft: &Draft, mode: Option<ResumeMode>) -> (ResumeAction, Vec<String>
             refuse([format!("it is blocked: {why}")].into_iter().chain(hints).collect())
         }
         (Lifecycle::Unknown, _) => refuse(vec!["its status is not understood; a person decides".to_owned()]),
-        (Lifecycle::Running | Lifecycle::Waiting, None) => refuse(vec![
+        (Lifecycle::Running | Lifecycle::Waiting, None | Some(ResumeMode::Fixed)) => refuse(vec![
             "it is in progress: say whether what was interrupted begins again or goes on".to_owned(),
             format!("begin it again: piton resume {name} --restart"),
             format!("go on with it: piton resume {name} --continue"),
@@ -78,13 +88,17 @@ fn decide(draft: &Draft, mode: Option<ResumeMode>) -> (ResumeAction, Vec<String>
         (Lifecycle::Running | Lifecycle::Waiting, Some(ResumeMode::Continue)) => {
             (ResumeAction::Continue, vec!["it was in progress; what was interrupted goes on".to_owned()])
         }
-        (Lifecycle::Failed, _) => {
-            let troubles = unit.troubles.iter().map(|trouble| match &trouble.place {
-                Some(place) => format!("it failed at {place}: {}", trouble.message),
-                None => format!("it failed: {}", trouble.message),
-            });
-            let then = "it continues when that is fixed".to_owned();
-            (ResumeAction::Continue, troubles.chain([then]).collect())
+        (Lifecycle::Failed, mode) => {
+            let failures = unit.troubles.iter().map(failure);
+            match mode {
+                Some(ResumeMode::Fixed) => {
+                    let then = "the caller says that it is fixed".to_owned();
+                    (ResumeAction::Continue, failures.chain([then]).collect())
+                }
+                Some(ResumeMode::Restart | ResumeMode::Continue) | None => {
+                    refuse(failures.chain([when_fixed(name)]).collect())
+                }
+            }
         }
         (Lifecycle::Paused, _) => {
             let has_passed = |gate: &&Gate| gate.name != REVIEW && matches!(gate.state, GateState::Passed { .. });
@@ -114,27 +128,60 @@ fn resume_phase(draft: &Draft) -> usize {
     }
 }
 
+/// What failed, and where.
+pub(super) fn failure(trouble: &Trouble) -> String {
+    match &trouble.place {
+        Some(place) => format!("it failed at {place}: {}", trouble.message),
+        None => format!("it failed: {}", trouble.message),
+    }
+}
+
+/// The command that continues a build after a fix.
+pub(super) fn when_fixed(name: &str) -> String {
+    format!("when that is fixed: piton resume {name} --fixed")
+}
+
 /// The next order, with the command that records it.
 fn next(draft: &Draft, mode: Option<ResumeMode>, phase: usize) -> String {
+    let restarts = mode == Some(ResumeMode::Restart);
+    let steps = &draft.unit.steps;
+    let running: Vec<_> = steps.iter().filter(|step| step.state == StepState::Running).map(|step| &*step.id).collect();
+    if !running.is_empty() && !restarts {
+        let done = format!("piton step {} done {}", draft.name, running[0]);
+        return format!("go on with {}; when one is done: {done}", running.join(", "));
+    }
+    next_of(draft, phase)
+}
+
+/// The command that moves the build on as it stands, with what it does.
+pub(super) fn next_command(draft: &Draft) -> String {
+    let running = draft.unit.steps.iter().find(|step| step.state == StepState::Running);
+    match running {
+        Some(step) => format!("when it is done: piton step {} done {}", draft.name, step.id),
+        None => next_of(draft, resume_phase(draft)),
+    }
+}
+
+/// What comes next when nothing is executed: a gate that is due, the next workstreams, the gates that are left, the end.
+fn next_of(draft: &Draft, phase: usize) -> String {
     let (name, unit) = (&draft.name, &draft.unit);
     let here = |step: &&Step| draft.phase_of(&step.id).is_none_or(|found| found == phase);
-    let running: Vec<_> =
-        unit.steps.iter().filter(|step| step.state == StepState::Running).map(|step| &*step.id).collect();
-    if !running.is_empty() && mode == Some(ResumeMode::Continue) {
-        return format!("go on with {}; when one is done: piton step {name} done {}", running.join(", "), running[0]);
-    }
     // A phase ends with its gates, so those of an earlier one come first.
     let is_earlier = |step: &str| draft.phase_of(step).is_none_or(|found| found < phase);
     if let Some((gate, step)) = due(draft).filter(|(_, step)| is_earlier(step)) {
-        return format!("run the gate {gate} of {step}: piton gate {name} pass {gate} --step {step}");
+        let command = format!("piton gate {name} pass {} --step {step}", shell_word(&gate));
+        return format!("run the gate {gate} of {step}; when it passes: {command}");
     }
     let open = unit.steps.iter().filter(|step| is_open(&step.state)).filter(here);
     let open: Vec<_> = open.filter(|step| draft.can_begin(&step.id)).map(|step| &*step.id).collect();
-    // Without phases nobody knows what may run side by side.
+    // Without phases nothing says what may run side by side.
     let open = if draft.spec.is_some() { &open[..] } else { &open[..open.len().min(1)] };
     let gate = draft.waiting.first();
     match (open, gate) {
-        ([], Some(gate)) => format!("run the gate {}: piton gate {name} pass {}", gate.name, gate.name),
+        ([], Some(gate)) => {
+            let command = format!("piton gate {name} pass {}", shell_word(&gate.name));
+            format!("run the gate {}; when it passes: {command}", gate.name)
+        }
         ([], None) if unit.steps.iter().any(|step| is_open(&step.state)) => {
             format!("see what is left: piton status {name}")
         }

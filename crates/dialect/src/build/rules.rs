@@ -8,7 +8,7 @@ use piton_model::text::counted;
 use super::checkpoint::{BUCKETS, Bucket, Checkpoint, ID_KEYS, Review};
 use super::gates::{fold, shown, steps_of};
 use super::spec::Spec;
-use super::{codes, layout};
+use super::{codes, layout, lists};
 use crate::content::Offsets;
 use crate::json::Value;
 use crate::{Findings, Source, content};
@@ -60,6 +60,12 @@ impl Rules<'_, '_, '_, '_> {
             self.findings.whole(&codes::BUILD_FILE_NAME, message);
         }
         let instead = [("prd", &ID_KEYS[1..]), ("timestamp", &["updated_at"]), ("prd_title", &["title"])];
+        for (older, key) in lists::OLDER {
+            if self.root.get(older).is_some() {
+                let message = format!("`{older}` stands where the protocol has `{key}`");
+                self.at(older, &codes::BUILD_KEY_INSTEAD, message);
+            }
+        }
         for (key, others) in instead {
             let other = others.iter().find(|other| content::text(self.root, other).is_some());
             if let (None, Some(other)) = (self.root.get(key), other) {

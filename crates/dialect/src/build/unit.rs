@@ -51,8 +51,10 @@ pub(super) fn unit(root: Value<'_, '_>, checkpoint: &Checkpoint, spec: Option<&S
 
 fn state(checkpoint: &Checkpoint, is_finished: bool) -> (State, Claim) {
     let nobody = |why| Claim::Nobody { why };
-    let has_begun = checkpoint.count(Bucket::Completed) + checkpoint.count(Bucket::InProgress) > 0;
-    let is_blocked = checkpoint.review.is_some_and(Review::blocks) || !checkpoint.blocked_by.is_empty();
+    let has_begun = checkpoint.has_begun();
+    let is_blocked = checkpoint.review.is_some_and(Review::blocks)
+        || !checkpoint.blocked_by.is_empty()
+        || checkpoint.waits_for_approval();
     match checkpoint.status {
         // Whoever executes it although it is blocked can still be missed.
         Some("in_progress") if is_blocked => (State::Blocked, Claim::Worker),
@@ -92,7 +94,9 @@ fn open(checkpoint: &Checkpoint, steps: &[Step]) -> Vec<String> {
 fn blockers(checkpoint: &Checkpoint, open: Vec<String>) -> Vec<String> {
     let review = checkpoint.review.filter(|review| review.blocks()).map(not_shippable);
     let open = if checkpoint.status == Some("complete") { open } else { Vec::new() };
-    review.into_iter().chain(checkpoint.blocked_by.iter().cloned()).chain(open).collect()
+    let asks = "the review says ship_with_gates: a person approves it before work begins";
+    let asks = checkpoint.waits_for_approval().then(|| asks.to_owned());
+    review.into_iter().chain(asks).chain(checkpoint.blocked_by.iter().cloned()).chain(open).collect()
 }
 
 /// The phases, with the label that each step carries.
@@ -177,7 +181,7 @@ fn steps(root: Value<'_, '_>, checkpoint: &Checkpoint, spec: Option<&Spec>, plan
         named.filter_map(|(id, stream)| Some((id.as_str()?, content::text(stream, "name")?))).collect();
     for id in listed.into_iter().chain(by_status) {
         if seen.insert(id) {
-            steps.push(step(id, names.get(id).map(String::as_str)));
+            steps.push(step(id, names.get(id).or_else(|| checkpoint.names.get(id)).map(String::as_str)));
         }
     }
     steps
@@ -218,16 +222,24 @@ fn gates(root: Value<'_, '_>, checkpoint: &Checkpoint) -> Vec<Gate> {
     };
     let passed = checkpoint.passed.iter().map(judged);
     let waiting = checkpoint.waiting.iter().map(|listed| gate(listed, GateState::Pending));
-    passed.chain(waiting).chain(root.get("adversarial_review").and_then(review)).collect()
+    let review = root.get("adversarial_review").and_then(|it| review(it, checkpoint.waits_for_approval()));
+    passed.chain(waiting).chain(review).collect()
 }
 
-fn review(review: Value<'_, '_>) -> Option<Gate> {
+/// Whether a review waits for a person's approval before work begins.
+pub fn waits_for_person(unit: &Unit) -> bool {
+    unit.gates.iter().any(|gate| gate.name == REVIEW && gate.state == GateState::Pending)
+        && unit.state == State::Blocked
+}
+
+fn review(review: Value<'_, '_>, waits: bool) -> Option<Gate> {
     let verdict = content::text(review, "verdict")?;
     let count = |key| review.get(key).and_then(Value::as_int);
     let counted = |(key, what)| count(key).map(|count| format!(", {count} {what}")).unwrap_or_default();
     let counts: String = [("p0_count", "P0"), ("p1_count", "P1")].into_iter().map(counted).collect();
     let result = Some(format!("{verdict}{counts}"));
     let state = match wire::VERDICT.read(&verdict).word() {
+        Some("ship_with_gates") if waits => GateState::Pending,
         Some("ship" | "ship_with_gates" | "overridden") => GateState::Passed { result },
         Some("do_not_ship") => GateState::Failed { result },
         _ => GateState::Pending,

@@ -48,6 +48,8 @@ static REVIEW: &[Field] = &[
     required("p1_count", COUNT, "findings that should be fixed"),
     required("attempt", Shape::Count { min: 1, max: 2 }, "which attempt this was; the second is the last"),
     optional("findings_path", Shape::OrNull(&Shape::Path), "the full report"),
+    optional("approved_at", Shape::OrNull(&Shape::Time), "when a person approved of ship_with_gates; written by Piton"),
+    optional("approved_by", Shape::OrNull(&Shape::Text), "who approved of it; written by Piton"),
     optional("override_reason", Shape::OrNull(&Shape::Text), "why the verdict was overridden"),
 ];
 
@@ -56,15 +58,20 @@ static FIX: &[Field] =
 
 const NAMES: Shape = Shape::List(&Shape::Text);
 
+static LISTED: &[Field] =
+    &[required("id", Shape::Text, "the workstream's id"), optional("name", Shape::Text, "what a person calls it")];
+
+const STREAMS: Shape = Shape::List(&Shape::TextOr(LISTED));
+
 /// `.claude/skills/build-pipeline/checkpoints/{PRD}.json`
 pub static CHECKPOINT: &[Field] = &[
     required("prd", Shape::Id, "the PRD, such as PRD-003"),
     required("prd_title", Shape::Text, "what a person calls it"),
     required("current_phase", COUNT, "0 before the first phase, then the phase's number"),
     required("status", Shape::Word(&STATUS), "where the build stands"),
-    required("completed_workstreams", NAMES, "workstreams that are done"),
-    required("in_progress_workstreams", NAMES, "workstreams that are being executed"),
-    required("pending_workstreams", NAMES, "workstreams that have not begun"),
+    required("completed_workstreams", STREAMS, "workstreams that are done"),
+    required("in_progress_workstreams", STREAMS, "workstreams that are being executed"),
+    required("pending_workstreams", STREAMS, "workstreams that have not begun"),
     required("artifacts", Shape::Map(&Shape::List(&Shape::Path)), "files that each completed workstream made"),
     required("gates_passed", NAMES, "gates that passed, with their workstream: lint (WS1)"),
     required("gates_pending", NAMES, "gates that have not passed yet"),
@@ -75,7 +82,7 @@ pub static CHECKPOINT: &[Field] = &[
     optional("cleanup_done", NAMES, "what was cleaned up"),
     optional("key_fixes", Shape::List(&Shape::Object(FIX)), "fixes worth knowing"),
     optional("exec_spec", Shape::Path, "the EXECUTION-SPEC"),
-    optional("dormant_workstreams", NAMES, "workstreams that are left out for now"),
+    optional("dormant_workstreams", STREAMS, "workstreams that are left out for now"),
     optional("created_at", Shape::Time, "when this checkpoint was created"),
     optional("updated_at", Shape::Time, "when this checkpoint was last updated"),
     optional("pause_reason", Shape::OrNull(&Shape::Text), "why it is paused; written by Piton"),

@@ -1,7 +1,8 @@
 //! What an event changes in a build's checkpoint.
 
-use piton_model::{Change, Dialect, Event, Moment, NotePurpose, Refusal, permit};
+use piton_model::{BuildStatus, Change, Dialect, Event, Lifecycle, Moment, NotePurpose, Refusal, StepTo, permit};
 
+use super::checkpoint::Bucket;
 use super::layout;
 use crate::{Files, Place};
 
@@ -36,10 +37,46 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
         };
     };
     let mut draft = Draft::open(place, files, &path(place), &bytes, moment)?;
-    permit(Dialect::Build, &draft.name, draft.unit.state.lifecycle(), event)
-        .map_err(|refusal| draft.explain(refusal, event))?;
-    let summary = apply(&mut draft, event, moment)?;
+    let summary = decide(&mut draft, event, moment)?;
     draft.close(place, files, summary)
+}
+
+fn decide(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Refusal> {
+    let lifecycle = draft.unit.state.lifecycle();
+    if lifecycle == Lifecycle::Done && repeats(draft, event) {
+        return apply(draft, event, moment);
+    }
+    permit(Dialect::Build, &draft.name, lifecycle, event).map_err(|refusal| draft.explain(refusal, event))?;
+    if lifecycle == Lifecycle::Blocked {
+        // What blocks a build does not add arrows to its status.
+        let beneath = draft.trail().last().map_or(Lifecycle::Unknown, |status| lifecycle_of(*status));
+        let is_answer = matches!(event, Event::Unblocked { .. } | Event::Reopened | Event::Noted { .. });
+        if !is_answer {
+            permit(Dialect::Build, &draft.name, beneath, event).map_err(|refusal| draft.explain(refusal, event))?;
+        }
+    }
+    apply(draft, event, moment)
+}
+
+/// Whether an event says of a complete build what is recorded already: a lead that died in between records it again.
+fn repeats(draft: &Draft, event: &Event) -> bool {
+    match event {
+        Event::StepMoved(moved) => {
+            moved.to == StepTo::Done && moved.steps.iter().all(|id| draft.bucket_of(id) == Some(Bucket::Completed))
+        }
+        Event::GateJudged(judged) => judged.passed && gates::have_passed(draft, judged),
+        _ => false,
+    }
+}
+
+fn lifecycle_of(status: BuildStatus) -> Lifecycle {
+    match status {
+        BuildStatus::Initialized => Lifecycle::Queued,
+        BuildStatus::InProgress => Lifecycle::Running,
+        BuildStatus::Paused => Lifecycle::Paused,
+        BuildStatus::Failed => Lifecycle::Failed,
+        BuildStatus::Complete => Lifecycle::Done,
+    }
 }
 
 fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Refusal> {
@@ -51,11 +88,10 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
         Event::VerdictGiven(verdict) => review::given(draft, verdict, moment),
         Event::Blocked { message, kind } => life::blocked(draft, message, kind.as_deref(), moment),
         Event::Unblocked { which, answer } => {
-            let done = life::unblocked(draft, which.as_deref())?;
-            if let Some(answer) = answer {
-                notes::noted(draft, answer, NotePurpose::ResumeInstruction, moment)?;
-            }
-            Ok(done)
+            let summary = life::unblocked(draft, which.as_deref(), moment)?;
+            let Some(answer) = answer else { return Ok(summary) };
+            let told = notes::noted(draft, answer, NotePurpose::ResumeInstruction, moment)?;
+            Ok(format!("{summary}; {told}"))
         }
         Event::Paused { reason } => life::paused(draft, reason.as_deref()),
         Event::Failed { step, message, file, line } => {
@@ -63,6 +99,7 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
             steps::failed(draft, step.as_slice(), &failure)
         }
         Event::Noted { text, purpose } => notes::noted(draft, text, *purpose, moment),
+        Event::ExecutionNoted(note) => notes::execution(draft, note),
         Event::Decided { text, reason } => notes::decided(draft, text, reason.as_deref(), moment),
         Event::Beat => Ok("beat".to_owned()),
         Event::Finished => life::finished(draft),
@@ -97,7 +134,7 @@ pub(super) fn id(place: &Place) -> &str {
 }
 
 pub(super) fn no_checkpoint(place: &Place) -> Refusal {
-    let id = id(place);
-    let hint = format!("start it: piton start build:{id} --title TITLE --spec FILE");
-    Refusal::missing(format!("there is no checkpoint of build:{id}")).hint(hint)
+    let name = place.unit(Dialect::Build);
+    let hint = format!("start it: piton start {name} --title TITLE --spec FILE");
+    Refusal::missing(format!("there is no checkpoint of {name}")).hint(hint)
 }

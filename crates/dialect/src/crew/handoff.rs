@@ -29,7 +29,7 @@ pub fn handoff(place: &Place, files: &dyn Files, from: Option<&str>, moment: &Mo
                 "I'm taking over {feature} from crashed {from}.\n\nResuming work from crashed agent {from}.\nCheckpoint File: {checkpoint}\nResume from: {}",
                 position(&unit)
             );
-            (opening, format!("Resume now, with the checkpoint: piton resume crew:{agent}"))
+            (opening, format!("Resume now, with the checkpoint: piton resume {}", spot.unit))
         }
         None => {
             let stage = one_line(unit.stage.as_deref().unwrap_or("the first stage"));

@@ -238,7 +238,9 @@ fn note_check(
     let standard = below(base, &layout::path_of(agent));
     let other = below(base, &format!("agent_comms/{}", layout::path_of(agent)));
     let path = if files.read(&standard)?.is_none() && files.read(&other)?.is_some() { other } else { standard };
-    let spot = Spot { base: base.to_owned(), path, agent: agent.to_owned() };
+    let crew = if base.is_empty() { "crew:".to_owned() } else { format!("crew:{base}/") };
+    let unit = format!("{crew}{agent}");
+    let spot = Spot { base: base.to_owned(), path, agent: agent.to_owned(), unit, crew };
     let found = match find(&spot, files, moment) {
         Ok(Some(found)) if found.origin == Origin::Document => found,
         Ok(None) => return Ok(()),

@@ -44,7 +44,7 @@ fn unit(agent: &str, fields: &[Field<'_>], source: &Source<'_>) -> Unit {
     });
     let list = |names: &[&str]| find(fields, names).map(Field::items).unwrap_or_default();
     unit.blockers = list(&["Blockers", "Blocker"]).into_iter().filter(|text| standing::is_blocker(text)).collect();
-    standing::stand(&mut unit, can_resume);
+    standing::stand(&mut unit, can_resume, None);
     unit.files = list(&["Files Modified", "Modified Files"]).iter().map(|file| file_name(file)).collect();
     let step = |id, state| Step { id, title: None, stage: None, state };
     let done = || StepState::Done { by: None, at: None, outputs: Vec::new() };

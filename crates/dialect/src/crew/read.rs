@@ -48,7 +48,13 @@ fn unit(keys: &Keys<'_, '_>, source: &Source<'_>, detail: Detail) -> Unit {
     let can_resume = keys.can_resume.and_then(Value::as_bool) == Some(true);
     unit.blockers = keys.blockers.map(content::as_texts).unwrap_or_default();
     unit.blockers.retain(|blocker| standing::is_blocker(blocker));
-    standing::stand(&mut unit, can_resume);
+    let pause = || {
+        let by = content::text(keys.root, standing::PAUSED_BY)?;
+        Some(standing::Pause { by, reason: content::text(keys.root, "waiting_reason") })
+    };
+    let is_running = matches!(wire::STATUS.read(&unit.status_text).word(), Some("IN_PROGRESS" | "COMPLETE"));
+    let pause = if is_running { None } else { pause() };
+    standing::stand(&mut unit, can_resume, pause);
     unit.current = text(keys.current_step).or_else(|| text(keys.next_action)).or_else(|| text(keys.phase));
     let count = |value: Option<_>| value.map_or(0, content::count_texts);
     let (done, open) = (count(keys.completed_steps), count(keys.next_steps));

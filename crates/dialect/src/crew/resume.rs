@@ -1,9 +1,10 @@
 //! How an agent goes on: the first recovery scenario of the protocol, or why not.
 
-use piton_model::{Age, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, Said, StepState, Unit, text};
+use piton_model::{Age, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, Said, Step, StepState, Unit, text};
 
-use super::write::{Origin, Spot, not_resumable, short};
+use super::write::{Origin, Spot, not_resumable, number_of, short};
 use crate::brief::in_an_order;
+use crate::json::Editor;
 use crate::{Files, Place};
 
 /// How the agent's work is continued. Nothing changes; that it was resumed is recorded separately.
@@ -19,15 +20,15 @@ pub fn resume(
     let found = spot.found(files, moment)?;
     let unit = &found.unit;
     let agent = &spot.agent;
-    let mut plan = plan(unit);
+    let mut plan = plan(unit, &spot, &found.editor);
     plan.outputs = outputs(unit, &spot, files);
     if let Origin::Backup(path) = &found.origin {
         plan.reasons.push(format!("the checkpoint is unreadable; {path} is its newest whole backup"));
     }
     let refusal = if !unit.resumable {
-        Some(not_resumable(agent, unit))
+        Some(not_resumable(&spot, unit))
     } else if mode == Some(ResumeMode::Restart) {
-        let hint = format!("begin again from nothing: piton restart crew:{agent}");
+        let hint = format!("begin again from nothing: piton restart {}", spot.unit);
         Some(Refusal::rule("an agent of a crew goes on where it stopped, or its feature begins again").hint(hint))
     } else {
         None
@@ -40,14 +41,19 @@ pub fn resume(
         return Ok(plan);
     }
     if !unit.blockers.is_empty() {
-        plan.reasons.push(format!("blockers are still named; when they are gone: piton unblock crew:{agent}"));
+        plan.reasons.push(format!("blockers are still named; when they are gone: piton unblock {}", spot.unit));
     }
     plan.reasons.push("the checkpoint allows it: the same agent, feature and stage, with a new session".into());
-    plan.block = Some(message(unit, moment));
+    plan.block = Some(message(unit, &found.editor, moment));
     Ok(plan)
 }
 
-fn plan(unit: &Unit) -> ResumePlan {
+fn plan(unit: &Unit, spot: &Spot, editor: &Editor) -> ResumePlan {
+    let first = unit.steps.iter().find(|step| step.state == StepState::Pending);
+    let first = first.and_then(|step| number_of(editor, &step.id));
+    let then = first.map_or_else(String::new, |number| {
+        format!("; when step {number} is done: piton step {} done {number}", spot.unit)
+    });
     let named = |wanted: fn(&StepState) -> bool| {
         unit.steps.iter().filter(move |step| wanted(&step.state)).map(|step| &step.id).collect()
     };
@@ -56,8 +62,8 @@ fn plan(unit: &Unit) -> ResumePlan {
         action: ResumeAction::Continue,
         position: format!("{}{phase}", unit.stage.as_deref().unwrap_or("no stage")),
         next: match &unit.current {
-            Some(current) => format!("go on with {}", in_an_order(current)),
-            None => "go on from the beginning of the stage: no current step is recorded".to_owned(),
+            Some(current) => format!("go on with {}{then}", in_an_order(current)),
+            None => format!("go on from the beginning of the stage: no current step is recorded{then}"),
         },
         done: named(|state| matches!(state, StepState::Done { .. })),
         remaining: named(|state| *state == StepState::Pending),
@@ -69,7 +75,7 @@ fn plan(unit: &Unit) -> ResumePlan {
 }
 
 /// The protocol's resume message, filled from the checkpoint.
-fn message(unit: &Unit, moment: &Moment) -> String {
+fn message(unit: &Unit, editor: &Editor, moment: &Moment) -> String {
     let stage = unit.stage.as_deref().unwrap_or("no stage");
     let phase = note(unit, "phase").map(|phase| format!(" ({})", short(phase))).unwrap_or_default();
     let updated = unit.signs.iter().find_map(|sign| match &sign.said {
@@ -88,7 +94,9 @@ fn message(unit: &Unit, moment: &Moment) -> String {
         items => items.iter().map(|file| format!("- {}: modified", short(file))).collect::<Vec<_>>().join("\n"),
     };
     let open = unit.steps.iter().filter(|step| step.state == StepState::Pending);
-    let next: Vec<_> = open.enumerate().map(|(at, step)| format!("{}. {}", at + 1, short(&step.id))).collect();
+    let number = |at: usize, step: &Step| number_of(editor, &step.id).unwrap_or(at + 1);
+    let next: Vec<_> =
+        open.enumerate().map(|(at, step)| format!("{}. {}", number(at, step), short(&step.id))).collect();
     let next = if next.is_empty() { "None recorded".to_owned() } else { next.join("\n") };
     format!(
         "✅ Checkpoint found! Resuming work...\n\n**Previous Session:**\n- Stage: {stage}{phase}\n- Last Update: {updated}\n- Status: {}\n\n**Current State:**\n{}\n\n**Resuming from:** {}\n\n**Next Steps:**\n{next}\n\nI'll continue where I left off...",

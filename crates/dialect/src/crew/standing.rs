@@ -1,10 +1,31 @@
 //! What a status word says about an agent.
 
-use piton_model::{Claim, State, Unit};
+use piton_model::{Claim, State, Step, StepState, Unit};
 
 use super::fields::plain;
 use super::wire;
 use crate::content;
+
+/// The key that says who paused an agent. Without it WAITING is the agent's own word: it waits for others.
+pub(super) const PAUSED_BY: &str = "paused_by";
+
+/// Whether an agent has done its part, so that its work may be taken as it is: it is COMPLETE; or it waits for the
+/// others at the end of its last stage, with nothing left to do and nothing in its way. One that waits anywhere else
+/// has work left, and somebody else's answer has to come first.
+pub fn has_done_its_part(unit: &Unit) -> bool {
+    let is_last = unit.stage.as_deref().is_some_and(|stage| wire::STAGES.last() == Some(&wire::stage(stage).as_str()));
+    let is_open = |step: &Step| !matches!(step.state, StepState::Done { .. } | StepState::Skipped);
+    match unit.state {
+        State::Done => true,
+        State::Waiting => is_last && unit.blockers.is_empty() && !unit.steps.iter().any(is_open),
+        State::Queued
+        | State::Running
+        | State::Paused { .. }
+        | State::Blocked
+        | State::Failed { .. }
+        | State::Unknown => false,
+    }
+}
 
 /// What a status word means. Words beyond the protocol's four are those of real files.
 ///
@@ -27,10 +48,22 @@ pub(super) fn state(status: &str) -> (State, Claim) {
 ///
 /// One that says it is complete and still names blockers is not done: somebody would build on work that is missing.
 /// Next steps alone do not count against it, because agents note there what happens after their part.
-pub(super) fn stand(unit: &mut Unit, can_resume: bool) {
+///
+/// One that waits because somebody else paused it is paused: it has not released its work.
+pub(super) fn stand(unit: &mut Unit, can_resume: bool, paused: Option<Pause>) {
     (unit.state, unit.claim) = state(&unit.status_text);
+    if let (State::Waiting, Some(Pause { by, reason })) = (&unit.state, paused) {
+        let reason = Some(reason.unwrap_or_else(|| format!("paused by {by}")));
+        (unit.state, unit.claim) = (State::Paused { reason }, Claim::Nobody { why: "it is paused" });
+    }
     unit.resumable = can_resume && may_be_resumed(&unit.state);
     doubt_completion(unit);
+}
+
+/// Who paused an agent, and why.
+pub(super) struct Pause {
+    pub by: String,
+    pub reason: Option<String>,
 }
 
 /// Takes an agent for blocked that claims to be complete and names blockers.
@@ -96,7 +129,36 @@ pub(super) fn is_understood(status: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use piton_model::{Dialect, Document, Role};
+
     use super::*;
+
+    #[test]
+    fn an_agent_that_waits_has_done_its_part_only_at_the_end_of_its_last_stage() {
+        for (status, stage, open, want) in [
+            ("COMPLETE", "S2.P1", 0, true),
+            ("WAITING", "S2.P3", 0, true),
+            ("WAITING_FOR_SYNC", "S2.P3", 0, true),
+            ("WAITING", "S2.P3", 1, false),
+            ("WAITING", "S2.P1", 0, false),
+            ("WAITING_FOR_PRIMARY", "S2.P2", 2, false),
+            ("IN_PROGRESS", "S2.P3", 0, false),
+            ("BLOCKED", "S2.P3", 0, false),
+            ("PAUSED", "S2.P3", 0, false),
+        ] {
+            let document = Document { role: Role::Main, path: "a.json".into(), modified: None };
+            let mut unit = Unit::new(Dialect::Crew, "Secondary-A".to_owned(), document);
+            unit.status_text = status.to_owned();
+            unit.stage = Some(stage.to_owned());
+            let step = |id: usize| Step { id: id.to_string(), title: None, stage: None, state: StepState::Pending };
+            unit.steps = (0..open).map(step).collect();
+            stand(&mut unit, true, None);
+            assert_eq!(has_done_its_part(&unit), want, "{status} at {stage} with {open} open");
+            stand(&mut unit, true, Some(Pause { by: "lead".into(), reason: None }));
+            let is_complete = status == "COMPLETE";
+            assert_eq!(has_done_its_part(&unit), is_complete, "{status} at {stage}, paused by the lead");
+        }
+    }
 
     #[test]
     fn a_blocker_is_told_from_words_for_nothing() {

@@ -81,6 +81,13 @@ pub static CHECKPOINT: &[Field] = &[
     required("completed_steps", Shape::List(&Shape::Text), "steps already done"),
     required("next_steps", Shape::List(&Shape::Text), "steps to do next"),
     required("coordination_state", Shape::Object(COORDINATION), "when the agent last talked to the others"),
+    optional("waiting_reason", Shape::OrNull(&Shape::Text), "why it waits; written by Piton"),
+    optional(
+        "paused_by",
+        Shape::OrNull(&Shape::Text),
+        "who paused it, when it does not wait by itself; written by Piton",
+    ),
+    optional("step_numbers", Shape::List(&Shape::Text), "steps by their numbers; written by Piton"),
 ];
 
 /// The documents of this dialect.

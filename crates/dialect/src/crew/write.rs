@@ -3,12 +3,13 @@
 mod backup;
 mod companions;
 mod create;
+mod numbers;
 mod steps;
 mod update;
 
 use std::time::Duration;
 
-use piton_model::{Change, Effect, Event, Id, Moment, Refusal, Unit, permit};
+use piton_model::{Change, Dialect, Effect, Event, Id, Moment, Refusal, Unit, permit};
 
 use super::{layout, read_checkpoint};
 use crate::json::Editor;
@@ -16,6 +17,7 @@ use crate::{Detail, Files, Place, Source};
 use backup::Found;
 pub(super) use backup::{Origin, find};
 pub(super) use companions::section_with;
+pub(super) use numbers::number_of;
 pub(super) use steps::short;
 pub(super) use update::not_resumable;
 
@@ -59,6 +61,7 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
         | Event::Paused { .. }
         | Event::Failed { .. }
         | Event::Noted { .. }
+        | Event::ExecutionNoted(_)
         | Event::Decided { .. }
         | Event::Beat
         | Event::Finished
@@ -90,6 +93,10 @@ pub(super) struct Spot {
     pub path: String,
     /// The agent as it was named.
     pub agent: String,
+    /// The unit as it is typed.
+    pub unit: String,
+    /// How another agent of the epic is typed: this, and its id.
+    pub crew: String,
 }
 
 impl Spot {
@@ -99,7 +106,7 @@ impl Spot {
         match place.document.as_deref().filter(|document| *document != spot.path) {
             None => Ok(spot),
             Some(document) => Err(Refusal::document(format!("only a checkpoint in JSON is written, not {document}"))
-                .hint(format!("begin one with: piton start crew:{} --feature FEATURE --stage S2.P1", spot.agent))),
+                .hint(format!("begin one with: piton start {} --feature FEATURE --stage S2.P1", spot.unit))),
         }
     }
 
@@ -109,7 +116,8 @@ impl Spot {
         let agent = id.as_str().to_owned();
         let document = place.document.clone().filter(|document| document.ends_with(".json"));
         let path = document.unwrap_or_else(|| place.path(&layout::path_of(&agent)));
-        Ok(Spot { base: place.base.clone(), path, agent })
+        let (unit, crew) = (place.unit(Dialect::Crew), place.named(Dialect::Crew, ""));
+        Ok(Spot { base: place.base.clone(), path, agent, unit, crew })
     }
 
     /// The directory of the checkpoints.
@@ -144,11 +152,9 @@ impl Spot {
             return Ok(found);
         }
         let refusal = Refusal::missing(format!("there is no checkpoint of {}", self.agent));
-        let start = format!("begin one with: piton start crew:{} --feature FEATURE --stage S2.P1", self.agent);
+        let start = format!("begin one with: piton start {} --feature FEATURE --stage S2.P1", self.unit);
         Err(match backup::lost(self, files)? {
-            Some(_) => {
-                refusal.hint(format!("restore it from its backup: piton repair crew:{}", self.agent)).hint(start)
-            }
+            Some(_) => refusal.hint(format!("restore it from its backup: piton repair {}", self.unit)).hint(start),
             None => refusal.hint(start),
         })
     }
@@ -162,7 +168,7 @@ fn unit_of(path: &str, editor: &Editor, moment: &Moment) -> Option<Unit> {
 
 /// Refuses what the lifecycle does not allow.
 fn permitted(spot: &Spot, unit: &Unit, event: &Event) -> Result<(), Refusal> {
-    permit(piton_model::Dialect::Crew, &format!("crew:{}", spot.agent), unit.state.lifecycle(), event)
+    permit(Dialect::Crew, &spot.unit, unit.state.lifecycle(), event)
 }
 
 /// Makes the change of an update: the backup, the checkpoint with its times, and what stands beside it.

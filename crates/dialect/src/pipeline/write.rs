@@ -55,17 +55,17 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
         Event::VerdictGiven(verdict) => verdicts::given(draft, verdict),
         Event::Blocked { message, kind } => life::blocked(draft, message, kind.as_deref(), moment),
         Event::Unblocked { which, answer } => {
-            let done = life::unblocked(draft, which.as_deref())?;
-            if let Some(answer) = answer {
-                notes::noted(draft, answer, NotePurpose::ResumeInstruction, moment)?;
-            }
-            Ok(done)
+            let summary = life::unblocked(draft, which.as_deref())?;
+            let Some(answer) = answer else { return Ok(summary) };
+            let told = notes::noted(draft, answer, NotePurpose::ResumeInstruction, moment)?;
+            Ok(format!("{summary}; {told}"))
         }
         Event::Paused { reason } => life::paused(draft, reason.as_deref()),
         Event::Failed { step, message, file, line } => {
             life::failed(draft, step.as_deref(), message, file.as_deref(), *line)
         }
         Event::Noted { text, purpose } => notes::noted(draft, text, *purpose, moment),
+        Event::ExecutionNoted(_) => Err(Refusal::usage("only a build lists fixes and cleanups")),
         Event::Decided { text, reason } => notes::decided(draft, text, reason.as_deref(), moment),
         Event::Beat => Ok("beat".to_owned()),
         Event::Finished => life::finished(draft, moment),

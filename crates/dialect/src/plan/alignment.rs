@@ -86,7 +86,7 @@ mod tests {
 
     fn place() -> Place {
         let id = vec![Id::parse("x").expect("an id")];
-        Place { base: String::new(), id, document: None, root: String::new() }
+        Place { base: String::new(), id, document: None, root: String::new(), typed_below: String::new() }
     }
 
     fn started() -> MemoryFiles {
@@ -98,6 +98,7 @@ mod tests {
             attempt: 1,
             session: None,
             fresh_id: "f".to_owned(),
+            ticket: None,
         };
         let change = record(&place(), &files, &Event::Started(Start::default()), &moment).expect("it starts");
         files.apply(&change);

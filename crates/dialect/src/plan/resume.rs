@@ -1,7 +1,7 @@
 //! How a plan is continued: what its text says is done, and what its state adds.
 
 use piton_model::text::{counted, fit, printable};
-use piton_model::{Moment, Names, Percent, Refusal, ResumeAction, ResumeMode, ResumePlan};
+use piton_model::{Dialect, Moment, Names, Percent, Refusal, ResumeAction, ResumeMode, ResumePlan};
 use serde_json::Value as NewValue;
 
 use super::Mark;
@@ -31,18 +31,19 @@ pub fn resume(
             return Ok(ResumePlan { reasons, ..refused() });
         }
     };
-    Ok(on_ground(&paths, book.as_ref(), &ground, mode))
+    Ok(on_ground(&paths, &place.unit(Dialect::Plan), book.as_ref(), &ground, mode))
 }
 
 /// Says how a plan is continued that was read.
 pub(super) fn on_ground(
     paths: &Paths,
+    unit: &str,
     book: Option<&Book<'_>>,
     ground: &Ground<'_>,
     mode: Option<ResumeMode>,
 ) -> ResumePlan {
     let mut plan = match book {
-        Some(book) => from_book(book, paths),
+        Some(book) => from_book(book, unit),
         None => from_state(ground, paths),
     };
     let root = ground.json.as_ref().map(Json::root);
@@ -73,8 +74,7 @@ fn refused() -> ResumePlan {
     }
 }
 
-fn from_book(book: &Book<'_>, paths: &Paths) -> ResumePlan {
-    let (_, id) = layout::id(&paths.directory);
+fn from_book(book: &Book<'_>, unit: &str) -> ResumePlan {
     let done = [Boxes::Tasks, Boxes::Criteria].map(|boxes| book.items(boxes).iter().filter(|item| item.is_ticked));
     let done = done.into_iter().flatten().map(|item| book.id(item)).collect();
     let plan = ResumePlan { done, ..refused() };
@@ -85,20 +85,20 @@ fn from_book(book: &Book<'_>, paths: &Paths) -> ResumePlan {
                 format!("none of the plan's {boxes} checkboxes has an id")
             }
         };
-        let mark = format!("give its checkboxes ids: piton plan mark plan:{id}");
+        let mark = format!("give its checkboxes ids: piton plan mark {unit}");
         return ResumePlan { reasons: vec![reason, mark], ..plan };
     }
     let (Some(phase), task) = book.position() else {
         let reason = "every task is done and every criterion is met; nothing is left to do".to_owned();
-        let again = format!("untick in plan.md what is to be done again, then: piton reopen plan:{id}");
+        let again = format!("untick in plan.md what is to be done again, then: piton reopen {unit}");
         return ResumePlan { reasons: vec![reason, again], ..plan };
     };
     let remaining = remaining(book);
     let next = match (task, remaining.first()) {
-        (Some(task), _) => format!("do the task {task} of the phase {phase}, then: piton step plan:{id} done {task}"),
+        (Some(task), _) => format!("do the task {task} of the phase {phase}, then: piton step {unit} done {task}"),
         (None, Some(criterion)) => {
             format!(
-                "verify the acceptance criterion {criterion} of the phase {phase}, then: piton gate plan:{id} pass {criterion}"
+                "verify the acceptance criterion {criterion} of the phase {phase}, then: piton gate {unit} pass {criterion}"
             )
         }
         (None, None) => String::new(),

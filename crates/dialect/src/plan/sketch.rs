@@ -47,7 +47,7 @@ pub fn sketch(place: &Place, files: &dyn Files, moment: &Moment) -> Result<Optio
     state::add_remarks(root, &mut unit);
     let count = book.progress();
     unit.progress = Progress { done: count.done as u64, total: count.all as u64 };
-    let plan = resume::on_ground(&paths, Some(&book), &ground, None);
+    let plan = resume::on_ground(&paths, &place.unit(Dialect::Plan), Some(&book), &ground, None);
     Ok(Some(Sketch { unit, plan }))
 }
 
@@ -64,12 +64,12 @@ mod tests {
 
     fn place() -> Place {
         let id = vec![Id::parse("x").expect("an id")];
-        Place { base: String::new(), id, document: None, root: String::new() }
+        Place { base: String::new(), id, document: None, root: String::new(), typed_below: String::new() }
     }
 
     fn moment() -> Moment {
         let now = Time::from_unix_seconds(0);
-        Moment { now, by: "main".to_owned(), attempt: 1, session: None, fresh_id: "f".to_owned() }
+        Moment { now, by: "main".to_owned(), attempt: 1, session: None, fresh_id: "f".to_owned(), ticket: None }
     }
 
     /// The plan as everybody else reads it.

@@ -46,14 +46,14 @@ pub fn documents(place: &Place, files: &dyn Files) -> Vec<String> {
 /// Before the event itself the state is brought into line with the plan, by the protocol's error cascades.
 pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) -> Result<Change, Refusal> {
     let paths = layout::paths(place);
-    let unit = unit_name(&paths);
+    let unit = place.unit(Dialect::Plan);
     let texts = Texts::read(&paths, files)?;
     let (book, found) = texts.parse(&paths)?;
     let now = moment.now.to_string();
     let ground = find_ground(&texts, found, &paths, book.as_ref(), &now)?;
     let mut draft = Draft::open(ground.json.as_ref(), moment);
     let Some(mut book) = book else {
-        without_plan(&mut draft, &ground, event, &paths)?;
+        without_plan(&mut draft, &ground, event, &paths, &unit)?;
         return Ok(draft.finish(&paths, &place.root, ground, None));
     };
     if *event == Event::Marked {
@@ -96,14 +96,15 @@ fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
             .hint(format!("judge them: piton gate {} pass NAME", scene.unit))),
         Event::Blocked { message, kind } => remarks::blocked(scene.draft, message, kind.as_deref()),
         Event::Unblocked { which, answer } => {
-            remarks::unblocked(scene.draft, &scene.book.blockers(), which.as_deref())?;
-            remarks::answered(scene.draft, answer.as_deref())
+            let named = scene.book.blockers();
+            remarks::unblocked(scene.draft, &named, which.as_deref(), answer.as_deref())
         }
         Event::Paused { reason } => remarks::paused(scene.draft, reason.as_deref()),
         Event::Failed { step, message, file, line } => {
             work::failed(scene, step.as_deref(), message, file.as_deref(), *line)
         }
         Event::Noted { text, purpose } => remarks::noted(scene.draft, text, *purpose),
+        Event::ExecutionNoted(_) => Err(Refusal::usage("only a build lists fixes and cleanups")),
         Event::Decided { text, reason } => remarks::decided(scene.draft, text, reason.as_deref()),
         Event::Beat => agents::beat(scene.draft),
         Event::Finished => work::finished(scene),
@@ -130,17 +131,21 @@ fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
 }
 
 /// What can be recorded while `plan.md` cannot be read: everything that touches no box.
-fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths: &Paths) -> Result<(), Refusal> {
+fn without_plan(
+    draft: &mut Draft<'_>,
+    ground: &Ground<'_>,
+    event: &Event,
+    paths: &Paths,
+    unit: &str,
+) -> Result<(), Refusal> {
     let named = ground.json.as_ref().map(|json| crate::content::texts(json.root(), "blockers")).unwrap_or_default();
     let named: Vec<String> = named.into_iter().filter(|blocker| !draft.own.blockers.contains(blocker)).collect();
     match event {
         Event::Blocked { message, kind } => remarks::blocked(draft, message, kind.as_deref()),
-        Event::Unblocked { which, answer } => {
-            remarks::unblocked(draft, &named, which.as_deref())?;
-            remarks::answered(draft, answer.as_deref())
-        }
+        Event::Unblocked { which, answer } => remarks::unblocked(draft, &named, which.as_deref(), answer.as_deref()),
         Event::Paused { reason } => remarks::paused(draft, reason.as_deref()),
         Event::Noted { text, purpose } => remarks::noted(draft, text, *purpose),
+        Event::ExecutionNoted(_) => Err(Refusal::usage("only a build lists fixes and cleanups")),
         Event::Decided { text, reason } => remarks::decided(draft, text, reason.as_deref()),
         Event::Beat => agents::beat(draft),
         Event::BackedUp { reason } => remarks::backed_up(draft, reason),
@@ -170,7 +175,7 @@ fn without_plan(draft: &mut Draft<'_>, ground: &Ground<'_>, event: &Event, paths
         | Event::FilesTouched { .. }
         | Event::ToolFailed { .. }
         | Event::Marked => Err(Refusal::document(format!("the plan is missing or is not UTF-8 text: {}", paths.plan))
-            .hint(format!("bring back what was recorded last: piton repair {}", unit_name(paths)))
+            .hint(format!("bring back what was recorded last: piton repair {unit}"))
             .hint(format!("or restore it: git restore {}", paths.plan))),
     }
 }
@@ -221,10 +226,6 @@ fn repaired(scene: &mut Scene<'_, '_>) -> Result<(), Refusal> {
 fn standing(book: &Book<'_>) -> String {
     let count = book.progress();
     format!("({}/{})", count.done, count.all)
-}
-
-fn unit_name(paths: &Paths) -> String {
-    format!("plan:{}", layout::id(&paths.directory).1)
 }
 
 /// A plan without any marked box can be talked about, but not worked on.

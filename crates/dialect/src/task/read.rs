@@ -265,6 +265,24 @@ fn step(index: usize, item: Value<'_, '_>) -> Step {
     Step { id: item_id(index, item), title, stage: None, state }
 }
 
+/// Whether nothing of a task is left to its agent: every subtask is done or left out, and every criterion is met that has
+/// no command. A criterion that has one is judged by running it. Reviews are not the agent's to give.
+pub fn is_ready(unit: &Unit, has_command: &dyn Fn(&str) -> bool) -> bool {
+    let is_open = |step: &Step| !matches!(step.state, StepState::Done { .. } | StepState::Skipped);
+    let is_met = |gate: &Gate| {
+        let is_judged = matches!(gate.state, GateState::Passed { .. });
+        is_judged || gate.name.starts_with(REVIEW_BY) || has_command(&gate.name)
+    };
+    matches!(unit.state, State::Running | State::Done)
+        && unit.progress.total > 0
+        && unit.progress.done == unit.progress.total
+        && !unit.steps.iter().any(is_open)
+        && unit.gates.iter().all(is_met)
+}
+
+/// How the gate of a review is called, before the reviewer's name.
+const REVIEW_BY: &str = "review by ";
+
 fn gates(root: Value<'_, '_>) -> Vec<Gate> {
     let gate = |name: String, state| Gate { name, step: None, stage: None, state };
     let criteria = entries(root, "acceptance_criteria_met").map(|(name, met)| {
@@ -275,7 +293,7 @@ fn gates(root: Value<'_, '_>) -> Vec<Gate> {
     let reviews = entries(root, "review_scores").map(|(name, score)| {
         let result = content::as_text(score);
         let state = if result.is_some() { GateState::Passed { result } } else { GateState::Pending };
-        gate(format!("review by {name}"), state)
+        gate(format!("{REVIEW_BY}{name}"), state)
     });
     criteria.chain(reviews).collect()
 }

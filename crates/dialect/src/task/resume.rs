@@ -20,13 +20,13 @@ pub fn resume(
     };
     let mut plan = plan(&found, &spot, files);
     let restart = (mode == Some(ResumeMode::Restart)).then(|| {
-        let hint = format!("begin again from nothing: piton restart {}", spot.unit());
+        let hint = format!("begin again from nothing: piton restart {}", spot.unit);
         Refusal::rule("a task goes on where it stopped, or begins again").hint(hint)
     });
     match not_resumable(&spot, &found.unit).or(restart) {
         Some(refusal) => {
             plan.action = ResumeAction::Refuse;
-            plan.next = format!("do not go on with {}", spot.unit());
+            plan.next = format!("do not go on with {}", spot.unit);
             plan.reasons.push(refusal.message);
             plan.reasons.extend(refusal.hints);
         }

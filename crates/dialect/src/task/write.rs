@@ -49,6 +49,7 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
         | Event::Paused { .. }
         | Event::Failed { .. }
         | Event::Noted { .. }
+        | Event::ExecutionNoted(_)
         | Event::Decided { .. }
         | Event::Beat
         | Event::Resumed { .. }
@@ -74,6 +75,22 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
     }
 }
 
+/// The criteria that are left when an agent finishes its task, where each of them has a command: the lead runs those.
+/// Nothing when the task can be finished, or something else is open.
+pub fn awaited(
+    place: &Place,
+    files: &dyn Files,
+    has_command: &dyn Fn(&str) -> bool,
+    moment: &Moment,
+) -> Result<Vec<String>, Refusal> {
+    finish::awaited(&Spot::of(place)?, files, has_command, moment)
+}
+
+/// Records that an agent has done its part of a task, and that the criteria which are left have to be run.
+pub fn ready(place: &Place, files: &dyn Files, awaited: &[String], moment: &Moment) -> Result<Change, Refusal> {
+    finish::ready(&Spot::of(place)?, files, awaited, &Event::Finished, moment)
+}
+
 /// Where a task's files are.
 #[derive(Debug, Clone)]
 pub(super) struct Spot {
@@ -85,6 +102,10 @@ pub(super) struct Spot {
     pub archive: Option<String>,
     pub agent: String,
     pub task: String,
+    /// The task as it is typed.
+    pub unit: String,
+    /// How another task of the directory is typed: this, its agent and its id.
+    pub tasks: String,
 }
 
 /// A checkpoint as an event finds it.
@@ -115,12 +136,8 @@ impl Spot {
             (None, Some(document)) => document,
             (None, None) => place.path(&layout::path_of(&agent, &task)),
         };
-        Ok(Spot { base: place.base.clone(), path, archive, agent, task })
-    }
-
-    /// The task as it is typed.
-    pub fn unit(&self) -> String {
-        format!("task:{}/{}", self.agent, self.task)
+        let (unit, tasks) = (place.unit(Dialect::Task), place.named(Dialect::Task, ""));
+        Ok(Spot { base: place.base.clone(), path, archive, agent, task, unit, tasks })
     }
 
     pub fn directory(&self) -> &str {
@@ -167,7 +184,7 @@ impl Spot {
         if let Some(found) = self.find(files, moment)? {
             return Ok(found);
         }
-        let unit = self.unit();
+        let unit = &self.unit;
         if self.archived(files, moment)?.is_some() {
             return Err(Refusal::rule(format!("{unit} is complete and archived"))
                 .hint(format!("when something is missing: piton reopen {unit}"))
@@ -199,7 +216,7 @@ fn unit_of(path: &str, editor: &Editor, moment: &Moment) -> Option<Unit> {
 
 /// Refuses what the lifecycle does not allow.
 fn permitted(spot: &Spot, unit: &Unit, event: &Event) -> Result<(), Refusal> {
-    permit(Dialect::Task, &spot.unit(), unit.state.lifecycle(), event)
+    permit(Dialect::Task, &spot.unit, unit.state.lifecycle(), event)
 }
 
 /// Writes the current checkpoint with its times, and the table of all tasks.

@@ -1,4 +1,6 @@
-use piton_model::{Event, Evidence, GateJudgement, NotePurpose, ResumeMode, Start, StepMove, Verdict};
+use piton_model::{
+    Event, Evidence, ExecutionNote, FixKind, GateJudgement, NotePurpose, ResumeMode, Start, StepMove, Verdict,
+};
 use serde_json::{Map, Value, json};
 
 /// What a journal keeps of an event beside its name: what was asked, as it was asked.
@@ -18,10 +20,18 @@ pub(super) fn of(event: &Event) -> Map<String, Value> {
         Event::Noted { text, purpose } => {
             json!({"text": text, "resume": (*purpose == NotePurpose::ResumeInstruction).then_some(true)})
         }
+        Event::ExecutionNoted(ExecutionNote::Fix { kind, file, change }) => {
+            json!({"file": file, "change": change, "kind": match kind {
+                FixKind::Eslint => "eslint",
+                FixKind::Key => "key",
+            }})
+        }
+        Event::ExecutionNoted(ExecutionNote::Cleanup { text }) => json!({"cleanup": text}),
         Event::Decided { text, reason } => json!({"text": text, "reason": reason}),
         Event::Resumed { mode } => json!({"mode": mode.map(|mode| match mode {
             ResumeMode::Restart => "restart",
             ResumeMode::Continue => "continue",
+            ResumeMode::Fixed => "fixed",
         })}),
         Event::TakenOver { agent } => json!({"agent": agent}),
         Event::BackedUp { reason } => json!({"reason": reason}),

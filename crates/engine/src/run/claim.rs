@@ -168,8 +168,12 @@ impl Lead<'_> {
         let lane = &self.work.lanes[at];
         let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
         let session = known.and_then(|lane| lane.session.clone()).filter(|_| lane.step.is_none());
+        let has_failed = self
+            .unit_of(at)
+            .is_ok_and(|unit| lane.dialect == Dialect::Build && unit.state.lifecycle() == Lifecycle::Failed);
         let request = ResumeRequest {
-            mode: Some(ResumeMode::Continue),
+            // A worker that is started after a failure is there to fix it, or a person did before the run.
+            mode: Some(if has_failed { ResumeMode::Fixed } else { ResumeMode::Continue }),
             // The lead knows by the process that nobody is at it.
             force: true,
             budget: BUDGET,
@@ -191,12 +195,18 @@ impl Lead<'_> {
 
     pub(super) fn moment(&self) -> Moment {
         let fresh_id = String::new();
-        Moment { now: self.time(), by: "lead".to_owned(), attempt: 0, session: None, fresh_id }
+        Moment { now: self.time(), by: "lead".to_owned(), attempt: 0, session: None, fresh_id, ticket: None }
     }
 
     pub(super) fn place(&self, at: LaneAt) -> Place {
         let id = self.work.lanes[at].unit.parts.last().cloned().into_iter().collect();
-        Place { base: String::new(), id, document: None, root: self.workspace.root().display().to_string() }
+        Place {
+            base: String::new(),
+            id,
+            document: None,
+            root: self.workspace.root().display().to_string(),
+            typed_below: String::new(),
+        }
     }
 }
 

@@ -67,7 +67,7 @@ impl Lead<'_> {
     fn finish_whole(&mut self, at: LaneAt, work: &LaneWork) -> Result<(), String> {
         let found = crate::find(self.workspace, &work.unit, self.time()).map_err(|error| error.to_string())?;
         match (found.unit.state.lifecycle(), work.dialect) {
-            (Lifecycle::Done, Dialect::Task | Dialect::Crew) | (Lifecycle::Waiting, Dialect::Crew) => Ok(()),
+            (Lifecycle::Done, Dialect::Task | Dialect::Crew) => Ok(()),
             _ => self.record_lane(at, &Event::Finished),
         }
     }
@@ -106,6 +106,12 @@ impl Lead<'_> {
         let text = || Some(reason.to_owned());
         let mut events = Vec::new();
         if is_failure && self.work.groups[group].dialect == Dialect::Build {
+            // No arrow leads from a pause to a failure: a paused build is continued first.
+            let is_paused = crate::find(self.workspace, &unit, self.time())
+                .is_ok_and(|found| found.unit.state.lifecycle() == Lifecycle::Paused);
+            if is_paused {
+                let _ = record(self.workspace, &unit, &Event::Unblocked { which: None, answer: None }, &recorder);
+            }
             events.extend(self.failed_gate(group));
             let steps = self.failed_steps(group);
             let step = steps.first().cloned();
@@ -159,6 +165,7 @@ impl Lead<'_> {
     pub(super) fn ask_approval(&mut self, group: usize, phase: Option<usize>) -> Result<(), RunError> {
         let name = self.work.fleet.groups[group].name.clone();
         if self.take_group_approval(group, phase) {
+            self.approve_review(group);
             self.queue.push_back(FleetEvent::Approved { group });
             return Ok(());
         }

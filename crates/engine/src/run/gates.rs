@@ -8,6 +8,7 @@ use super::claim::explain;
 use super::commands::Purpose;
 use super::lead::Lead;
 use super::merging::Key;
+use crate::evidence::toml_key;
 use crate::record;
 
 /// A gate that has judged a tree.
@@ -242,13 +243,4 @@ impl Lead<'_> {
 fn judged(gate: &str, step: Option<String>, evidence: Evidence) -> Event {
     let names = vec![gate.to_owned()];
     Event::GateJudged(GateJudgement { passed: true, names, step, evidence: Some(evidence) })
-}
-
-/// A name as it is written before an equals sign in a settings file.
-fn toml_key(name: &str) -> String {
-    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    match !name.is_empty() && name.chars().all(is_bare) {
-        true => name.to_owned(),
-        false => format!("{name:?}"),
-    }
 }

@@ -3,14 +3,16 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use piton_dialect::crew::has_done_its_part;
 use piton_dialect::pipeline;
-use piton_model::fleet::{Closing, End, FleetEvent, LaneAt, LaneState, StageResult, Standing};
-use piton_model::{Dialect, GateState, State, StepState, Time, Unit};
+use piton_model::fleet::{Approval, Closing, End, FleetEvent, LaneAt, LaneState, StageResult, Standing};
+use piton_model::{Dialect, Event, State, StepState, Time, Unit};
 use piton_supervisor::{
     Condition, Denied, Exit, Limit, LimitScope, Outcome, Reading, Remedy, Stream, Wait, Worker, tail,
 };
 
 use super::approvals::Question;
+use super::claim::explain;
 use super::lead::Lead;
 use super::merging::Key;
 use super::{RunError, denials, failed};
@@ -193,7 +195,7 @@ impl Lead<'_> {
         let Ok(found) = crate::find(self.workspace, &work.unit, self.time()) else { return Standing::Open };
         let standing = match &work.step {
             Some(step) => self.step_standing(at, &found.unit, step, has_exited_well),
-            None => whole_standing(&found.unit, &lane.gates),
+            None => whole_standing(&found.unit, &|gate| self.settings.gates.contains_key(gate)),
         };
         self.proved(at, &found.unit, standing)
     }
@@ -260,14 +262,37 @@ impl Lead<'_> {
         }
         for group in 0..self.work.fleet.groups.len() {
             if let Some(phase) = self.work.fleet.groups[group].asked()
-                && self.take_group_approval(group, phase)
+                && (self.is_review_approved(group) || self.take_group_approval(group, phase))
             {
+                self.approve_review(group);
                 self.queue.push_back(FleetEvent::Approved { group });
             }
         }
         self.look_for_lane_approvals();
         self.look_at_plans();
         Ok(())
+    }
+
+    /// Whether a group waits for a person because of its review, and its document says that one approved.
+    fn is_review_approved(&self, group: usize) -> bool {
+        let is_asked = self.work.fleet.groups[group].begin == Approval::Asked;
+        is_asked && self.work.groups[group].unit.is_some() && !self.waits_for_review(group)
+    }
+
+    fn waits_for_review(&self, group: usize) -> bool {
+        let found = self.work.groups[group].unit.as_ref();
+        let found = found.and_then(|unit| crate::find(self.workspace, unit, self.time()).ok());
+        found.is_some_and(|found| piton_dialect::build::waits_for_person(&found.unit))
+    }
+
+    /// Writes a person's approval of a review into the build's document, where it is not yet.
+    pub(super) fn approve_review(&mut self, group: usize) {
+        let Some(unit) = self.work.groups[group].unit.clone().filter(|_| self.waits_for_review(group)) else { return };
+        let approved = Event::Unblocked { which: None, answer: None };
+        if let Err(error) = crate::record(self.workspace, &unit, &approved, &self.recorder("lead")) {
+            let name = self.work.fleet.groups[group].name.clone();
+            self.memory.issues.push((name, "record".to_owned(), explain(error)));
+        }
     }
 
     /// Approvals of lanes that change their own gates name the commit that was looked at.
@@ -360,26 +385,25 @@ fn last_words(worker: &Worker) -> Option<String> {
     (!words.is_empty()).then(|| format!("it printed: {words}"))
 }
 
-/// What a unit says that is one lane: all of it is done, or something is in its way. Gates that the lead runs itself
-/// are not the worker's to pass.
-fn whole_standing(unit: &Unit, led: &[String]) -> Standing {
+/// What a unit says that is one lane: all of it is done, or something is in its way.
+///
+/// Criteria of a task that have a command are the lead's to judge, so a worker has done its part without them.
+fn whole_standing(unit: &Unit, has_command: &dyn Fn(&str) -> bool) -> Standing {
     match &unit.state {
         State::Done => Standing::Complete(StageResult::Done),
-        // An agent of a crew that waits has done its part.
-        State::Waiting if unit.dialect == Dialect::Crew => Standing::Complete(StageResult::Done),
+        // An agent of a crew that waits at the end of its last stage has done its part; elsewhere it has work left.
+        State::Waiting if has_done_its_part(unit) => Standing::Complete(StageResult::Done),
+        State::Waiting => {
+            let why = unit.notes.iter().find(|note| note.label == "waits because").map(|note| note.text.as_str());
+            Standing::Halted { reason: format!("it waits: {}", why.unwrap_or(&unit.status_text)) }
+        }
         State::Blocked => Standing::Halted { reason: unit.blockers.join("; ") },
         State::Paused { reason } => {
             Standing::Halted { reason: reason.clone().unwrap_or_else(|| "somebody paused it".to_owned()) }
         }
         State::Failed { error } => Standing::Halted { reason: error.clone() },
-        State::Queued | State::Running | State::Waiting | State::Unknown => {
-            let is_complete = unit.progress.total > 0
-                && unit.progress.done == unit.progress.total
-                && unit
-                    .gates
-                    .iter()
-                    .all(|gate| led.contains(&gate.name) || matches!(gate.state, GateState::Passed { .. }));
-            match is_complete && unit.dialect == Dialect::Task {
+        State::Queued | State::Running | State::Unknown => {
+            match unit.dialect == Dialect::Task && piton_dialect::task::is_ready(unit, has_command) {
                 true => Standing::Complete(StageResult::Done),
                 false => Standing::Open,
             }

@@ -339,6 +339,7 @@ impl Lead<'_> {
         }
         self.recover_approval(at);
         if self.is_yes {
+            self.approve_review(at);
             let group = &mut self.work.fleet.groups[at];
             group.begin = Approval::NotNeeded;
             for phase in &mut group.phases {
@@ -362,7 +363,10 @@ impl Lead<'_> {
         }
         let group = &mut self.work.fleet.groups[at];
         match (group.begin, open) {
-            (Approval::Needed, _) => group.begin = Approval::Given,
+            (Approval::Needed, _) => {
+                group.begin = Approval::Given;
+                self.approve_review(at);
+            }
             (_, Some(phase)) => group.phases[phase].approval = Approval::Given,
             (_, None) => {}
         }

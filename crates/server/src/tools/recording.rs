@@ -1,7 +1,7 @@
 //! Tools that record an event of a unit.
 
-use piton_engine::{Problem, ProblemKind, Workspace, record};
-use piton_model::{Event, GateJudgement, NotePurpose, Start, StepMove, StepTo, Verdict};
+use piton_engine::{Problem, ProblemKind, Unblocking, Workspace, record, unblock};
+use piton_model::{Event, ExecutionNote, FixKind, GateJudgement, NotePurpose, Start, StepMove, StepTo, Verdict};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -231,15 +231,26 @@ struct BlockInput {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct UnblockInput {
+pub(super) struct UnblockInput {
     /// The unit: dialect:id. Default: PITON_UNIT
     unit: Option<String>,
-    /// Answer or instruction for the next worker of the unit
+    /// An answer for the next worker, who gets it as an instruction
     message: Option<String>,
-    /// The one blocker that is gone. Default: all of them
+    /// The one blocker that is gone, by its text or number. Default: all of them
     blocker: Option<String>,
     #[serde(flatten)]
     writer: Writer,
+}
+
+/// Takes away what blocks a unit.
+pub(super) fn unblocked(door: &Door, input: UnblockInput) -> Result<Answer, Problem> {
+    let named = input.unit.as_deref();
+    let wanted = door.wanted(named)?;
+    let recorder = door.recorder(&input.writer, named, "unblock")?;
+    let unblocking = Unblocking { blocker: input.blocker, answer: input.message };
+    let recorded =
+        unblock(&door.open()?, &wanted, &unblocking, &recorder).map_err(|error| Problem::record(&wanted, &error))?;
+    Ok(Answer::recorded(&recorded))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -291,10 +302,13 @@ struct StageInput {
 struct NoteInput {
     /// The unit: dialect:id. Default: PITON_UNIT
     unit: Option<String>,
-    /// What to write down
+    /// What to write down; for a fix, what was changed in the file
     text: String,
-    /// What it is for: to be kept, or to be followed by whoever resumes. Default: note
+    /// What it is for. note: to be kept. resume_instruction: to be followed by the worker that resumes. In a build also
+    /// key_fix and eslint_fix, with `file`, and cleanup. Default: note
     purpose: Option<PurposeWord>,
+    /// The file that was fixed
+    file: Option<String>,
     #[serde(flatten)]
     writer: Writer,
 }
@@ -304,14 +318,30 @@ struct NoteInput {
 enum PurposeWord {
     Note,
     ResumeInstruction,
+    KeyFix,
+    EslintFix,
+    Cleanup,
 }
 
 fn noted(input: NoteInput) -> Result<Event, Problem> {
-    let purpose = match input.purpose {
-        Some(PurposeWord::ResumeInstruction) => NotePurpose::ResumeInstruction,
-        Some(PurposeWord::Note) | None => NotePurpose::Note,
-    };
-    Ok(Event::Noted { text: input.text, purpose })
+    let purpose = input.purpose.unwrap_or(PurposeWord::Note);
+    let is_fix = matches!(purpose, PurposeWord::KeyFix | PurposeWord::EslintFix);
+    if is_fix != input.file.is_some() {
+        return Err(Problem::new(
+            ProblemKind::Usage,
+            "`file` belongs to a key_fix or an eslint_fix, and to nothing else",
+        ));
+    }
+    let (text, file) = (input.text, input.file.unwrap_or_default());
+    Ok(match purpose {
+        PurposeWord::Note => Event::Noted { text, purpose: NotePurpose::Note },
+        PurposeWord::ResumeInstruction => Event::Noted { text, purpose: NotePurpose::ResumeInstruction },
+        PurposeWord::KeyFix => Event::ExecutionNoted(ExecutionNote::Fix { kind: FixKind::Key, file, change: text }),
+        PurposeWord::EslintFix => {
+            Event::ExecutionNoted(ExecutionNote::Fix { kind: FixKind::Eslint, file, change: text })
+        }
+        PurposeWord::Cleanup => Event::ExecutionNoted(ExecutionNote::Cleanup { text }),
+    })
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -340,7 +370,6 @@ recording! {
     GateInput: |input, _| judged(input);
     VerdictInput: |input, _| verdict(input);
     BlockInput: |input, _| Ok(Event::Blocked { message: input.message, kind: input.kind });
-    UnblockInput: |input, _| Ok(Event::Unblocked { which: input.blocker, answer: input.message });
     PauseInput: |input, _| Ok(Event::Paused { reason: input.reason });
     FailInput: |input, _| failed(input);
     StageInput: |input, _| Ok(Event::StageEntered { stage: input.stage, phase: input.phase });

@@ -33,7 +33,8 @@ pub(super) const TOOLS: [Entry; 1] = [Entry {
 struct ResumeInput {
     /// The unit: dialect:id. Default: PITON_UNIT
     unit: Option<String>,
-    /// What to do with a stretch that was interrupted: go on, or begin it again. Default: as the dialect says
+    /// How a build is continued. In progress: continue or restart what was interrupted. Failed: fixed, once what failed is
+    /// fixed
     mode: Option<ModeWord>,
     /// Even if an agent seems to be alive. Ask a person first
     force: Option<bool>,
@@ -46,6 +47,7 @@ struct ResumeInput {
 enum ModeWord {
     Continue,
     Restart,
+    Fixed,
 }
 
 fn run(door: &Door, input: &ResumeInput) -> Result<Answer, Problem> {
@@ -55,6 +57,7 @@ fn run(door: &Door, input: &ResumeInput) -> Result<Answer, Problem> {
     let mode = input.mode.map(|word| match word {
         ModeWord::Continue => ResumeMode::Continue,
         ModeWord::Restart => ResumeMode::Restart,
+        ModeWord::Fixed => ResumeMode::Fixed,
     });
     let request = ResumeRequest { mode, force: input.force.unwrap_or(false), budget: BUDGET, outputs_in: None };
     let resumption =

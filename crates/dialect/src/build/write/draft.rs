@@ -1,17 +1,21 @@
 use std::collections::BTreeMap;
 
-use piton_model::{Change, Effect, Event, Lifecycle, Moment, Refusal, Severity, Unit, text};
+use piton_model::{
+    BuildStatus, Change, Dialect, Effect, Event, Lifecycle, Moment, Refusal, Severity, State, StepState, Unit, text,
+};
 use serde_json::Value as NewValue;
 
-use super::super::checkpoint::{BUCKETS, Bucket, is_ours, take, take_gates};
+use super::super::checkpoint::{BUCKETS, Bucket, bucket_named, is_ours, take, take_gates};
 use super::super::find_spec::find_spec;
 use super::super::gates::Listed;
+use super::super::lists::{self, older_name};
 use super::super::spec::Spec;
 use super::super::{FoundSpec, Wanted, codes, read_checkpoint};
-use crate::json::Editor;
-use crate::{Files, Place, Reading, Source};
+use crate::json::{Editor, Value};
+use crate::{Files, Place, Reading, Source, content};
 
 /// A checkpoint that is being changed, with what is known about it.
+#[derive(Clone)]
 pub(in super::super) struct Draft {
     /// The unit's name: `build:PRD-009`.
     pub name: String,
@@ -26,13 +30,19 @@ pub(in super::super) struct Draft {
     pub waiting: Vec<Listed>,
     /// Whether the review keeps it from going on.
     pub is_blocked_by_review: bool,
+    /// Whether the review waits for a person before work begins.
+    pub waits_for_approval: bool,
+    /// Whether one of several workers records the change, and not the lead or a person.
+    pub is_of_worker: bool,
     /// What has to be said loudly.
     pub warnings: Vec<String>,
     /// What else happens to files, before the checkpoint is written.
     pub effects: Vec<Effect>,
+    /// The statuses that the build passes through, the one that it had first.
+    trail: Vec<BuildStatus>,
     /// The lists of workstreams, in the order of [`BUCKETS`].
-    lists: Vec<Vec<String>>,
-    old_lists: Vec<Vec<String>>,
+    lists: Vec<Vec<lists::Listed>>,
+    old_lists: Vec<Vec<lists::Listed>>,
     now: String,
     moment: Moment,
     /// The names of copies that were kept before.
@@ -52,7 +62,7 @@ impl Draft {
         moment: &Moment,
     ) -> Result<Draft, Refusal> {
         let editor = Editor::open(path, bytes)?;
-        let name = format!("build:{}", super::id(place));
+        let name = place.unit(Dialect::Build);
         if !editor.look(is_ours) {
             return Err(Refusal::document(format!("this is not a build's checkpoint, and is not written: {path}")));
         }
@@ -62,17 +72,27 @@ impl Draft {
         let Some(unit) = reading.unit else {
             return Err(Refusal::document(format!("this checkpoint cannot be read: {path}")));
         };
-        let lists = BUCKETS.iter().map(|(_, key)| list(&editor, path, &[key])).collect::<Result<Vec<_>, _>>()?;
-        let (checkpoint, is_otherwise) = editor.look(|root| {
+        let unwritable = editor.look(|root| BUCKETS.iter().find(|(_, key)| !lists::is_writable(root, key)));
+        if let Some((_, key)) = unwritable {
+            return Err(in_another_form(path, key));
+        }
+        let mut lists: Vec<Vec<_>> = editor.look(|root| BUCKETS.map(|(_, key)| lists::listed(root, key))).into();
+        let checkpoint = editor.look(|root| {
             let source = Source { path: path.into(), bytes, modified: None };
             let mut checkpoint = take(root, &source);
             take_gates(&mut checkpoint, root, spec.as_ref());
-            let is_otherwise = checkpoint.listed.is_empty() && !checkpoint.bucket_of.is_empty();
-            (checkpoint, is_otherwise)
+            checkpoint
         });
-        if is_otherwise {
-            return Err(in_another_form(path, "workstreams"));
+        let old_lists = lists.clone();
+        if checkpoint.listed.is_empty() {
+            // Only a status stands for each workstream; the protocol's lists are made of them.
+            for step in &unit.steps {
+                let bucket = checkpoint.bucket_of.get(&step.id);
+                let place = BUCKETS.iter().position(|(known, _)| Some(known) == bucket);
+                place.into_iter().for_each(|place| lists[place].push(lists::Listed::plain(&step.id)));
+            }
         }
+        let trail = effective(checkpoint.status, checkpoint.has_begun(), &unit).into_iter().collect();
         Ok(Draft {
             name,
             path: path.to_owned(),
@@ -80,12 +100,15 @@ impl Draft {
             spec,
             unit,
             status: checkpoint.status,
+            waits_for_approval: checkpoint.waits_for_approval(),
             is_blocked_by_review: checkpoint.review.is_some_and(super::super::checkpoint::Review::blocks),
+            is_of_worker: moment.is_of_fleet_worker(),
+            trail,
             passed: checkpoint.passed,
             waiting: checkpoint.waiting,
             warnings: Vec::new(),
             effects: Vec::new(),
-            old_lists: lists.clone(),
+            old_lists,
             lists,
             now: moment.now.to_string(),
             moment: moment.clone(),
@@ -94,18 +117,31 @@ impl Draft {
         })
     }
 
-    /// The change that writes the checkpoint. A rule that would be broken by it, and is not yet, refuses it.
+    /// The change that writes the checkpoint. A rule that would be broken by it, and is not yet, refuses it, and so does
+    /// an arrow between statuses that the protocol does not have.
     pub(in super::super) fn close(
         mut self,
         place: &Place,
         files: &dyn Files,
         summary: String,
     ) -> Result<Change, Refusal> {
-        for (number, (_, key)) in BUCKETS.iter().enumerate() {
-            if self.lists[number] != self.old_lists[number] {
-                self.editor.set(&[key], self.lists[number].clone());
-            }
+        if let Some(pair) = self.trail.windows(2).find(|pair| !pair[0].leads_to(pair[1])) {
+            let (from, to) = (pair[0].word(), pair[1].word());
+            return Err(Refusal::rule(format!("a build that is {from} cannot become {to}"))
+                .hint(format!("see where it stands: piton why {}", self.name)));
         }
+        for (number, (_, key)) in BUCKETS.iter().enumerate() {
+            let older = older_name(key).filter(|older| self.editor.get(&[older]).is_some());
+            if self.lists[number] != self.old_lists[number] || older.is_some() {
+                let items = self.lists[number].iter().map(|each| each.written.clone());
+                self.editor.set(&[key], NewValue::Array(items.collect()));
+            }
+            // The list has one name from now on, the protocol's.
+            older.into_iter().for_each(|older| {
+                self.editor.remove(&[older]);
+            });
+        }
+        self.follow_statuses();
         self.editor.set(&["timestamp"], self.now.as_str());
         if self.editor.get(&["updated_at"]).is_some() {
             self.editor.set(&["updated_at"], self.now.as_str());
@@ -114,6 +150,29 @@ impl Draft {
         guard(place, files, &self.path, &bytes, &self.moment, &self.broken)?;
         self.effects.push(Effect::Write { path: self.path, bytes });
         Ok(Change { summary, warnings: self.warnings, effects: self.effects })
+    }
+
+    /// Lets the statuses of single workstreams, which some files keep beside the lists, say what the lists say.
+    fn follow_statuses(&mut self) {
+        let stale = self.editor.look(|root| {
+            let streams = root.get("workstreams").into_iter().flat_map(Value::entries);
+            let stale = streams.filter_map(|(id, stream)| {
+                let (id, status) = (id.as_str()?, content::text(stream, "status")?);
+                let bucket = self.bucket_of(&id)?;
+                (bucket_named(&status) != Some(bucket)).then(|| (id.into_owned(), bucket))
+            });
+            stale.collect::<Vec<_>>()
+        });
+        for (id, bucket) in stale {
+            let word = match bucket {
+                Bucket::Failed => "failed",
+                Bucket::InProgress => "in_progress",
+                Bucket::Pending => "pending",
+                Bucket::Skipped => "dormant",
+                Bucket::Completed => "complete",
+            };
+            self.editor.set(&["workstreams", &id, "status"], word);
+        }
     }
 
     /// Adds to a refusal what is legal instead.
@@ -129,13 +188,14 @@ impl Draft {
 
     /// The workstreams in a bucket.
     pub(super) fn ids(&self, bucket: Bucket) -> Vec<String> {
-        let ids = BUCKETS.iter().zip(&self.lists).filter(|((found, _), _)| *found == bucket);
-        ids.flat_map(|(_, ids)| ids.iter().cloned()).filter(|id| self.bucket_of(id) == Some(bucket)).collect()
+        let lists = BUCKETS.iter().zip(&self.lists).filter(|((found, _), _)| *found == bucket);
+        let ids = lists.flat_map(|(_, list)| list.iter().map(|each| each.id.clone()));
+        ids.filter(|id| self.bucket_of(id) == Some(bucket)).collect()
     }
 
     /// How far a workstream is; of several lists the one that says least is believed.
     pub(super) fn bucket_of(&self, id: &str) -> Option<Bucket> {
-        let holds = |(_, ids): &(_, &Vec<String>)| ids.iter().any(|known| known == id);
+        let holds = |(_, list): &(_, &Vec<lists::Listed>)| list.iter().any(|known| known.id == id);
         BUCKETS.iter().zip(&self.lists).find(holds).map(|((bucket, _), _)| *bucket)
     }
 
@@ -147,25 +207,28 @@ impl Draft {
         (done, done + open.sum::<usize>())
     }
 
-    /// Moves a workstream into the first list of a bucket, and out of all others.
+    /// Moves a workstream into the first list of a bucket, and out of all others. It stays as it is written.
     pub(super) fn put(&mut self, id: &str, bucket: Bucket) {
+        let mut moved = None;
         for list in &mut self.lists {
-            list.retain(|known| known != id);
+            let found = list.iter().position(|known| known.id == id).map(|at| list[at].clone());
+            moved = moved.or(found);
+            list.retain(|known| known.id != id);
         }
         let Some(to) = BUCKETS.iter().position(|(found, _)| *found == bucket) else { return };
-        let before = |known: &&String| order(self.spec.as_ref(), known) > order(self.spec.as_ref(), id);
+        let before = |known: &lists::Listed| order(self.spec.as_ref(), &known.id) > order(self.spec.as_ref(), id);
         let at = match bucket {
             // What is to be done keeps the order of the specification; the others keep the order of events.
-            Bucket::Pending => self.lists[to].iter().position(|known| before(&known)),
+            Bucket::Pending => self.lists[to].iter().position(before),
             Bucket::Failed | Bucket::InProgress | Bucket::Skipped | Bucket::Completed => None,
         };
         let at = at.unwrap_or(self.lists[to].len());
-        self.lists[to].insert(at, id.to_owned());
+        self.lists[to].insert(at, moved.unwrap_or_else(|| lists::Listed::plain(id)));
     }
 
     /// Keeps a workstream in one list of its bucket, where it is listed, and nowhere else.
     pub(super) fn tidy(&mut self, id: &str, bucket: Bucket) {
-        let places = self.lists.iter().map(|list| list.iter().filter(|known| *known == id).count());
+        let places = self.lists.iter().map(|list| list.iter().filter(|known| known.id == id).count());
         if places.sum::<usize>() != 1 {
             self.put(id, bucket);
         }
@@ -185,7 +248,7 @@ impl Draft {
     /// Refuses a workstream that is in none of the lists.
     pub(super) fn known(&self, id: &str) -> Result<Bucket, Refusal> {
         self.bucket_of(id).ok_or_else(|| {
-            let all: Vec<_> = self.lists.iter().flatten().map(String::as_str).collect();
+            let all: Vec<_> = self.lists.iter().flatten().map(|each| each.id.as_str()).collect();
             Refusal::missing(format!("there is no workstream {id:?} in {}", self.name)).hint(near(&all, id))
         })
     }
@@ -208,13 +271,35 @@ impl Draft {
         phase_of(self.spec.as_ref(), id)
     }
 
-    /// Sets the status, and clears what belongs to another one.
-    pub(super) fn set_status(&mut self, status: &'static str) {
-        self.status = Some(status);
-        self.editor.set(&["status"], status);
-        if status != "paused" {
+    /// Goes to a status, and clears what belongs to another one. Where it may go is decided when the draft is closed.
+    pub(super) fn set_status(&mut self, status: BuildStatus) {
+        if self.trail.last() != Some(&status) {
+            self.trail.push(status);
+        }
+        self.status = Some(status.word());
+        self.editor.set(&["status"], status.word());
+        if status != BuildStatus::Paused {
             self.editor.remove(&["pause_reason"]);
         }
+    }
+
+    /// Completes the build; a paused one by way of `in_progress`.
+    pub(super) fn set_complete(&mut self) {
+        if self.trail.last() == Some(&BuildStatus::Paused) {
+            self.set_status(BuildStatus::InProgress);
+        }
+        self.set_status(BuildStatus::Complete);
+    }
+
+    /// Begins a new checkpoint: no arrow leads there.
+    pub(super) fn begin_anew(&mut self) {
+        self.trail.clear();
+        self.set_status(BuildStatus::Initialized);
+    }
+
+    /// The statuses that the build passes through, the one that it had first.
+    pub(super) fn trail(&self) -> &[BuildStatus] {
+        &self.trail
     }
 
     /// Takes the error away. What the failed workstream had made is kept beside the artifacts, which are those of
@@ -261,6 +346,19 @@ impl Draft {
             }
             Some(_) => Err(in_another_form(&self.path, key)),
         }
+    }
+}
+
+/// The status that a build really has. `initialized` with work behind it is a pause, and a `complete` that is not true
+/// is what its lists say.
+fn effective(status: Option<&str>, has_begun: bool, unit: &Unit) -> Option<BuildStatus> {
+    let running = unit.steps.iter().any(|step| step.state == StepState::Running);
+    match BuildStatus::of(status?)? {
+        BuildStatus::Initialized if has_begun => Some(BuildStatus::Paused),
+        BuildStatus::Complete if unit.state == State::Done => Some(BuildStatus::Complete),
+        BuildStatus::Complete if running => Some(BuildStatus::InProgress),
+        BuildStatus::Complete => Some(BuildStatus::Paused),
+        status => Some(status),
     }
 }
 

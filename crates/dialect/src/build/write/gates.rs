@@ -1,6 +1,6 @@
 //! Operation 4: gates pass or fail.
 
-use piton_model::{GateJudgement, Moment, Refusal};
+use piton_model::{BuildStatus, GateJudgement, Moment, Refusal};
 
 use super::super::checkpoint::Bucket;
 use super::super::gates::{Listed, fold, parse, shown, steps_of};
@@ -32,18 +32,15 @@ pub(super) fn judged(draft: &mut Draft, judged: &GateJudgement, moment: &Moment)
         }
     }
     write_lists(draft);
-    let (named, running) = (all.join(", "), draft.ids(Bucket::InProgress));
+    let named = all.join(", ");
     if !judged.passed {
         return Ok(format!("gate {named} failed"));
     }
-    let nothing_left = draft.waiting.is_empty() && draft.ids(Bucket::Pending).is_empty() && running.is_empty();
-    if running.is_empty() {
-        draft.set_status("paused");
-    }
-    let then = match (running.is_empty(), nothing_left) {
-        (_, true) => format!("; nothing is left: piton finish {}", draft.name),
-        (true, false) => ", paused for approval".to_owned(),
-        (false, false) => String::new(),
+    life::settle_gate(draft);
+    let then = match draft.status {
+        Some("complete") => format!("; complete ({})", super::steps::counts(draft)),
+        Some("paused") => ", paused for approval".to_owned(),
+        _ => String::new(),
     };
     Ok(format!("gate {named} passed{then}"))
 }
@@ -147,6 +144,10 @@ fn pass(draft: &mut Draft, found: &Found) -> Result<Vec<String>, Refusal> {
 
 fn fail(draft: &mut Draft, found: &Found) -> Result<Vec<String>, Refusal> {
     life::refuse_running(draft, "a gate fails when its phase has come to an end")?;
+    if draft.trail().last() == Some(&BuildStatus::Paused) {
+        return Err(Refusal::rule("a paused build cannot fail: it is continued first")
+            .hint(format!("continue it: piton resume {}", draft.name)));
+    }
     let entries = found.entries();
     let last = draft.ids(Bucket::Completed).pop().unwrap_or_default();
     let workstream = found.steps.first().cloned().unwrap_or(last);
@@ -159,6 +160,26 @@ fn fail(draft: &mut Draft, found: &Found) -> Result<Vec<String>, Refusal> {
     let message = format!("the gate {} failed", found.name);
     write_error(draft, &workstream, &Failure { message: &message, file: None, line: None });
     Ok(entries.iter().map(shown).collect())
+}
+
+/// Whether gates have passed already, for the workstream that is named or for any.
+pub(super) fn have_passed(draft: &Draft, judged: &GateJudgement) -> bool {
+    let has_passed = |typed: &String| {
+        let typed = parse(typed, &|text| draft.bucket_of(text).is_some());
+        let step = judged.step.as_ref().or(typed.step.as_ref());
+        draft.passed.iter().any(|gate| match step {
+            Some(step) => is_for(gate, &typed.name, step),
+            None => !gate.has_failed && fold(&gate.name) == fold(&typed.name),
+        })
+    };
+    !judged.names.is_empty() && judged.names.iter().all(has_passed)
+}
+
+/// The gate of a workstream, as the lists or the specification have it.
+pub(super) fn of(draft: &Draft, step: &str) -> Option<String> {
+    let listed = draft.passed.iter().find(|gate| steps_of(gate).any(|known| known == step)).map(|gate| &gate.name);
+    let stream = draft.spec.iter().flat_map(|spec| &spec.workstreams).find(|stream| stream.id == step);
+    listed.or_else(|| stream?.gate.as_ref()).or_else(|| Some(&draft.waiting.first()?.name)).cloned()
 }
 
 /// A gate that is pending for a workstream that is completed, as the specification has it.

@@ -1,9 +1,9 @@
 //! Operation 7 and the arrows between the statuses: pause, approval, continuation, completion.
 
-use piton_model::{Moment, Refusal, ResumeMode};
+use piton_model::{BuildStatus, Moment, Refusal, ResumeMode};
 use serde_json::{Value as NewValue, json};
 
-use super::super::checkpoint::Bucket;
+use super::super::checkpoint::{APPROVED_AT, Bucket};
 use super::super::gates::shown;
 use super::draft::{Draft, brief};
 
@@ -15,9 +15,11 @@ pub(in super::super) fn refuse_when_blocked(draft: &Draft) -> Result<(), Refusal
             .hint(format!("open it again for what is missing: piton reopen {name}")));
     }
     if draft.is_blocked_by_review {
-        return Err(Refusal::rule("the review blocks it: the verdict is do_not_ship")
-            .hint(format!("revise and review again: piton verdict {name} ship --p0 0 --p1 0"))
-            .hint(format!("or override it: piton verdict {name} overridden --reason TEXT")));
+        return Err(super::review::ways_out(draft, "the review blocks it: the verdict is do_not_ship"));
+    }
+    if draft.waits_for_approval {
+        return Err(Refusal::rule("the review says ship_with_gates: a person approves it before work begins")
+            .hint(format!("approve it: piton unblock {name}")));
     }
     let blocked = draft.editor.get(&["blocked_by"]).and_then(|list| list.as_array().map(Vec::len)).unwrap_or(0);
     if blocked > 0 {
@@ -45,11 +47,11 @@ pub(super) fn phase(draft: &mut Draft, stage: &str, phase: Option<&str>) -> Resu
     if phase.is_some() {
         return Err(Refusal::usage("the phases of a build have their names in its specification"));
     }
+    refuse_when_blocked(draft)?;
     if draft.status == Some("initialized") {
-        let hint = format!("piton step {} begin WORKSTREAM", draft.name);
+        let hint = super::super::resume::next_command(draft);
         return Err(Refusal::rule("a build enters its first phase with a workstream").hint(hint));
     }
-    refuse_when_blocked(draft)?;
     let phases = draft.spec.as_ref().map_or(0, |spec| spec.phases.len());
     let is_named = |name: &Option<String>| name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(stage));
     let by_name = draft.spec.iter().flat_map(|spec| &spec.phases).position(|phase| is_named(&phase.name));
@@ -75,11 +77,8 @@ pub(super) fn phase(draft: &mut Draft, stage: &str, phase: Option<&str>) -> Resu
     };
     let left: Vec<_> = open.filter(is_before).collect();
     if !left.is_empty() {
-        return Err(Refusal::rule(format!("{} of an earlier phase is not completed", left.join(", "))).hint(format!(
-            "piton step {} begin {}",
-            draft.name,
-            left.join(" ")
-        )));
+        return Err(Refusal::rule(format!("{} of an earlier phase is not completed", left.join(", ")))
+            .hint(super::super::resume::next_command(draft)));
     }
     draft.editor.set(&["current_phase"], number);
     Ok(format!("phase {number}"))
@@ -105,8 +104,9 @@ pub(super) fn blocked(
     Ok(format!("blocked: {}", brief(message)))
 }
 
-/// Takes blockers away, or the error after a failure, or approves of a pause: whichever there is, in this order.
-pub(super) fn unblocked(draft: &mut Draft, which: Option<&str>) -> Result<String, Refusal> {
+/// Takes blockers away, or approves of a review that asks a person, or states that what failed is fixed, or approves of
+/// a pause: whichever there is, in this order.
+pub(super) fn unblocked(draft: &mut Draft, which: Option<&str>, moment: &Moment) -> Result<String, Refusal> {
     let list = draft.editor.get(&["blocked_by"]).and_then(|list| list.as_array().cloned()).unwrap_or_default();
     if !list.is_empty() {
         return unblock(draft, list, which);
@@ -114,21 +114,36 @@ pub(super) fn unblocked(draft: &mut Draft, which: Option<&str>) -> Result<String
     if let Some(which) = which {
         return Err(Refusal::missing(format!("nothing is blocked by {which:?}")));
     }
+    if draft.waits_for_approval {
+        return approve_review(draft, moment);
+    }
     if draft.is_blocked_by_review || draft.status == Some("complete") {
         refuse_when_blocked(draft)?;
     }
     match draft.status {
         Some("failed") => {
             draft.clear_error()?;
-            draft.set_status("paused");
+            draft.set_status(BuildStatus::Paused);
             Ok("the error is cleared, paused for approval".to_owned())
         }
         Some("paused") => {
-            approve(draft);
+            draft.editor.remove(&["pause_reason"]);
+            go_on(draft);
             Ok("approved".to_owned())
         }
         _ => Ok("nothing blocks it".to_owned()),
     }
+}
+
+/// Writes down that a person lets work begin after a review that asks for one.
+fn approve_review(draft: &mut Draft, moment: &Moment) -> Result<String, Refusal> {
+    if let Some(ticket) = moment.ticket {
+        return Err(Refusal::rule(format!("the review asks a person, and attempt {ticket} is a worker's"))
+            .hint(format!("ask the user to approve it: piton unblock {}", draft.name)));
+    }
+    draft.editor.set(&["adversarial_review", APPROVED_AT], moment.now.to_string());
+    draft.editor.set(&["adversarial_review", "approved_by"], moment.by.as_str());
+    Ok("the review is approved".to_owned())
 }
 
 fn unblock(draft: &mut Draft, list: Vec<NewValue>, which: Option<&str>) -> Result<String, Refusal> {
@@ -153,7 +168,7 @@ fn unblock(draft: &mut Draft, list: Vec<NewValue>, which: Option<&str>) -> Resul
 /// Pauses the build; what runs must have come to an end.
 pub(super) fn paused(draft: &mut Draft, reason: Option<&str>) -> Result<String, Refusal> {
     refuse_running(draft, "a paused build has nothing in progress")?;
-    draft.set_status("paused");
+    draft.set_status(BuildStatus::Paused);
     match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
         Some(reason) => {
             draft.editor.set(&["pause_reason"], reason);
@@ -166,30 +181,41 @@ pub(super) fn paused(draft: &mut Draft, reason: Option<&str>) -> Result<String, 
     }
 }
 
-/// Records that the build is continued. What was interrupted is begun again or goes on, as it was asked for.
+/// Records that the build is continued. What was interrupted is begun again or continued, as the caller says; what
+/// failed is continued once the caller says that it is fixed.
 pub(super) fn resumed(draft: &mut Draft, mode: Option<ResumeMode>) -> Result<String, Refusal> {
     refuse_when_blocked(draft)?;
     let running = draft.ids(Bucket::InProgress);
-    if draft.status == Some("in_progress") && mode.is_none() {
-        return Err(both_ways(&draft.name));
-    }
-    draft.clear_error()?;
-    match mode {
-        Some(ResumeMode::Restart) => {
-            for id in &running {
+    let restarts = mode == Some(ResumeMode::Restart);
+    match draft.trail().last() {
+        Some(BuildStatus::InProgress) => {
+            if !restarts && mode != Some(ResumeMode::Continue) {
+                return Err(both_ways(&draft.name));
+            }
+            for id in running.iter().filter(|_| restarts) {
                 draft.put(id, Bucket::Pending);
                 draft.set_artifacts_aside(id)?;
             }
+            go_on(draft);
         }
-        Some(ResumeMode::Continue) | None => {}
+        Some(BuildStatus::Failed) => {
+            if mode != Some(ResumeMode::Fixed) {
+                return Err(not_fixed(draft));
+            }
+            draft.clear_error()?;
+            go_on(draft);
+        }
+        Some(BuildStatus::Paused) => {
+            draft.editor.remove(&["pause_reason"]);
+            go_on(draft);
+        }
+        // It has not begun, and begins with its first workstream.
+        Some(BuildStatus::Initialized) | Some(BuildStatus::Complete) | None => {}
     }
-    if draft.status != Some("initialized") || !draft.ids(Bucket::Completed).is_empty() {
-        approve(draft);
-    }
-    Ok(match (mode, running.as_slice()) {
+    Ok(match (restarts, running.as_slice()) {
         (_, []) => "resumed".to_owned(),
-        (Some(ResumeMode::Restart), running) => format!("resumed, {} pending again", running.join(", ")),
-        (Some(ResumeMode::Continue) | None, running) => format!("resumed, {} in progress", running.join(", ")),
+        (true, running) => format!("resumed, {} pending again", running.join(", ")),
+        (false, running) => format!("resumed, {} in progress", running.join(", ")),
     })
 }
 
@@ -200,18 +226,56 @@ pub(super) fn both_ways(name: &str) -> Refusal {
         .hint(format!("go on with it: piton resume {name} --continue"))
 }
 
-/// Goes on after a pause or a failure. A build in which nothing has begun is as good as new.
-fn approve(draft: &mut Draft) {
-    let has_begun = draft.progress().0 > 0
-        || !draft.ids(Bucket::InProgress).is_empty()
-        || draft.editor.int(&["current_phase"]).is_some_and(|phase| phase > 0);
-    draft.set_status(if has_begun { "in_progress" } else { "initialized" });
+/// The refusal of a resume that does not say whether what failed is fixed.
+fn not_fixed(draft: &Draft) -> Refusal {
+    let failures = draft.unit.troubles.iter().map(super::super::resume::failure);
+    let failure = failures.last().unwrap_or_else(|| "it failed".to_owned());
+    Refusal::rule(failure).hint(super::super::resume::when_fixed(&draft.name))
 }
 
-/// The status when nothing is in progress any more: between a workstream's completion and its gate it stays.
-pub(super) fn settle(draft: &mut Draft) {
+/// Continues after a pause, a failure or an interruption. `in_progress` needs a workstream that is executed, or a gate
+/// that the completed ones wait for; without either the build is paused until the next workstream begins.
+fn go_on(draft: &mut Draft) {
+    let is_executed = !draft.ids(Bucket::InProgress).is_empty();
     let waits_for_gate = !draft.ids(Bucket::Completed).is_empty() && !draft.waiting.is_empty();
-    draft.set_status(if waits_for_gate { "in_progress" } else { "paused" });
+    draft.set_status(match is_executed || waits_for_gate {
+        true => BuildStatus::InProgress,
+        false => BuildStatus::Paused,
+    });
+}
+
+/// The status after a workstream ended, in whatever way: executing, waiting for a gate, complete, or paused.
+pub(super) fn settle(draft: &mut Draft) {
+    if is_over(draft) {
+        return complete(draft);
+    }
+    go_on(draft);
+}
+
+/// The status after a gate has passed: executing, waiting for another gate that is due, complete, or paused for a person.
+pub(super) fn settle_gate(draft: &mut Draft) {
+    if draft.trail().last() == Some(&BuildStatus::Complete) {
+        return;
+    }
+    if is_over(draft) {
+        return complete(draft);
+    }
+    let goes_on = !draft.ids(Bucket::InProgress).is_empty() || super::gates::due(draft).is_some();
+    draft.set_status(if goes_on { BuildStatus::InProgress } else { BuildStatus::Paused });
+}
+
+/// Whether nothing is left to do, nothing keeps it from being complete, and the one who records it may say so: of
+/// several workers none does, because the lead runs the gates itself.
+fn is_over(draft: &Draft) -> bool {
+    !draft.is_of_worker && refuse_when_blocked(draft).is_ok() && refuse_open(draft).is_ok()
+}
+
+fn complete(draft: &mut Draft) {
+    if let Some(phases) = draft.spec.as_ref().map(|spec| spec.phases.len()).filter(|phases| *phases > 0) {
+        draft.editor.set(&["current_phase"], phases);
+    }
+    draft.set_complete();
+    draft.editor.remove(&["error"]);
 }
 
 /// Completes the build: no workstream and no gate may be left.
@@ -220,6 +284,13 @@ pub(super) fn finished(draft: &mut Draft) -> Result<String, Refusal> {
         return Ok("already complete".to_owned());
     }
     refuse_when_blocked(draft)?;
+    refuse_open(draft)?;
+    complete(draft);
+    Ok(format!("complete ({})", super::steps::counts(draft)))
+}
+
+/// Refuses while a workstream or a gate is left, and says how it is brought to its end.
+fn refuse_open(draft: &Draft) -> Result<(), Refusal> {
     let open = [Bucket::InProgress, Bucket::Pending, Bucket::Failed].into_iter().flat_map(|bucket| draft.ids(bucket));
     let open: Vec<_> = open.collect();
     let by_spec: Vec<_> = draft.unit.steps.iter().filter(|step| draft.bucket_of(&step.id).is_none()).collect();
@@ -232,26 +303,14 @@ pub(super) fn finished(draft: &mut Draft) -> Result<String, Refusal> {
     if !open.is_empty() || !gates.is_empty() {
         let parts = [("workstreams", &open), ("gates", &gates)].into_iter().filter(|(_, left)| !left.is_empty());
         let parts: Vec<_> = parts.map(|(what, left)| format!("{what} {}", left.join(", "))).collect();
-        let mut refusal = Refusal::rule(format!("not everything is done: {} left", parts.join(" and ")));
-        if !open.is_empty() {
-            refusal = refusal.hint(format!("piton step {name} done {}", open.join(" ")));
-        }
-        if let Some((gate, step)) = super::gates::due(draft) {
-            refusal = refusal.hint(format!("piton gate {name} pass {gate} --step {step}"));
-        } else if let Some(gate) = draft.waiting.first().filter(|_| open.is_empty()) {
-            refusal = refusal.hint(format!("piton gate {name} pass {}", gate.name));
-        }
-        return Err(refusal);
+        let refusal = Refusal::rule(format!("not everything is done: {} left", parts.join(" and ")));
+        return Err(refusal.hint(super::super::resume::next_command(draft)));
     }
     if draft.ids(Bucket::Completed).is_empty() {
-        return Err(Refusal::rule("no workstream is completed"));
+        return Err(Refusal::rule("no workstream is completed")
+            .hint(format!("begin it again from nothing: piton restart {name}")));
     }
-    if let Some(phases) = draft.spec.as_ref().map(|spec| spec.phases.len()).filter(|phases| *phases > 0) {
-        draft.editor.set(&["current_phase"], phases);
-    }
-    draft.set_status("complete");
-    draft.editor.remove(&["error"]);
-    Ok(format!("complete ({})", super::steps::counts(draft)))
+    Ok(())
 }
 
 /// Opens a build that is called complete, but is not.
@@ -261,8 +320,7 @@ pub(super) fn reopened(draft: &mut Draft) -> Result<String, Refusal> {
             Refusal::rule("it is not called complete").hint(format!("go on with it: piton resume {}", draft.name))
         );
     }
-    let running = !draft.ids(Bucket::InProgress).is_empty();
-    draft.set_status(if running { "in_progress" } else { "paused" });
+    go_on(draft);
     Ok(format!("reopened ({})", super::steps::counts(draft)))
 }
 

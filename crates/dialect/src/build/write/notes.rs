@@ -1,6 +1,6 @@
 //! What is written down beside the protocol's own keys.
 
-use piton_model::{Evidence, Moment, NotePurpose, Refusal};
+use piton_model::{Evidence, ExecutionNote, FixKind, Moment, NotePurpose, Refusal};
 use serde_json::{Value as NewValue, json};
 
 use super::draft::{Draft, brief};
@@ -19,6 +19,37 @@ pub(super) fn noted(draft: &mut Draft, text: &str, purpose: NotePurpose, moment:
     };
     add(draft, purpose, text, moment)?;
     Ok(format!("noted: {}", brief(text)))
+}
+
+/// Adds to the protocol's execution notes: `eslint_fixes`, `key_fixes`, `cleanup_done`.
+pub(super) fn execution(draft: &mut Draft, note: &ExecutionNote) -> Result<String, Refusal> {
+    match note {
+        ExecutionNote::Fix { kind, file, change } => {
+            let (file, change) = (file.trim(), change.trim());
+            if file.is_empty() || file.starts_with('/') || file.split('/').any(|part| part == "..") {
+                let message = format!("name the file relative to the workspace and inside of it, not {file:?}");
+                return Err(Refusal::usage(message));
+            }
+            if change.is_empty() {
+                return Err(Refusal::usage("say what was changed in the file: --message TEXT"));
+            }
+            let key = match kind {
+                FixKind::Eslint => "eslint_fixes",
+                FixKind::Key => "key_fixes",
+            };
+            draft.add_entry(key, json!({ "file": file, "change": change }))?;
+            Ok(format!("{key}: {}: {}", brief(file), brief(change)))
+        }
+        ExecutionNote::Cleanup { text } => {
+            let text = text.trim();
+            if text.is_empty() {
+                return Err(Refusal::usage("say what was cleaned up"));
+            }
+            draft.list(&["cleanup_done"])?;
+            draft.editor.push_new(&["cleanup_done"], text);
+            Ok(format!("cleanup_done: {}", brief(text)))
+        }
+    }
 }
 
 /// Adds a decision.

@@ -20,7 +20,7 @@ pub(super) fn restarted(draft: &mut Draft) -> Result<String, Refusal> {
         draft.editor.remove(&[key]);
     }
     draft.editor.set(&["artifacts"], json!({})).set(&["current_phase"], 0);
-    draft.set_status("initialized");
+    draft.begin_anew();
     let directory = draft.path.rsplit_once('/').map_or(layout::DIRECTORY, |(directory, _)| directory);
     let to = format!("{directory}/archive/{}", draft.archive_name());
     draft.effects.push(Effect::Keep { from: draft.path.clone(), to: to.clone() });

@@ -1,9 +1,9 @@
 //! The adversarial review before the first phase.
 
-use piton_model::{Moment, Refusal, Verdict};
+use piton_model::{BuildStatus, Moment, Refusal, Verdict};
 use serde_json::json;
 
-use super::super::checkpoint::Bucket;
+use super::super::checkpoint::{APPROVED_AT, Bucket};
 use super::super::wire;
 use super::draft::Draft;
 use super::notes;
@@ -70,12 +70,22 @@ fn attempt(draft: &Draft, word: &str) -> Result<i64, Refusal> {
         return Ok(before);
     }
     if before >= LAST_ATTEMPT {
-        let name = &draft.name;
-        return Err(Refusal::rule("the second attempt of a review is the last")
-            .hint(format!("override it: piton verdict {name} overridden --reason TEXT"))
-            .hint(format!("or leave it: piton pause {name} --message TEXT")));
+        return Err(ways_out(draft, "the second attempt of a review is the last"));
     }
     Ok(before + 1)
+}
+
+/// A refusal with the ways out of a review that blocks: revise while an attempt is left, override, or abort.
+pub(super) fn ways_out(draft: &Draft, message: &str) -> Refusal {
+    let name = &draft.name;
+    let attempt = draft.editor.int(&["adversarial_review", "attempt"]).unwrap_or(1);
+    let mut refusal = Refusal::rule(message);
+    if attempt < LAST_ATTEMPT {
+        refusal = refusal.hint(format!("revise it and review again: piton verdict {name} ship --p0 0 --p1 0"));
+    }
+    refusal
+        .hint(format!("override it: piton verdict {name} overridden --reason TEXT"))
+        .hint(format!("abort it and begin again from nothing, with a new review: piton restart {name}"))
 }
 
 fn write(draft: &mut Draft, word: &str, counts: [(&str, i64); 3]) {
@@ -86,7 +96,7 @@ fn write(draft: &mut Draft, word: &str, counts: [(&str, i64); 3]) {
     for (key, count) in counts {
         draft.editor.set(&["adversarial_review", key], count);
     }
-    for key in ["findings_path", "override_reason", "reviewer"] {
+    for key in ["findings_path", "override_reason", "reviewer", APPROVED_AT, "approved_by"] {
         // An override is about the review whose report it is.
         if word != "overridden" || key == "override_reason" {
             draft.editor.remove(&["adversarial_review", key]);
@@ -97,10 +107,11 @@ fn write(draft: &mut Draft, word: &str, counts: [(&str, i64); 3]) {
 /// What follows from a verdict.
 fn follow(draft: &mut Draft, word: &str, p0: i64, attempt: i64) -> String {
     let asks = word == "ship_with_gates";
-    if asks && draft.ids(Bucket::InProgress).is_empty() {
-        draft.set_status("paused");
+    let has_begun = !matches!(draft.trail().last(), Some(BuildStatus::Initialized) | None);
+    if asks && has_begun && draft.ids(Bucket::InProgress).is_empty() {
+        draft.set_status(BuildStatus::Paused);
         draft.editor.set(&["pause_reason"], "the review says ship_with_gates: a person decides");
-    } else if asks {
+    } else if asks && has_begun {
         draft.warnings.push("the review asks a person; workstreams are in progress".to_owned());
     }
     let then = match word {

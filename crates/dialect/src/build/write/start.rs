@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use piton_model::text::counted;
-use piton_model::{Change, Effect, Id, Moment, Refusal, Severity, Start};
+use piton_model::{Change, Dialect, Effect, Id, Moment, Refusal, Severity, Start};
 use serde_json::json;
 
 use super::super::find_spec::{find_spec, is_inside};
@@ -88,7 +88,7 @@ fn is_prd(id: &str) -> bool {
 }
 
 fn outline(place: &Place, files: &dyn Files, start: &Start, warnings: &mut Vec<String>) -> Result<Outline, Refusal> {
-    let id = super::id(place);
+    let (id, name) = (super::id(place), place.unit(Dialect::Build));
     if let Some((path, text)) = &start.spec {
         if !start.steps.is_empty() || !start.gates.is_empty() {
             return Err(Refusal::usage("a specification names the workstreams and gates; give one or the other"));
@@ -108,8 +108,8 @@ fn outline(place: &Place, files: &dyn Files, start: &Start, warnings: &mut Vec<S
                 from_spec(id, &path, *reading, warnings)
             }
             FoundSpec::Nothing => Err(Refusal::usage("a build needs a specification, or its workstreams")
-                .hint(format!("piton start build:{id} --title TITLE --spec FILE"))
-                .hint(format!("piton start build:{id} --title TITLE --step WS1 --step WS2 --gate lint"))),
+                .hint(format!("piton start {name} --title TITLE --spec FILE"))
+                .hint(format!("piton start {name} --title TITLE --step WS1 --step WS2 --gate lint"))),
         };
     }
     let steps = ids("workstream", &start.steps)?;

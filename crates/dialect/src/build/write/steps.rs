@@ -1,6 +1,6 @@
 //! Operations 2, 3, 5 and 6: workstreams begin, are completed, or fail.
 
-use piton_model::{Moment, Refusal, StepMove, StepTo};
+use piton_model::{BuildStatus, Moment, Refusal, StepMove, StepTo};
 use serde_json::json;
 
 use super::super::checkpoint::Bucket;
@@ -67,12 +67,14 @@ fn begin(draft: &mut Draft, moved: &StepMove) -> Result<String, Refusal> {
         }
     }
     keep_files(draft, moved)?;
-    draft.set_status("in_progress");
+    draft.set_status(BuildStatus::InProgress);
     let word = if all_running { "already in progress" } else { "in progress" };
     Ok(format!("{} {word} ({})", moved.steps.join(", "), counts(draft)))
 }
 
 fn complete(draft: &mut Draft, moved: &StepMove) -> Result<String, Refusal> {
+    let is_begun = |id: &&String| matches!(draft.bucket_of(id), Some(Bucket::InProgress | Bucket::Completed));
+    let never_begun: Vec<String> = moved.steps.iter().filter(|id| !is_begun(id)).cloned().collect();
     let all_done = moved.steps.iter().all(|id| draft.bucket_of(id) == Some(Bucket::Completed));
     for id in &moved.steps {
         match draft.bucket_of(id) {
@@ -90,8 +92,15 @@ fn complete(draft: &mut Draft, moved: &StepMove) -> Result<String, Refusal> {
         add_artifacts(draft, id, moved)?;
     }
     if !all_done {
-        let has_work = !draft.ids(Bucket::InProgress).is_empty() || !draft.waiting.is_empty();
-        draft.set_status(if has_work { "in_progress" } else { "paused" });
+        // What was never begun is executed by being done.
+        draft.set_status(BuildStatus::InProgress);
+        life::settle(draft);
+    }
+    if draft.trail().len() > 2 {
+        // Two arrows are two records.
+        let steps = never_begun.join(" ");
+        return Err(Refusal::rule(format!("{} was not begun", never_begun.join(", ")))
+            .hint(format!("begin it: piton step {} begin {steps}", draft.name)));
     }
     let word = if all_done { "already done" } else { "done" };
     Ok(format!("{} {word} ({})", moved.steps.join(", "), counts(draft)))
@@ -109,7 +118,7 @@ fn skip(draft: &mut Draft, moved: &StepMove) -> Result<String, Refusal> {
         }
         draft.set_artifacts_aside(id)?;
     }
-    if draft.status == Some("in_progress") && draft.ids(Bucket::InProgress).is_empty() {
+    if draft.status == Some("in_progress") {
         life::settle(draft);
     }
     Ok(format!("{} left out ({})", moved.steps.join(", "), counts(draft)))
@@ -130,10 +139,16 @@ pub(super) fn failed(draft: &mut Draft, steps: &[String], failure: &Failure<'_>)
         (steps, _) => steps.to_vec(),
     };
     for id in &steps {
-        if matches!(draft.known(id)?, Bucket::Completed | Bucket::Skipped) {
-            let hint = format!("when its gate failed: piton gate {} fail GATE --step {id}", draft.name);
-            return Err(Refusal::rule(format!("{id} is not being executed, so it cannot fail")).hint(hint));
-        }
+        let refusal = Refusal::rule(format!("{id} is not being executed, so it cannot fail"));
+        let name = &draft.name;
+        return Err(match draft.known(id)? {
+            Bucket::InProgress => continue,
+            Bucket::Completed => match super::gates::of(draft, id) {
+                Some(gate) => refusal.hint(format!("when its gate failed: piton gate {name} fail {gate} --step {id}")),
+                None => refusal.hint(format!("see where it stands: piton why {name}")),
+            },
+            Bucket::Pending | Bucket::Failed | Bucket::Skipped => refusal.hint(what_can_begin(draft)),
+        });
     }
     let others: Vec<_> = running.into_iter().filter(|id| !steps.contains(id)).collect();
     if let Some(other) = others.first() {
@@ -165,7 +180,7 @@ pub(super) fn write_error(draft: &mut Draft, workstream: &str, failure: &Failure
         error["line"] = line.into();
     }
     draft.editor.set(&["error"], error);
-    draft.set_status("failed");
+    draft.set_status(BuildStatus::Failed);
 }
 
 /// Refuses a workstream whose dependencies are not completed.

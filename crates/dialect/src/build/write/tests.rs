@@ -1,6 +1,6 @@
 use piton_model::{
-    Event, Evidence, GateJudgement, Id, Lifecycle, Moment, Names, NotePurpose, RefusalKind, ResumeAction, ResumeMode,
-    Severity, Start, State, StepMove, StepTo, Time, Unit, Verdict,
+    Event, Evidence, ExecutionNote, FixKind, GateJudgement, Id, Lifecycle, Moment, Names, NotePurpose, RefusalKind,
+    ResumeAction, ResumeMode, Severity, Start, State, StepMove, StepTo, Time, Unit, Verdict,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use super::*;
 use crate::files::memory::MemoryFiles;
 use crate::{Reading, Source};
 
+mod arrows;
 mod examples;
 mod failures;
 mod gates;
@@ -48,7 +49,13 @@ gates:
 ";
 
 fn place() -> Place {
-    Place { base: String::new(), id: vec![Id::parse("PRD-009").expect("an id")], document: None, root: String::new() }
+    Place {
+        base: String::new(),
+        id: vec![Id::parse("PRD-009").expect("an id")],
+        document: None,
+        root: String::new(),
+        typed_below: String::new(),
+    }
 }
 
 fn at(minutes: i64) -> Moment {
@@ -58,6 +65,7 @@ fn at(minutes: i64) -> Moment {
         attempt: 1,
         session: None,
         fresh_id: "f-1".into(),
+        ticket: None,
     }
 }
 

@@ -13,7 +13,7 @@ fn at(text: &str) -> Time {
 
 fn moment() -> Moment {
     let now = at("2026-01-15T15:10:00Z");
-    Moment { now, by: "main".into(), attempt: 1, session: None, fresh_id: "fresh".into() }
+    Moment { now, by: "main".into(), attempt: 1, session: None, fresh_id: "fresh".into(), ticket: None }
 }
 
 fn letter<'a>(subject: &'a str, details: &'a str) -> Letter<'a> {

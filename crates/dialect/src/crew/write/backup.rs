@@ -77,7 +77,7 @@ pub(super) fn repair(spot: &Spot, files: &dyn Files, moment: &Moment) -> Result<
         }
         None => lost(spot, files)?.ok_or_else(|| {
             Refusal::missing(format!("there is neither a checkpoint nor a backup of {}", spot.agent))
-                .hint(format!("begin one with: piton start crew:{} --feature FEATURE --stage S2.P1", spot.agent))
+                .hint(format!("begin one with: piton start {} --feature FEATURE --stage S2.P1", spot.unit))
         })?,
     };
     // The bytes of the backup as they are: its time says when the agent was last heard of.
@@ -226,8 +226,8 @@ pub(super) fn is_torn(bytes: &[u8]) -> bool {
 }
 
 fn unreadable(spot: &Spot) -> Refusal {
-    let agent = &spot.agent;
+    let unit = &spot.unit;
     Refusal::document(format!("the checkpoint cannot be read, and no backup of it is whole: {}", spot.path))
         .hint(format!("see what is wrong with it: piton check {}", spot.path))
-        .hint(format!("keep it aside and begin anew: piton start crew:{agent} --feature FEATURE --stage S2.P1"))
+        .hint(format!("keep it aside and begin anew: piton start {unit} --feature FEATURE --stage S2.P1"))
 }

@@ -39,7 +39,7 @@ pub(super) fn start(
     let agent = checked_agent(&spot.agent)?;
     let Some(feature) = start.feature.as_deref() else {
         return Err(Refusal::usage("an agent starts with a feature")
-            .hint(format!("piton start crew:{agent} --feature FEATURE --stage S2.P1")));
+            .hint(format!("piton start {} --feature FEATURE --stage S2.P1", spot.unit)));
     };
     let feature = checked_id("the feature", feature)?;
     let stage = match &start.stage {
@@ -80,17 +80,17 @@ pub(super) fn restart(
 ) -> Result<Change, Refusal> {
     let found = spot.found(files, moment)?;
     permitted(spot, &found.unit, event)?;
-    let agent = &spot.agent;
+    let (agent, unit) = (&spot.agent, &spot.unit);
     if !force && found.origin == Origin::Document && !is_little(spot, files, &found)? {
         return Err(Refusal::rule(format!("{agent} has recorded 30 minutes of work or more"))
-            .hint(format!("go on with it: piton resume crew:{agent}"))
-            .hint(format!("let another agent go on: piton takeover crew:{agent} --as AGENT"))
-            .hint(format!("give it up, archived: piton restart crew:{agent} --force")));
+            .hint(format!("continue it: piton resume {unit}"))
+            .hint(format!("let another agent continue: piton takeover {unit} --as AGENT"))
+            .hint(format!("give it up, archived: piton restart {unit} --force")));
     }
     let old = |key: &str| found.editor.string(&[key]).filter(|text| !text.trim().is_empty());
     let Some(feature) = old("feature") else {
         return Err(Refusal::document(format!("the checkpoint does not say which feature it is about: {}", spot.path))
-            .hint(format!("move it away, then: piton start crew:{agent} --feature FEATURE --stage S2.P1")));
+            .hint(format!("move it away, then: piton start {unit} --feature FEATURE --stage S2.P1")));
     };
     let id = old("agent_id").unwrap_or_else(|| agent.clone());
     let kind = old("agent_type").and_then(|text| wire::AGENT_TYPE.read(&text).word());
@@ -128,11 +128,12 @@ pub(super) fn take_over(
     let new = if is_same {
         spot.clone()
     } else {
-        Spot { path: spot.beside(&layout::file_name(agent)), agent: agent.to_owned(), base: spot.base.clone() }
+        let (path, unit) = (spot.beside(&layout::file_name(agent)), format!("{}{agent}", spot.crew));
+        Spot { path, agent: agent.to_owned(), unit, ..spot.clone() }
     };
     if new.path != spot.path && files.read(&new.path)?.is_some() {
         return Err(Refusal::rule(format!("{agent} has a checkpoint of its own: {}", new.path))
-            .hint(format!("name an agent that has none: piton takeover crew:{} --as AGENT", spot.agent)));
+            .hint(format!("name an agent that has none: piton takeover {} --as AGENT", spot.unit)));
     }
     let to = backup::archive(spot, files, "crashed", moment);
     let mut change = Change { warnings: found.warnings(), ..Change::default() };
@@ -145,7 +146,8 @@ pub(super) fn take_over(
     editor.set(&["agent_type"], type_of(&id));
     editor.set(&["session_id"], moment.fresh_id.as_str());
     let status = if found.unit.blockers.is_empty() { "IN_PROGRESS" } else { "BLOCKED" };
-    editor.set(&["status"], status).set(&["can_resume"], true).remove(&["waiting_reason"]);
+    editor.set(&["status"], status).set(&["can_resume"], true);
+    editor.remove(&["waiting_reason"]).remove(&[crate::crew::standing::PAUSED_BY]);
     editor.set(&["coordination_state", "last_inbox_check"], moment.now.to_string());
     editor.set(&["coordination_state", "unread_messages"], mail::unread(files, &new.base, &id));
     change.summary = format!("taken over by {id}; the old checkpoint is {to}");
@@ -262,10 +264,10 @@ fn refuse_over_live(spot: &Spot, found: &Found, event: &Event) -> Result<(), Ref
     }
     let feature = title.as_deref().unwrap_or("its feature");
     let stage = stage.as_deref().unwrap_or("an unknown stage");
-    let agent = &spot.agent;
+    let unit = &spot.unit;
     Err(Refusal::rule(format!("{id} is not finished: {status_text} with {feature} at {stage}"))
-        .hint(format!("go on with it: piton resume crew:{agent}"))
-        .hint(format!("begin again from nothing: piton restart crew:{agent}")))
+        .hint(format!("continue it: piton resume {unit}"))
+        .hint(format!("begin again from nothing: piton restart {unit}")))
 }
 
 /// Whether less than 30 minutes of work are recorded: nothing was done yet, or the first backup is that young.

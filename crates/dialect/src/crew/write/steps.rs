@@ -3,8 +3,8 @@
 use piton_model::{Refusal, StepMove, StepTo, text};
 use serde_json::Value;
 
-use super::Spot;
 use super::create::{first_instructions, first_next_steps, unknown_stage};
+use super::{Spot, numbers};
 use crate::crew::wire;
 use crate::json::Editor;
 
@@ -16,8 +16,9 @@ const NO_STEP: &str = "No steps left";
 
 /// Moves steps.
 pub(super) fn move_steps(editor: &mut Editor, moved: &StepMove, warnings: &mut Vec<String>) -> Result<String, Refusal> {
+    numbers::keep(editor);
     let typed = moved.steps.iter().map(|step| step.trim()).filter(|step| !step.is_empty());
-    let meant: Vec<String> = typed.map(|step| numbered(editor, step)).collect::<Result<_, _>>()?;
+    let meant = typed.map(|step| numbers::meant(editor, step)).collect::<Result<Vec<_>, _>>()?;
     let steps: Vec<&str> = meant.iter().map(String::as_str).collect();
     let [first, ..] = steps[..] else { return Err(Refusal::usage("no step is named")) };
     for file in moved.files.iter().chain(&moved.outputs) {
@@ -25,8 +26,7 @@ pub(super) fn move_steps(editor: &mut Editor, moved: &StepMove, warnings: &mut V
     }
     let was_known = steps.iter().filter(|step| has(editor, "completed_steps", step)).count();
     let next = moved.next.as_deref().map(str::trim).filter(|next| !next.is_empty());
-    let next = next.map(|next| numbered(editor, next)).transpose()?;
-    let next = next.as_deref();
+    let next = next.map(|next| numbers::meant(editor, next)).transpose()?;
     let said = moved.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
     let word = match moved.to {
         StepTo::Begun => {
@@ -52,7 +52,7 @@ pub(super) fn move_steps(editor: &mut Editor, moved: &StepMove, warnings: &mut V
         }
     };
     if let Some(next) = next {
-        to_front(editor, next);
+        to_front(editor, &next);
         editor.set(&["current_step"], next);
     } else if moved.to != StepTo::Begun {
         follow(editor);
@@ -63,6 +63,7 @@ pub(super) fn move_steps(editor: &mut Editor, moved: &StepMove, warnings: &mut V
     if let Some(phase) = editor.string(&["phase"]).as_deref().and_then(|phase| phase.strip_suffix(" - Starting")) {
         editor.set(&["phase"], format!("{phase} - In Progress"));
     }
+    numbers::keep(editor);
     Ok(format!("{} {word} {}", named(first, steps.len()), counted(editor)))
 }
 
@@ -79,7 +80,7 @@ pub(super) fn enter(
     let old = editor.string(&["stage"]).unwrap_or_default();
     let place = |stage: &str| wire::STAGES.iter().position(|known| *known == stage);
     let (from, to) = (place(&wire::stage(&old)), place(stage).unwrap_or_default());
-    let agent = &spot.agent;
+    let (agent, unit) = (&spot.agent, &spot.unit);
     match from {
         Some(from) if from == to => {
             let Some(phase) = phase else { return Ok(format!("already in {stage}")) };
@@ -88,13 +89,13 @@ pub(super) fn enter(
         }
         Some(from) if to < from => {
             return Err(Refusal::rule(format!("{agent} is in {} and does not go back to {stage}", wire::STAGES[from]))
-                .hint(format!("begin again from nothing: piton restart crew:{agent}"))
-                .hint(format!("do a step again: piton step crew:{agent} begin STEP")));
+                .hint(format!("begin again from nothing: piton restart {unit}"))
+                .hint(format!("see the steps that could be done again: piton status {unit}")));
         }
         Some(from) if to > from + 1 => {
             let next = wire::STAGES[from + 1];
             return Err(Refusal::rule(format!("{agent} is in {}; {next} comes before {stage}", wire::STAGES[from]))
-                .hint(format!("piton stage crew:{agent} {next}")));
+                .hint(format!("enter the next one: piton stage {unit} {next}")));
         }
         Some(_) | None => {}
     }
@@ -205,20 +206,6 @@ pub(super) fn failure(step: Option<&str>, said: Option<&str>) -> String {
         (Some(step), None) => format!("Step failed: {step}"),
         (None, said) => format!("Failed: {}", said.unwrap_or("no reason given")),
     }
-}
-
-/// A step as it was typed: its text, or its number among all steps as `status` lists them, those that are done first.
-/// Steps are sentences, which nobody should have to type, and which may say anything to a shell.
-fn numbered(editor: &Editor, typed: &str) -> Result<String, Refusal> {
-    let listed = |key| list(editor, key).iter().filter_map(said_by).collect::<Vec<_>>();
-    let all: Vec<String> = listed("completed_steps").into_iter().chain(listed("next_steps")).collect();
-    let Ok(number) = typed.parse::<usize>() else { return Ok(typed.to_owned()) };
-    if all.iter().any(|step| same(step, typed)) {
-        return Ok(typed.to_owned());
-    }
-    let step = number.checked_sub(1).and_then(|place| all.get(place)).cloned();
-    let known = text::counted(all.len(), "step is listed", "steps are listed");
-    step.ok_or_else(|| Refusal::missing(format!("there is no step number {number}; {known}")))
 }
 
 fn begin(editor: &mut Editor, steps: &[&str], warnings: &mut Vec<String>) {

@@ -28,6 +28,7 @@ impl World {
             id: vec![Id::parse("Secondary-A").expect("an id")],
             document: None,
             root: String::new(),
+            typed_below: String::new(),
         };
         World { files: MemoryFiles::default(), now: at("2026-01-15T14:00:00Z"), place, ids: 0 }
     }
@@ -46,7 +47,14 @@ impl World {
 
     pub fn moment(&mut self) -> Moment {
         self.ids += 1;
-        Moment { now: self.now, by: "main".into(), attempt: 1, session: None, fresh_id: format!("fresh-{}", self.ids) }
+        Moment {
+            now: self.now,
+            by: "main".into(),
+            attempt: 1,
+            session: None,
+            fresh_id: format!("fresh-{}", self.ids),
+            ticket: None,
+        }
     }
 
     pub fn try_to(&mut self, event: &Event) -> Result<Change, Refusal> {

@@ -4,22 +4,21 @@ use piton_model::{Event, Moment, NotePurpose, Refusal, State, Unit};
 use serde_json::{Value, json};
 
 use super::steps::{self, add_blocker, list, push, said_by, same, short};
-use super::{Spot, permitted};
+use super::{Spot, numbers, permitted};
 use crate::crew::{standing, wire};
 use crate::json::Editor;
 
 /// Refuses what may not happen to an agent that stands so.
 pub(super) fn may(spot: &Spot, unit: &Unit, event: &Event) -> Result<(), Refusal> {
-    let agent = &spot.agent;
     match event {
         Event::GateJudged(_) | Event::VerdictGiven(_) => {
             Err(Refusal::usage("an agent of a crew has steps and stages, but no gates and verdicts")
-                .hint(format!("piton step crew:{agent} done STEP")))
+                .hint(format!("see its steps: piton status {}", spot.unit)))
         }
         Event::Marked => Err(Refusal::usage("steps of a crew need no ids")),
         // What is in the way is told by name.
-        Event::Finished if unit.state == State::Blocked => Err(still_blocked(agent, &unit.blockers)),
-        Event::Resumed { .. } if !unit.resumable => Err(not_resumable(agent, unit)),
+        Event::Finished if unit.state == State::Blocked => Err(still_blocked(spot, &unit.blockers)),
+        Event::Resumed { .. } if !unit.resumable => Err(not_resumable(spot, unit)),
         _ => permitted(spot, unit, event),
     }
 }
@@ -69,20 +68,24 @@ fn change(
                 None => format!(" ({file})"),
             });
             let said = format!("{}{}", given(message, "message")?, place.unwrap_or_default());
+            let step = step.as_deref().map(|step| numbers::meant(editor, step)).transpose()?;
             let failure = steps::failure(step.as_deref(), Some(&said));
             block(editor, &failure)?;
             let step = step.as_deref().map(|step| format!("{}: ", steps::short(step))).unwrap_or_default();
             Ok(format!("failed: {step}{}", steps::short(&said)))
         }
         Event::Unblocked { which, answer } => {
-            let done = unblock(editor, unit, which.as_deref())?;
-            if let Some(answer) = answer {
-                note(editor, answer, NotePurpose::ResumeInstruction, moment)?;
-            }
-            Ok(done)
+            let summary = unblock(editor, unit, which.as_deref())?;
+            let Some(answer) = answer else { return Ok(summary) };
+            Ok(format!("{summary}; {}", note(editor, answer, NotePurpose::ResumeInstruction, moment)?))
         }
         Event::Paused { reason } => {
             editor.set(&["status"], "WAITING");
+            match moment.ticket {
+                // An agent that waits for others says so of itself.
+                Some(_) => editor.remove(&[standing::PAUSED_BY]),
+                None => editor.set(&[standing::PAUSED_BY], moment.by.as_str()),
+            };
             let reason = reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
             match reason {
                 Some(reason) => editor.set(&["waiting_reason"], reason),
@@ -91,6 +94,7 @@ fn change(
             Ok(reason.map_or_else(|| "waiting".into(), |reason| format!("waiting: {}", short(reason))))
         }
         Event::Noted { text, purpose } => note(editor, text, *purpose, moment),
+        Event::ExecutionNoted(_) => Err(Refusal::usage("only a build lists fixes and cleanups")),
         Event::Decided { text, reason } => decide(editor, text, reason.as_deref(), moment),
         Event::Beat => Ok("beat".into()),
         Event::HelperStarted { kind, .. } => Ok(format!("helper started: {}", short(kind))),
@@ -126,7 +130,7 @@ fn change(
 
 /// The agent is at work.
 fn go_on(editor: &mut Editor) {
-    editor.set(&["status"], "IN_PROGRESS").remove(&["waiting_reason"]);
+    editor.set(&["status"], "IN_PROGRESS").remove(&["waiting_reason"]).remove(&[standing::PAUSED_BY]);
 }
 
 fn block(editor: &mut Editor, text: &str) -> Result<String, Refusal> {
@@ -221,14 +225,15 @@ fn decide(editor: &mut Editor, text: &str, reason: Option<&str>, moment: &Moment
 fn finish(editor: &mut Editor, spot: &Spot, unit: &Unit, warnings: &mut Vec<String>) -> Result<String, Refusal> {
     let agent = &spot.agent;
     if !unit.blockers.is_empty() {
-        return Err(still_blocked(agent, &unit.blockers));
+        return Err(still_blocked(spot, &unit.blockers));
     }
     let open: Vec<String> = list(editor, "next_steps").iter().filter_map(said_by).collect();
     if let Some(first) = open.first() {
         let all = open.iter().map(|step| format!("{:?}", short(step))).collect::<Vec<_>>().join(", ");
+        let (unit, number) = (&spot.unit, numbers::word(editor, first));
         return Err(Refusal::rule(format!("{agent} has open steps: {all}"))
-            .hint(format!("piton step crew:{agent} done {}", quoted(first)))
-            .hint(format!("piton step crew:{agent} skip {} --message WHY", quoted(first))));
+            .hint(format!("when it is done: piton step {unit} done {number}"))
+            .hint(format!("to leave it out: piton step {unit} skip {number} --message TEXT")));
     }
     let stage = wire::stage(&editor.string(&["stage"]).unwrap_or_default());
     if let Some(at) = wire::STAGES.iter().position(|known| *known == stage).filter(|at| at + 1 < wire::STAGES.len()) {
@@ -238,7 +243,8 @@ fn finish(editor: &mut Editor, spot: &Spot, unit: &Unit, warnings: &mut Vec<Stri
     if !list(editor, "completed_steps").iter().filter_map(said_by).any(|step| same(&step, &done)) {
         push(editor, "completed_steps", Value::from(done));
     }
-    editor.set(&["status"], "COMPLETE").set(&["can_resume"], false).remove(&["waiting_reason"]);
+    editor.set(&["status"], "COMPLETE").set(&["can_resume"], false);
+    editor.remove(&["waiting_reason"]).remove(&[standing::PAUSED_BY]);
     editor.set(&["current_step"], "Complete");
     editor.set(&["recovery_instructions"], "Complete. There is nothing to resume.");
     Ok("complete".into())
@@ -250,6 +256,7 @@ fn resume(editor: &mut Editor, unit: &Unit, moment: &Moment, warnings: &mut Vec<
         moment.session.as_deref().filter(|session| !session.trim().is_empty() && old.as_deref() != Some(*session));
     editor.set(&["session_id"], own.unwrap_or(&moment.fresh_id));
     go_on(editor);
+    numbers::keep(editor);
     if !unit.blockers.is_empty() {
         let all = unit.blockers.iter().map(|text| short(text)).collect::<Vec<_>>().join("; ");
         warnings.push(format!("resumed with blockers still named: {all}"));
@@ -262,27 +269,24 @@ fn given<'a>(text: &'a str, what: &str) -> Result<&'a str, Refusal> {
     if text.is_empty() { Err(Refusal::usage(format!("the {what} is empty"))) } else { Ok(text) }
 }
 
-fn still_blocked(agent: &str, blockers: &[String]) -> Refusal {
+fn still_blocked(spot: &Spot, blockers: &[String]) -> Refusal {
     let all = blockers.iter().map(|text| short(text)).collect::<Vec<_>>().join("; ");
-    Refusal::rule(format!("{agent} is blocked: {all}")).hint(format!("when that is gone: piton unblock crew:{agent}"))
+    Refusal::rule(format!("{} is blocked: {all}", spot.agent))
+        .hint(format!("when that is gone: piton unblock {}", spot.unit))
 }
 
 /// Why an agent is not resumed, and what is possible instead.
-pub(in crate::crew) fn not_resumable(agent: &str, unit: &Unit) -> Refusal {
+pub(in crate::crew) fn not_resumable(spot: &Spot, unit: &Unit) -> Refusal {
+    let (agent, name) = (&spot.agent, &spot.unit);
     let why = if standing::claims_completion(unit) {
         return Refusal::rule(format!("{agent} is complete; there is nothing to resume"))
-            .hint(format!("when something is missing: piton reopen crew:{agent}"));
+            .hint(format!("when something is missing: piton reopen {name}"));
     } else if unit.state == State::Unknown {
         format!("the status of {agent} is not understood: {:?}", short(&unit.status_text))
     } else {
         format!("the checkpoint of {agent} says that it cannot be resumed (`can_resume` is not true)")
     };
     Refusal::rule(why)
-        .hint(format!("let another agent go on: piton takeover crew:{agent} --as AGENT"))
-        .hint(format!("begin again from nothing: piton restart crew:{agent}"))
-}
-
-/// A text as one word of a shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
+        .hint(format!("let another agent continue: piton takeover {name} --as AGENT"))
+        .hint(format!("begin again from nothing: piton restart {name}"))
 }

@@ -26,7 +26,13 @@ const STRAY: &str = ".worktrees/story-PROJ-42/.pipeline/checkpoint-PROJ-42.json"
 const NOW: i64 = 1_771_079_400;
 
 fn place() -> Place {
-    Place { base: String::new(), id: vec![Id::parse("PROJ-42").expect("an id")], document: None, root: String::new() }
+    Place {
+        base: String::new(),
+        id: vec![Id::parse("PROJ-42").expect("an id")],
+        document: None,
+        root: String::new(),
+        typed_below: String::new(),
+    }
 }
 
 fn moment(minutes: i64) -> Moment {
@@ -36,6 +42,7 @@ fn moment(minutes: i64) -> Moment {
         attempt: 1,
         session: None,
         fresh_id: "fresh-1".into(),
+        ticket: None,
     }
 }
 

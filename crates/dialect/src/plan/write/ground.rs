@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use piton_model::text::shell_word;
 use piton_model::{Edit, Effect, Refusal};
 use serde_json::json;
 
@@ -129,13 +130,22 @@ pub(in crate::plan) fn find<'a>(
         }
     }
     if book.is_none() && ground.json.is_none() {
-        return Err(Refusal::missing(format!(
-            "there is no readable plan.md and no state of it in {}",
-            paths.directory
-        ))
-        .hint(format!("write the plan first, or restore it from git: git restore {}", paths.plan)));
+        return Err(no_plan(texts.files, paths)?);
     }
     Ok(ground)
+}
+
+/// There is neither a plan nor a state. A plan that was never written is begun with one command.
+fn no_plan(files: &dyn Files, paths: &Paths) -> Result<Refusal, Refusal> {
+    let (directory, plan) = (shell_word(&paths.directory), shell_word(&paths.plan));
+    if files.look(&paths.plan)?.is_some() {
+        return Ok(Refusal::document(format!("the plan is not UTF-8 text: {}", paths.plan))
+            .hint(format!("see what is wrong with it: piton check {plan}"))
+            .hint(format!("restore it from git: git restore {plan}")));
+    }
+    let text = r"# Title\n\n## Phase 1: Setup\n<!-- CHECKPOINT: phase-1-setup -->\n\n- [ ] First task <!-- TASK: first-task -->\n- [ ] It works <!-- ACCEPT: it-works -->\n";
+    Ok(Refusal::missing(format!("there is no plan.md in {}", paths.directory))
+        .hint(format!("write it first, such as: mkdir -p {directory} && printf '{text}' > {plan}")))
 }
 
 impl<'a> Ground<'a> {

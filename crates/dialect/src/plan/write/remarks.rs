@@ -50,7 +50,12 @@ pub(super) fn blocked(draft: &mut Draft<'_>, message: &str, kind: Option<&str>) 
 }
 
 /// Takes recorded blockers away. One that stands in `plan.md` was put there by a person, who removes it.
-pub(super) fn unblocked(draft: &mut Draft<'_>, named: &[String], which: Option<&str>) -> Result<(), Refusal> {
+pub(super) fn unblocked(
+    draft: &mut Draft<'_>,
+    named: &[String],
+    which: Option<&str>,
+    answer: Option<&str>,
+) -> Result<(), Refusal> {
     let which = which.map(one_line).filter(|which| !which.is_empty());
     let gone: Vec<String> = match &which {
         None => draft.own.blockers.clone(),
@@ -59,6 +64,15 @@ pub(super) fn unblocked(draft: &mut Draft<'_>, named: &[String], which: Option<&
     let in_plan = |blocker: &&String| which.as_ref().is_none_or(|which| blocker.contains(which.as_str()));
     let left: Vec<&String> = named.iter().filter(in_plan).collect();
     if gone.is_empty() {
+        let is_whole = which.is_none() && left.is_empty();
+        if is_whole && draft.own.paused.take().is_some() {
+            draft.log("session_continued", &[("by", json!(draft.moment.by))]);
+            draft.summary = "the pause is over".to_owned();
+            return answered(draft, answer);
+        }
+        if is_whole && answer.is_some() {
+            return answered(draft, answer);
+        }
         return Err(match left.first() {
             Some(blocker) => Refusal::rule(format!("the blocker stands in the plan itself: {}", short(blocker)))
                 .hint("remove its marker from plan.md: <!-- BLOCKER: … -->"),
@@ -77,6 +91,17 @@ pub(super) fn unblocked(draft: &mut Draft<'_>, named: &[String], which: Option<&
         0 => "unblocked".to_owned(),
         left => format!("unblocked: {} ({left} left)", short(&gone[0])),
     };
+    answered(draft, answer)
+}
+
+/// Leaves an answer for the next worker, beside what is said already.
+fn answered(draft: &mut Draft<'_>, answer: Option<&str>) -> Result<(), Refusal> {
+    let Some(answer) = answer else { return Ok(()) };
+    let before = std::mem::take(&mut draft.summary);
+    noted(draft, answer, NotePurpose::ResumeInstruction)?;
+    if !before.is_empty() {
+        draft.summary = format!("{before}; {}", draft.summary);
+    }
     Ok(())
 }
 
@@ -84,6 +109,10 @@ pub(super) fn unblocked(draft: &mut Draft<'_>, named: &[String], which: Option<&
 fn pick(blockers: &[String], which: &str) -> Result<Option<String>, Refusal> {
     if let Some(exact) = blockers.iter().find(|blocker| *blocker == which) {
         return Ok(Some(exact.clone()));
+    }
+    let number = which.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    if let Some(numbered) = number.and_then(|at| blockers.get(at)) {
+        return Ok(Some(numbered.clone()));
     }
     let mut like = blockers.iter().filter(|blocker| blocker.contains(which));
     match (like.next(), like.next()) {
@@ -154,15 +183,6 @@ pub(super) fn noted(draft: &mut Draft<'_>, text: &str, purpose: NotePurpose) -> 
         }
     }
     draft.summary = format!("noted: {}", short(text));
-    Ok(())
-}
-
-/// The answer to what blocked the plan is an instruction for the next worker; what is said of the event stays.
-pub(super) fn answered(draft: &mut Draft<'_>, answer: Option<&str>) -> Result<(), Refusal> {
-    let Some(answer) = answer else { return Ok(()) };
-    let summary = std::mem::take(&mut draft.summary);
-    noted(draft, answer, NotePurpose::ResumeInstruction)?;
-    draft.summary = summary;
     Ok(())
 }
 

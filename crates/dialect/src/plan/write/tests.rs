@@ -28,12 +28,18 @@ fn path(name: &str) -> String {
 
 fn place() -> Place {
     let id = vec![Id::parse(ID).expect("an id")];
-    Place { base: String::new(), id, document: Some(path("plan.md")), root: "/repo".to_owned() }
+    Place {
+        base: String::new(),
+        id,
+        document: Some(path("plan.md")),
+        root: "/repo".to_owned(),
+        typed_below: String::new(),
+    }
 }
 
 fn at(clock: &str, by: &str) -> Moment {
     let time = crate::time::read(&format!("2026-02-20T{clock}:00Z")).time().expect("a time");
-    Moment { now: time, by: by.to_owned(), attempt: 1, session: None, fresh_id: "f1".to_owned() }
+    Moment { now: time, by: by.to_owned(), attempt: 1, session: None, fresh_id: "f1".to_owned(), ticket: None }
 }
 
 fn with(files: &[(&str, &str)]) -> MemoryFiles {

@@ -52,7 +52,7 @@ pub(super) fn reopen(spot: &Spot, files: &dyn Files, event: &Event, moment: &Mom
     };
     let word = crate::task::wire::STATUS.read(&found.unit.status_text).word();
     if word != Some("complete") {
-        let name = spot.unit();
+        let name = &spot.unit;
         permitted(spot, &found.unit, event)?;
         return Err(Refusal::rule(format!("{name} does not say that it is complete"))
             .hint(format!("go on with it: piton unblock {name}")));
@@ -91,7 +91,7 @@ pub(super) fn restart(
     let found = spot.live(files, moment)?;
     permitted(spot, &found.unit, event)?;
     let done = found.unit.progress.done;
-    let name = spot.unit();
+    let name = &spot.unit;
     if done > 0 && !force {
         return Err(Refusal::rule(format!("{name} has {done} subtasks done"))
             .hint(format!("go on with it: piton resume {name}"))
@@ -131,14 +131,15 @@ pub(super) fn take_over(
     let found = spot.live(files, moment)?;
     permitted(spot, &found.unit, event)?;
     let path = spot.beside(&layout::file_name(agent, &spot.task));
-    let new = Spot { path, agent: agent.to_owned(), archive: None, ..spot.clone() };
+    let unit = format!("{}{agent}/{}", spot.tasks, spot.task);
+    let new = Spot { path, agent: agent.to_owned(), archive: None, unit, ..spot.clone() };
     if new.path == spot.path {
-        return Err(Refusal::rule(format!("{} belongs to {agent} already", spot.unit()))
-            .hint(format!("go on with it: piton resume {}", spot.unit())));
+        return Err(Refusal::rule(format!("{} belongs to {agent} already", spot.unit))
+            .hint(format!("go on with it: piton resume {}", spot.unit)));
     }
     if files.read(&new.path)?.is_some() {
-        return Err(Refusal::rule(format!("{} is there already: {}", new.unit(), new.path))
-            .hint(format!("name another agent: piton takeover {} --as AGENT", spot.unit())));
+        return Err(Refusal::rule(format!("{} is there already: {}", new.unit, new.path))
+            .hint(format!("name another agent: piton takeover {} --as AGENT", spot.unit)));
     }
     let mut editor = found.editor;
     editor.set(&["checkpoint_id"], checkpoint_id(&new, moment)).set(&["agent"], agent).remove(&["agent_name"]);
@@ -274,7 +275,7 @@ fn check_names(agent: &str, task: &str) -> Result<(), Refusal> {
 }
 
 fn refuse_over_live(spot: &Spot, found: &Found, event: &Event) -> Result<(), Refusal> {
-    let (name, there) = (spot.unit(), &found.unit.id);
+    let (name, there) = (&spot.unit, &found.unit.id);
     if *there != format!("{}/{}", spot.agent, spot.task) {
         return Err(Refusal::document(format!("the file belongs to {there}: {}", spot.path)));
     }

@@ -128,7 +128,7 @@ pub(super) fn unblock(
             let [only] = meant[..] else {
                 let known = errors.iter().map(|error| short(&said(error))).collect::<Vec<_>>().join("; ");
                 let refusal = Refusal::missing(format!("no single error is {which:?}; there are: {known}"));
-                return Err(refusal.hint(format!("clear all of them: piton unblock {}", spot.unit())));
+                return Err(refusal.hint(format!("clear all of them: piton unblock {}", spot.unit)));
             };
             let split = |wanted: bool| {
                 let all = errors.iter().enumerate();

@@ -20,7 +20,7 @@ pub(super) fn finish(spot: &Spot, files: &dyn Files, event: &Event, moment: &Mom
         permitted(spot, &found.unit, event)?;
     }
     if !open.is_empty() {
-        let name = spot.unit();
+        let name = &spot.unit;
         let mut refusal = Refusal::rule(format!("{name} is not complete: {}", open.join("; ")));
         match wire::STATUS.read(&found.unit.status_text).word() {
             Some("complete") => {
@@ -55,6 +55,43 @@ pub(super) fn finish(spot: &Spot, files: &dyn Files, event: &Event, moment: &Mom
     change.effects.push(Effect::Remove { path: spot.path.clone() });
     change.effects.extend(board::update(spot, files, &editor, &archive, moment, &mut change.warnings)?);
     change.effects.push(board::post(spot, 100));
+    Ok(change)
+}
+
+/// The criteria that alone keep a task from being complete, when each of them has a command: running those is left to
+/// somebody else than the agent. Nothing when something else is open too, or nothing at all.
+pub(super) fn awaited(
+    spot: &Spot,
+    files: &dyn Files,
+    has_command: &dyn Fn(&str) -> bool,
+    moment: &Moment,
+) -> Result<Vec<String>, Refusal> {
+    let Some(found) = spot.find(files, moment)? else { return Ok(Vec::new()) };
+    let mut judged = found.editor.clone();
+    let criteria =
+        judged.get(&["acceptance_criteria_met"]).and_then(|met| met.as_object().cloned()).unwrap_or_default();
+    let unmet = criteria.iter().filter(|(_, met)| **met != json!(true)).map(|(name, _)| name.clone());
+    let unmet: Vec<String> = unmet.collect();
+    for name in unmet.iter().filter(|name| has_command(name)) {
+        judged.set(&["acceptance_criteria_met", name], true);
+    }
+    let is_running = found.unit.state == State::Running;
+    Ok(if is_running && missing(&judged, &found.unit).is_empty() { unmet } else { Vec::new() })
+}
+
+/// Records that an agent has done its part, and which criteria are still to be judged by their commands.
+pub(super) fn ready(
+    spot: &Spot,
+    files: &dyn Files,
+    awaited: &[String],
+    event: &Event,
+    moment: &Moment,
+) -> Result<Change, Refusal> {
+    let found = spot.live(files, moment)?;
+    permitted(spot, &found.unit, event)?;
+    let names = awaited.iter().map(|name| short(name)).collect::<Vec<_>>().join(", ");
+    let mut change = Change { summary: format!("ready; the lead runs {names} and archives it"), ..Change::default() };
+    super::commit(spot, files, found.editor, &Event::Beat, moment, &mut change)?;
     Ok(change)
 }
 

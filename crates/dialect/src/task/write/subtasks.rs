@@ -177,7 +177,7 @@ fn room_for(editor: &Editor, spot: &Spot, step: &str, to: StepTo, before: &Count
         before.total,
         near.join(", ")
     ));
-    Err(refusal.hint(format!("when it is one more: piton step {} begin {}", spot.unit(), quoted(step))))
+    Err(refusal.hint(format!("when it is one more: piton step {} begin {}", spot.unit, quoted(step))))
 }
 
 /// The names that are most like another, at most five.

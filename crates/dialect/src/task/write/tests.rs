@@ -27,7 +27,7 @@ struct World {
 impl World {
     fn new() -> World {
         let id = ["migration", "T060"].map(|part| Id::parse(part).expect("an id")).to_vec();
-        let place = Place { base: "docs".into(), id, document: None, root: String::new() };
+        let place = Place { base: "docs".into(), id, document: None, root: String::new(), typed_below: String::new() };
         World { files: MemoryFiles::default(), now: at("2025-12-08T14:30:25Z"), place }
     }
 
@@ -46,7 +46,7 @@ impl World {
     }
 
     fn moment(&self) -> Moment {
-        Moment { now: self.now, by: "main".into(), attempt: 1, session: None, fresh_id: "fresh".into() }
+        Moment { now: self.now, by: "main".into(), attempt: 1, session: None, fresh_id: "fresh".into(), ticket: None }
     }
 
     fn try_to(&mut self, event: &Event) -> Result<Change, Refusal> {

@@ -18,7 +18,7 @@ const INTERVAL: u64 = 300;
 pub(super) fn may(spot: &Spot, unit: &Unit, event: &Event) -> Result<(), Refusal> {
     match event {
         Event::StageEntered { .. } => Err(Refusal::usage("a task has subtasks, but no stages")
-            .hint(format!("piton step {} begin SUBTASK", spot.unit()))),
+            .hint(format!("piton step {} begin SUBTASK", spot.unit))),
         Event::Marked => Err(Refusal::usage("subtasks have ids already")),
         Event::Resumed { .. } => match not_resumable(spot, unit) {
             Some(refusal) => Err(refusal),
@@ -30,7 +30,7 @@ pub(super) fn may(spot: &Spot, unit: &Unit, event: &Event) -> Result<(), Refusal
 
 /// Why a task is not resumed, and what is possible instead; nothing when it may be.
 pub(in crate::task) fn not_resumable(spot: &Spot, unit: &Unit) -> Option<Refusal> {
-    let name = spot.unit();
+    let name = &spot.unit;
     let word = wire::STATUS.read(&unit.status_text).word();
     if word == Some("complete") {
         let hint = format!("when something is missing: piton reopen {name}");
@@ -85,25 +85,12 @@ pub(super) fn apply(
             fail(editor, spot, step.as_deref(), message, file.as_deref().zip(Some(*line)), moment)
         }
         Event::Unblocked { which, answer } => {
-            let done = unblock(editor, spot, which.as_deref(), moment)?;
-            if let Some(answer) = answer {
-                editor.set(&["resume_instructions"], given(answer, "answer")?);
-            }
-            Ok(done)
+            let summary = unblock(editor, spot, which.as_deref(), moment)?;
+            let Some(answer) = answer else { return Ok(summary) };
+            Ok(format!("{summary}; {}", note(editor, answer, NotePurpose::ResumeInstruction)?))
         }
-        Event::Noted { text, purpose } => {
-            let text = given(text, "note")?;
-            match purpose {
-                NotePurpose::Note => {
-                    append_note(editor, text);
-                    Ok(format!("noted: {}", short(text)))
-                }
-                NotePurpose::ResumeInstruction => {
-                    editor.set(&["resume_instructions"], text);
-                    Ok(format!("to resume: {}", short(text)))
-                }
-            }
-        }
+        Event::Noted { text, purpose } => note(editor, text, *purpose),
+        Event::ExecutionNoted(_) => Err(Refusal::usage("only a build lists fixes and cleanups")),
         Event::Decided { text, reason } => {
             let text = given(text, "decision")?;
             let mut decision = json!({"at": moment.now.to_string(), "decision": text});
@@ -136,6 +123,20 @@ pub(super) fn apply(
         | Event::BackedUp { .. }
         | Event::Marked => Err(Refusal::usage(format!("{} is not an update of a checkpoint", event.name()))),
     }
+}
+
+fn note(editor: &mut Editor, text: &str, purpose: NotePurpose) -> Result<String, Refusal> {
+    let text = given(text, "note")?;
+    Ok(match purpose {
+        NotePurpose::Note => {
+            append_note(editor, text);
+            format!("noted: {}", short(text))
+        }
+        NotePurpose::ResumeInstruction => {
+            editor.set(&["resume_instructions"], text);
+            format!("to resume: {}", short(text))
+        }
+    })
 }
 
 /// Sets when the checkpoint was updated and, where the agent itself is at work, its beat.

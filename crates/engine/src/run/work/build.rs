@@ -1,6 +1,6 @@
 //! A build: the phases, workstreams and gates of its specification.
 
-use piton_dialect::build::{Spec, read_spec, spec_of};
+use piton_dialect::build::{Spec, read_spec, spec_of, waits_for_person};
 use piton_dialect::{Place, Source};
 use piton_model::fleet::{Approval, Lane, LaneState, PhaseGate};
 use piton_model::{Dialect, GateState, Id, Start, StepState, UnitRef};
@@ -20,7 +20,7 @@ impl Draft<'_> {
         let prd = Id::parse(&prd).map_err(|why| {
             unusable(format!("the specification's `prd` {prd:?} is no id: {why}"), format!("piton check {path}"))
         })?;
-        let unit = UnitRef { dialect: Some(Dialect::Build), parts: vec![prd] };
+        let unit = UnitRef { dialect: Some(Dialect::Build), parts: vec![prd], is_whole: false };
         let start = Start { spec: Some((path.to_owned(), text.to_owned())), ..Start::default() };
         self.add_streams(&unit, &spec, Some(path.to_owned()), start)
     }
@@ -31,7 +31,7 @@ impl Draft<'_> {
         let found = crate::find(self.workspace, unit, self.now).ok();
         let document = found.as_ref().and_then(|found| found.unit.documents.first()).map(|it| it.path.to_string());
         let id = unit.parts.last().cloned().into_iter().collect();
-        let place = Place { base: String::new(), id, document, root: String::new() };
+        let place = Place { base: String::new(), id, document, root: String::new(), typed_below: String::new() };
         let Some(spec) = spec_of(&place, &files, self.now) else {
             return Err(unusable(
                 format!("no specification of {unit} was found"),
@@ -58,13 +58,7 @@ impl Draft<'_> {
         let known_gates = known.iter().flat_map(|found| &found.unit.gates);
         let phases = phases_of(spec, known_gates, &has_command);
         // A review that says ship_with_gates asks a person before any work begins.
-        let asks = known.as_ref().is_some_and(|found| {
-            let is_review = |gate: &piton_model::Gate| match &gate.state {
-                GateState::Passed { result: Some(result) } => result.starts_with("ship_with_gates"),
-                GateState::Passed { result: None } | GateState::Pending | GateState::Failed { .. } => false,
-            };
-            found.unit.state.lifecycle() == piton_model::Lifecycle::Queued && found.unit.gates.iter().any(is_review)
-        });
+        let asks = known.as_ref().is_some_and(|found| waits_for_person(&found.unit));
         let group_work =
             GroupWork { dialect: Dialect::Build, unit: Some(unit.clone()), gates: commands.clone(), spec: path };
         let last = phases.len().saturating_sub(1);

@@ -45,6 +45,7 @@ pub fn agents(root: &mut Section) -> Result<Vec<Agent>, BadFile> {
         all.push(Agent {
             wave: section.integer("wave")?.unwrap_or(1).max(1),
             listed: Listed {
+                is_whole: false,
                 parts,
                 title: start.feature.clone(),
                 depends_on: section.texts("depends_on")?.unwrap_or_default(),

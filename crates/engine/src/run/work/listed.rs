@@ -9,6 +9,8 @@ use super::{Draft, DraftLane, LaneWork};
 #[derive(Debug, Clone)]
 pub(super) struct Listed {
     pub parts: Vec<Id>,
+    /// Whether the parts are all of its name.
+    pub is_whole: bool,
     pub title: Option<String>,
     pub depends_on: Vec<String>,
     pub text: Option<String>,
@@ -19,15 +21,18 @@ impl Listed {
     /// One of which only the name is known.
     pub fn named(unit: &UnitRef) -> Listed {
         let (parts, start) = (unit.parts.clone(), Start::default());
-        Listed { parts, title: None, depends_on: Vec::new(), text: None, start }
+        Listed { parts, is_whole: unit.is_whole, title: None, depends_on: Vec::new(), text: None, start }
     }
 }
 
 impl Draft<'_> {
     /// Adds a lane that is a whole unit. Others wait for it by the last part of its name; files are named after `file`.
     pub(super) fn add_listed(&mut self, dialect: Dialect, listed: Listed, lane: Lane, file: String) {
-        let unit = UnitRef { dialect: Some(dialect), parts: listed.parts };
-        let found = crate::find(self.workspace, &unit, self.now).ok().map(|found| found.unit);
+        let typed = UnitRef { dialect: Some(dialect), parts: listed.parts, is_whole: listed.is_whole };
+        let found = crate::find(self.workspace, &typed, self.now).ok();
+        // A unit that has namesakes is one of them for good, whatever others come and go.
+        let unit = found.as_ref().and_then(|found| UnitRef::parse(&found.name).ok()).unwrap_or(typed);
+        let found = found.map(|found| found.unit);
         let is_done = found.as_ref().is_some_and(|unit| unit.state.lifecycle() == Lifecycle::Done);
         let criteria = found.iter().flat_map(|unit| &unit.gates).map(|gate| gate.name.clone());
         let mut gates: Vec<String> = listed.start.criteria.iter().cloned().chain(criteria).collect();

@@ -156,7 +156,7 @@ impl Draft<'_> {
                 let message = format!("the story {} asks for the worker `{worker}`, which is not there", story.id);
                 return Err(unusable(message, workers.suggestion(worker)));
             }
-            let unit = UnitRef { dialect: Some(Dialect::Pipeline), parts: vec![story.id.clone()] };
+            let unit = UnitRef { dialect: Some(Dialect::Pipeline), parts: vec![story.id.clone()], is_whole: false };
             let name = unit.to_string();
             let lane = Lane {
                 priority: story.priority,

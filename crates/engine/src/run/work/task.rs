@@ -41,6 +41,7 @@ pub fn tasks(root: &mut Section) -> Result<Vec<Task>, BadFile> {
         all.push(Task {
             priority: section.integer("priority")?.unwrap_or(1000 + i64::try_from(place).unwrap_or(0)),
             listed: Listed {
+                is_whole: false,
                 parts: vec![id(&section.path, "task's agent", &agent)?, id(&section.path, "task", &task)?],
                 title: start.title.clone(),
                 depends_on: section.texts("depends_on")?.unwrap_or_default(),

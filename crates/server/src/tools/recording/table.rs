@@ -73,10 +73,10 @@ pub(in crate::tools) const TOOLS: [Entry; 14] = [
     entry(
         "unblock",
         "Unblock a unit",
-        "Records that a blocker is gone.",
+        "Records that a blocker is gone. A message is an answer: the next worker gets it as an instruction.",
         r#"{"unit": "task:migration/T060"}"#,
         schema::input::<UnblockInput>,
-        |door, arguments| run(door, read::<UnblockInput>(arguments)?, "unblock"),
+        |door, arguments| unblocked(door, read::<UnblockInput>(arguments)?),
     ),
     entry(
         "pause",

@@ -5,9 +5,13 @@ fn files_of_a_failed_workstream_are_kept_until_it_is_completed() {
     let mut bench = Bench::plain();
     bench.must(&step(StepTo::Begun, &["WS1"], &["half.sql"]));
     bench.must(&fail("WS1"));
-    bench.must(&resumed(None));
+    let refusal = bench.refused(&resumed(Some(ResumeMode::Continue)));
+    assert_eq!(refusal.message, "it failed at WS1: torn");
+    assert_eq!(refusal.hints, ["when that is fixed: piton resume build:PRD-009 --fixed"]);
+    bench.must(&resumed(Some(ResumeMode::Fixed)));
     assert_eq!(bench.json()["kept_artifacts"], json!({ "WS1": ["half.sql"] }));
-    assert_eq!(bench.json()["status"], "initialized");
+    // Nothing is executed yet, and nothing is completed whose gate could be waited for.
+    assert_eq!(bench.json()["status"], "paused");
     bench.must(&begin(&["WS1"]));
     bench.must(&done("WS1", &["whole.sql", "half.sql"]));
     bench.shows(&json!({ "artifacts": {"WS1": ["half.sql", "whole.sql"]}, "kept_artifacts": null }));

@@ -34,9 +34,15 @@ fn a_specification_names_workstreams_gates_and_phases() {
     let refusal = bench.refused(&Event::Finished);
     assert_eq!(refusal.message, "not everything is done: workstreams WS5 and gates test-pass left");
     bench.must(&done("WS5", &[]));
-    bench.must(&gate(true, "test-pass", Some("WS5")));
-    bench.must(&Event::Finished);
+    let change = bench.must(&gate(true, "test-pass", Some("WS5")));
+    assert_eq!(change.summary, "gate test-pass (WS5) passed; complete (5/5)");
     bench.shows(&json!({ "current_phase": 4, "status": "complete" }));
+    assert_eq!(bench.must(&Event::Finished).summary, "already complete");
+    // A lead that died says again what it had recorded.
+    bench.must(&done("WS5", &["b.ts"]));
+    bench.must(&gate(true, "test-pass", Some("WS5")));
+    bench.shows(&json!({ "status": "complete" }));
+    bench.refused(&gate(false, "test-pass", Some("WS5")));
     assert_eq!(bench.reading().findings, []);
 }
 
@@ -69,12 +75,21 @@ fn a_gate_that_fails_is_continued_after_the_fix() {
     let refusal = bench.refused(&gate(true, "schema-validation", None));
     assert!(refusal.hints.iter().any(|hint| hint.contains("piton resume build:PRD-009")));
     let plan = resume(&place(), &bench.files, None, &at(1)).expect("a plan");
+    assert_eq!(plan.action, ResumeAction::Refuse);
+    assert_eq!(
+        plan.reasons,
+        [
+            "it failed at WS1: the gate schema-validation failed",
+            "when that is fixed: piton resume build:PRD-009 --fixed"
+        ]
+    );
+    let plan = resume(&place(), &bench.files, Some(ResumeMode::Fixed), &at(1)).expect("a plan");
     assert_eq!(
         plan.next,
-        "run the gate schema-validation of WS1: piton gate build:PRD-009 pass schema-validation --step WS1"
+        "run the gate schema-validation of WS1; when it passes: piton gate build:PRD-009 pass schema-validation --step WS1"
     );
     let mut other = bench.clone();
-    bench.must(&resumed(None));
+    bench.must(&resumed(Some(ResumeMode::Fixed)));
     bench.shows(&json!({ "status": "in_progress", "error": null }));
     bench.must(&gate(true, "schema-validation", None));
     // The other way is that of the protocol's picture: failed, paused, in progress.

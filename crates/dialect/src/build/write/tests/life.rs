@@ -27,6 +27,28 @@ fn pauses_blocks_and_notes_stand_in_keys_of_their_own() {
 }
 
 #[test]
+fn execution_notes_stand_in_the_lists_of_the_protocol() {
+    let mut bench = Bench::plain();
+    let fix = |kind, file: &str, change: &str| {
+        Event::ExecutionNoted(ExecutionNote::Fix { kind, file: file.into(), change: change.into() })
+    };
+    let cleanup = |text: &str| Event::ExecutionNoted(ExecutionNote::Cleanup { text: text.into() });
+    bench.must(&fix(FixKind::Eslint, "a.ts", "no unused names"));
+    bench.must(&fix(FixKind::Key, "b.ts", "a key for each row"));
+    bench.must(&cleanup("the old hooks are gone"));
+    bench.must(&cleanup("the old hooks are gone"));
+    bench.shows(&json!({
+        "eslint_fixes": [{"file": "a.ts", "change": "no unused names"}],
+        "key_fixes": [{"file": "b.ts", "change": "a key for each row"}],
+        "cleanup_done": ["the old hooks are gone"], "status": "initialized"
+    }));
+    assert_eq!(bench.reading().findings, []);
+    for bad in [fix(FixKind::Key, "../b.ts", "x"), fix(FixKind::Key, "b.ts", " "), cleanup("")] {
+        assert_eq!(bench.refused(&bad).kind, RefusalKind::Usage, "{bad:?}");
+    }
+}
+
+#[test]
 fn a_beat_changes_the_time_alone() {
     let mut bench = Bench::plain();
     let before = bench.text();
@@ -64,15 +86,41 @@ fn what_cannot_be_understood_is_not_written() {
         "{\"a\": 1}",
         "[]",
         "{\"prd\": \"PRD-009\", \"prd\": \"PRD-010\", \"status\": \"paused\"}",
-        "{\"prd\": \"PRD-009\", \"status\": \"in_progress\", \"workstreams\": {\"WS1\": {\"status\": \"complete\"}}}",
-        &lists("[{\"id\": \"WS1\"}]"),
         &lists("\"WS1\""),
+        &lists("[[]]"),
+        &lists("{}"),
     ] {
         let refusal = Bench::holding(text).refused(&Event::Beat);
         assert_eq!(refusal.kind, RefusalKind::Document, "{text}: {refusal}");
     }
     let mut odd = Bench::holding(&lists("[\"WS1\"]").replace("in_progress\", \"c", "flying high\", \"c"));
     assert_eq!(odd.refused(&begin(&["WS1"])).kind, RefusalKind::Rule);
+}
+
+#[test]
+fn workstreams_in_other_forms_are_moved_as_they_are_written() {
+    let mut objects = Bench::holding(
+        r#"{"prd": "PRD-009", "prd_title": "x", "current_phase": 0, "status": "initialized", "workstreams_completed": [],
+        "in_progress_workstreams": [], "workstreams_pending": [{"id": "WS1", "name": "Data", "who": 7}, "WS2"],
+        "artifacts": {}, "gates_passed": [], "gates_pending": ["lint"], "timestamp": "2025-12-11T09:00:00Z"}"#,
+    );
+    assert_eq!(objects.unit().steps[0].title.as_deref(), Some("Data"));
+    objects.must(&begin(&["WS1"]));
+    objects.must(&done("WS1", &[]));
+    objects.shows(&json!({
+        "completed_workstreams": [{"id": "WS1", "name": "Data", "who": 7}], "pending_workstreams": ["WS2"],
+        "workstreams_completed": null, "workstreams_pending": null, "status": "in_progress"
+    }));
+    let mut statuses = Bench::holding(
+        r#"{"prd": "PRD-009", "prd_title": "x", "current_phase": 0, "status": "in_progress",
+        "workstreams": {"WS1": {"status": "complete"}, "WS2": {"status": "pending"}},
+        "artifacts": {}, "gates_passed": [], "gates_pending": ["lint"], "timestamp": "2025-12-11T09:00:00Z"}"#,
+    );
+    statuses.must(&begin(&["WS2"]));
+    statuses.shows(&json!({
+        "completed_workstreams": ["WS1"], "in_progress_workstreams": ["WS2"],
+        "workstreams": {"WS1": {"status": "complete"}, "WS2": {"status": "in_progress"}}
+    }));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use super::*;
 
-fn any_event() -> impl Strategy<Value = Event> {
+pub(super) fn any_event() -> impl Strategy<Value = Event> {
     let ids = || prop::sample::subsequence(vec!["WS1", "WS2", "WS3", "WS4", "WS5"], 1..4);
     let to = prop_oneof![
         3 => Just(StepTo::Begun), 4 => Just(StepTo::Done), 1 => Just(StepTo::Failed), 1 => Just(StepTo::Skipped)
@@ -8,7 +8,8 @@ fn any_event() -> impl Strategy<Value = Event> {
     let gates = prop::sample::select(vec!["schema-validation", "type-check", "lint", "test-pass", "other"]);
     let owner = prop::option::of(prop::sample::select(vec!["WS1", "WS2", "WS3", "WS4", "WS5"]));
     let word = prop::sample::select(vec!["ship", "ship_with_gates", "do_not_ship", "overridden"]);
-    let mode = prop::option::of(prop::sample::select(vec![ResumeMode::Restart, ResumeMode::Continue]));
+    let mode =
+        prop::option::of(prop::sample::select(vec![ResumeMode::Restart, ResumeMode::Continue, ResumeMode::Fixed]));
     prop_oneof![
         8 => (to, ids(), prop::option::of("[a-z]{1,3}")).prop_map(|(to, ids, file)| {
             step(to, &ids, &file.as_deref().into_iter().collect::<Vec<_>>())

@@ -43,9 +43,11 @@ fn a_resume_shows_the_protocols_display() {
     again.shows(&json!({ "in_progress_workstreams": [], "pending_workstreams": ["WS2", "WS3", "WS4", "WS5"] }));
     bench.must(&done("WS2", &[]));
     bench.must(&fail("WS3"));
-    let failed = plan(&bench, None);
+    let failed = plan(&bench, Some(ResumeMode::Continue));
+    assert_eq!(failed.action, ResumeAction::Refuse);
+    assert_eq!(failed.reasons, ["it failed at WS3: torn", "when that is fixed: piton resume build:PRD-009 --fixed"]);
+    let failed = plan(&bench, Some(ResumeMode::Fixed));
     assert_eq!(failed.action, ResumeAction::Continue);
-    assert_eq!(failed.reasons, ["it failed at WS3: torn", "it continues when that is fixed"]);
     assert_eq!(failed.next, "begin WS3 of phase 2: piton step build:PRD-009 begin WS3");
 }
 

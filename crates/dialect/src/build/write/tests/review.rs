@@ -37,8 +37,26 @@ fn a_review_with_gates_asks_a_person() {
         ..Verdict::default()
     };
     bench.must(&Event::VerdictGiven(given));
-    assert_eq!(bench.unit().state.lifecycle(), Lifecycle::Paused);
-    assert_eq!(bench.json()["adversarial_review"]["findings_path"], "docs/review.md");
-    bench.must(&Event::Unblocked { which: None, answer: None });
+    // It waits before work begins, and no arrow leads from `initialized` to `paused`.
     bench.shows(&json!({ "status": "initialized", "pause_reason": null }));
+    assert_eq!(bench.unit().state.lifecycle(), Lifecycle::Blocked);
+    assert_eq!(bench.json()["adversarial_review"]["findings_path"], "docs/review.md");
+    for event in [begin(&["WS1"]), done("WS1", &[]), resumed(None), Event::Finished] {
+        let refusal = bench.refused(&event);
+        assert_eq!(refusal.hints, ["approve it: piton unblock build:PRD-009"], "{event:?}");
+    }
+    let worker = Moment { ticket: Some("3.17".parse().expect("a ticket")), ..at(1) };
+    let unblocked = Event::Unblocked { which: None, answer: None };
+    assert_eq!(record(&place(), &bench.files, &unblocked, &worker).expect_err("a worker").kind, RefusalKind::Rule);
+    bench.must(&unblocked);
+    assert_eq!(bench.json()["adversarial_review"]["approved_by"], "main");
+    bench.shows(&json!({ "status": "initialized" }));
+    bench.must(&begin(&["WS1"]));
+    // Another review is another question; work that has begun pauses for it when nothing is executed.
+    bench.must(&done("WS1", &[]));
+    bench.must(&verdict("ship_with_gates", None, None));
+    bench.shows(&json!({ "status": "paused" }));
+    assert_eq!(bench.json()["adversarial_review"]["approved_at"], Value::Null);
+    bench.must(&resumed(None));
+    bench.shows(&json!({ "status": "in_progress" }));
 }

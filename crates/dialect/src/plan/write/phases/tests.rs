@@ -21,13 +21,14 @@ const LINES: [&str; 9] = [
 
 fn place() -> Place {
     let id = vec![Id::parse("x").expect("an id")];
-    Place { base: String::new(), id, document: None, root: String::new() }
+    Place { base: String::new(), id, document: None, root: String::new(), typed_below: String::new() }
 }
 
 /// The state of a plan that was started.
 fn state_of(files: &mut MemoryFiles, plan: &str) -> Option<String> {
     let now = Time::from_unix_seconds(0);
-    let moment = Moment { now, by: "main".to_owned(), attempt: 1, session: None, fresh_id: "f".to_owned() };
+    let moment =
+        Moment { now, by: "main".to_owned(), attempt: 1, session: None, fresh_id: "f".to_owned(), ticket: None };
     files.files.insert("plans/x/plan.md".to_owned(), plan.into());
     let change = record(&place(), files, &Event::Started(Start::default()), &moment).ok()?;
     files.apply(&change);
