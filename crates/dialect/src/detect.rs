@@ -1,6 +1,6 @@
 //! What a single file is, by its name and by what it holds, wherever it lies.
 
-use piton_model::{Finding, Time, seek};
+use piton_model::{Finding, RetryLimits, Time, seek};
 
 use crate::json::Value;
 use crate::{Findings, Source, build, crew, open_json, open_text, pipeline, plan, shape, task};
@@ -43,7 +43,7 @@ fn check_json(source: &Source<'_>, now: Time) -> Vec<Finding> {
         }
         Some(Kind::PipelineState) => {
             let mut all = Vec::new();
-            pipeline::read(Some(source), Vec::new(), now, &mut |seen| match seen {
+            pipeline::read(Some(source), Vec::new(), RetryLimits::UNKNOWN, now, &mut |seen| match seen {
                 pipeline::Seen::Story(_, findings) | pipeline::Seen::Loose(findings) => all.extend(findings),
             });
             all

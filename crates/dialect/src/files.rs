@@ -1,6 +1,7 @@
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
-use piton_model::{Dialect, Digest, Edit, Id, Refusal};
+use piton_model::{Dialect, Digest, Edit, Id, Refusal, RetryLimits};
 
 /// The files of a workspace as a writer sees them: what they hold now, under the lock of the unit.
 ///
@@ -33,6 +34,22 @@ pub trait Files: Sync {
 
     /// The names in a directory, in order; none when it is not there.
     fn list(&self, directory: &str) -> Vec<String>;
+
+    /// The recorded versions of a document, newest first, until `see` has seen enough. None where nothing was recorded.
+    fn recorded(&self, path: &str, see: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
+        let _ = (path, see);
+    }
+
+    /// When a file was last modified, in nanoseconds, to be compared with another file's; nothing where that is unknown.
+    fn modified(&self, path: &str) -> Option<i128> {
+        let _ = path;
+        None
+    }
+
+    /// How often a story is retried, by the workspace's settings.
+    fn retry_limits(&self) -> RetryLimits {
+        RetryLimits::default()
+    }
 }
 
 /// Which unit is written, and where.
@@ -75,8 +92,9 @@ impl Place {
 pub(crate) mod memory {
     use std::borrow::Cow;
     use std::collections::{BTreeMap, BTreeSet};
+    use std::ops::ControlFlow;
 
-    use piton_model::{Change, Digest, Edit, Effect, Refusal};
+    use piton_model::{Change, Digest, Edit, Effect, Refusal, RetryLimits};
 
     use super::Files;
     use crate::digest::digest_of;
@@ -85,9 +103,22 @@ pub(crate) mod memory {
     #[derive(Debug, Clone, Default, PartialEq)]
     pub(crate) struct MemoryFiles {
         pub files: BTreeMap<String, Vec<u8>>,
+        /// The versions of each file that were recorded, oldest first.
+        pub versions: BTreeMap<String, Vec<Vec<u8>>>,
+        pub modified: BTreeMap<String, i128>,
+        pub limits: Option<RetryLimits>,
     }
 
     impl MemoryFiles {
+        /// Records a document as it is, as the store does before it decides and after it has written.
+        pub(crate) fn observe(&mut self, path: &str) {
+            let Some(bytes) = self.files.get(path) else { return };
+            let versions = self.versions.entry(path.to_owned()).or_default();
+            if versions.last() != Some(bytes) {
+                versions.push(bytes.clone());
+            }
+        }
+
         /// Applies the effects in order. What the store refuses is a failure of the test.
         pub(crate) fn apply(&mut self, change: &Change) {
             let before = self.files.clone();
@@ -150,6 +181,18 @@ pub(crate) mod memory {
             let below = self.files.keys().filter_map(|path| path.strip_prefix(&prefix));
             let names: BTreeSet<_> = below.map(|rest| rest.split('/').next().unwrap_or(rest).to_owned()).collect();
             names.into_iter().collect()
+        }
+
+        fn recorded(&self, path: &str, see: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
+            let _ = self.versions.get(path).into_iter().flatten().rev().try_for_each(|bytes| see(bytes));
+        }
+
+        fn modified(&self, path: &str) -> Option<i128> {
+            self.modified.get(path).copied()
+        }
+
+        fn retry_limits(&self) -> RetryLimits {
+            self.limits.unwrap_or_default()
         }
     }
 }

@@ -3,24 +3,29 @@
 mod briefs;
 mod checkpoint;
 pub mod codes;
+mod judge;
 pub mod layout;
 mod lead;
 mod read;
 mod resume;
 mod rules;
 mod scores;
+mod standing;
 mod state;
+mod tasks;
 mod unit;
 pub mod wire;
 mod write;
 
 pub use briefs::{Briefs, PROJECT_KEYS, STORY_KEYS, told};
-pub use checkpoint::{Checkpoint, is_our_checkpoint, read_checkpoint};
-pub use lead::{KnownStory, LeadState, LeadStory, known_stories, stage_of, standing, state_path, write_state};
+pub use checkpoint::{Checkpoint, is_our_checkpoint, read_checkpoint, read_remembering};
+pub use lead::{KnownStory, LeadState, LeadStory, WrittenState, known_stories, state_path, write_state};
 pub use read::{Seen, read};
-pub use resume::resume;
+pub use resume::{continues_at, resume, resume_block};
 pub use scores::Scores;
+pub use standing::{must_enter, stage_of, stage_results, standing, story_tasks};
 pub use state::is_our_state;
+pub use tasks::{Plan, StoryTask, TaskState, remember};
 pub use write::{documents, record};
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use piton_dialect::Source;
 use piton_dialect::pipeline::layout::File;
 use piton_dialect::pipeline::{read, read_checkpoint};
-use piton_model::Time;
+use piton_model::{RetryLimits, Time};
 
 #[test]
 fn no_bytes_panic() {
@@ -15,6 +15,6 @@ fn no_bytes_panic() {
         let path = ".pipeline/checkpoint-KITE-7.json".into();
         let checkpoint = Source { path, bytes: checkpoint.get(1..).unwrap_or_default(), modified: Some(now) };
         let checkpoints = read_checkpoint(&checkpoint, File::Checkpoint, now).into_iter().collect();
-        read(Some(&state), checkpoints, now, &mut |_| {});
+        read(Some(&state), checkpoints, RetryLimits::default(), now, &mut |_| {});
     });
 }

@@ -26,6 +26,7 @@ mod problem;
 mod record;
 mod repair;
 mod resume;
+mod retries;
 pub mod run;
 mod setup;
 mod status;

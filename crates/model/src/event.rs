@@ -168,6 +168,19 @@ pub struct Start {
     pub session: Option<String>,
     /// How long it is expected to take, in minutes.
     pub estimate_minutes: Option<u64>,
+    /// The tasks of a story whose stages leave planning out; they come before [`Start::steps`].
+    pub tasks: Vec<PlannedTask>,
+}
+
+/// A task of a story, as it was planned.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlannedTask {
+    /// Its id.
+    pub id: String,
+    /// What a person calls it.
+    pub title: Option<String>,
+    /// What is to be done.
+    pub description: Option<String>,
 }
 
 /// Steps that moved, and what is known about it.
@@ -187,6 +200,27 @@ pub struct StepMove {
     pub message: Option<String>,
     /// What proves it.
     pub evidence: Option<Evidence>,
+    /// What a person calls the step, where the dialect keeps that.
+    pub title: Option<String>,
+    /// What is to be done in the step, where the dialect keeps that.
+    pub description: Option<String>,
+}
+
+impl StepMove {
+    /// Steps that move, and nothing else to say about it.
+    pub fn new(to: StepTo, steps: Vec<String>) -> StepMove {
+        StepMove {
+            to,
+            steps,
+            outputs: Vec::new(),
+            files: Vec::new(),
+            next: None,
+            message: None,
+            evidence: None,
+            title: None,
+            description: None,
+        }
+    }
 }
 
 /// Where a step moves to.

@@ -17,6 +17,7 @@ mod permit;
 pub mod proof;
 mod report;
 mod resume;
+mod retry;
 mod rework;
 pub mod secret;
 pub mod seek;
@@ -28,8 +29,8 @@ mod unit;
 pub use change::{Change, Digest, Edit, Effect, Refusal, RefusalKind};
 pub use dialect::Dialect;
 pub use event::{
-    Event, Evidence, ExecutionNote, FixKind, GateJudgement, Moment, NotePurpose, ResumeMode, Start, StepMove, StepTo,
-    Verdict,
+    Event, Evidence, ExecutionNote, FixKind, GateJudgement, Moment, NotePurpose, PlannedTask, ResumeMode, Start,
+    StepMove, StepTo, Verdict,
 };
 pub use finding::{Code, Finding, Place, Severity, Tally};
 pub use id::{BadId, BadUnit, Id, UnitRef};
@@ -40,6 +41,7 @@ pub use percent::Percent;
 pub use permit::{BuildStatus, permit};
 pub use report::{Report, Row, Summary, shortest_names};
 pub use resume::{ResumeAction, ResumePlan, ResumeQuestion};
+pub use retry::RetryLimits;
 pub use rework::Rework;
 pub use ticket::{Admission, BadTicket, Shift, Ticket, admit};
 pub use time::{Age, Time};

@@ -127,6 +127,8 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         // A story that is called DONE and is not finished is opened again.
         (Dialect::Pipeline, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Pause, Fail, Replace, Reopen],
         (Dialect::Pipeline, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Replace],
+        // A person who unblocks a story says that its checkpoint counts.
+        (Dialect::Pipeline, Lifecycle::Unknown) => &[Unblock, Note, Replace],
         // An agent that is complete goes on giving signs of life until the others are.
         (Dialect::Crew, Lifecycle::Done) => &[Reopen, Note, Beat, Start],
         // A pause is a word beside WAITING, and an agent that waits may go on by itself.

@@ -74,6 +74,7 @@ pub fn run(matches: &ArgMatches, args: StartArgs) -> Result<u8, Failure> {
         agent_type: args.agent_type,
         session: args.writing.writer.session.clone(),
         estimate_minutes: args.estimate,
+        tasks: Vec::new(),
     });
     recording::run(matches, &args.writing, "start", &event)
 }

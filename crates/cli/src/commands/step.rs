@@ -7,7 +7,7 @@ use crate::recording::{self, Writing};
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  piton step build:PRD-009 begin WS2 WS3\n  piton step task:migration/T060 done post-01 --output docs/post-01.md --next post-02\n  piton step plan:260220-1149-feature done db-schema --by subagent:fullstack\n  piton step build:PRD-009 done WS1 --evidence 'cargo test'"
+    after_help = "Examples:\n  piton step build:PRD-009 begin WS2 WS3\n  piton step task:migration/T060 done post-01 --output docs/post-01.md --next post-02\n  piton step plan:260220-1149-feature done db-schema --by subagent:fullstack\n  piton step pipeline:PROJ-42 begin PROJ-101 --title 'Parse the file' --description 'Read the header first'\n  piton step build:PRD-009 done WS1 --evidence 'cargo test'"
 )]
 pub struct StepArgs {
     #[command(flatten)]
@@ -36,6 +36,14 @@ pub struct StepArgs {
     /// What there is to say
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
+
+    /// Title of a story's task, for `begin` of one task
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    title: Option<String>,
+
+    /// Description of a story's task, for `begin` of one task
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    description: Option<String>,
 
     /// A command that proves it: it is run now, and how it ended is recorded
     #[arg(long, value_name = "COMMAND")]
@@ -72,6 +80,8 @@ pub fn run(matches: &ArgMatches, args: StepArgs) -> Result<u8, Failure> {
         next: args.next,
         message: args.message,
         evidence,
+        title: args.title,
+        description: args.description,
     });
     recording::run(matches, &args.writing, "step", &event)
 }

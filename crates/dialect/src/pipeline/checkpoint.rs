@@ -1,8 +1,9 @@
 use std::collections::HashSet;
 
 use piton_model::text::counted;
-use piton_model::{Code, Decision, Document, Finding, Place, Role, Said, Sign, Time};
+use piton_model::{Code, Decision, Document, Finding, Place, PlannedTask, Role, Said, Severity, Sign, Time};
 
+use super::tasks::{self, Lists, Plan, Tasks};
 use super::{codes, layout, wire};
 use crate::content::Offsets;
 use crate::json::{Kind, Value};
@@ -15,8 +16,8 @@ pub struct Checkpoint {
     pub story: String,
     pub(super) stage: Option<u8>,
     pub(super) agent: Option<String>,
-    pub(super) completed: Vec<String>,
-    pub(super) remaining: Vec<String>,
+    completed: Vec<String>,
+    remaining: Vec<String>,
     pub(super) last_action: Option<String>,
     pub(super) plan_score: Option<f64>,
     pub(super) readiness: Option<f64>,
@@ -29,7 +30,15 @@ pub struct Checkpoint {
     pub(super) pause_reason: Option<String>,
     /// What somebody said that keeps it from going on.
     pub(super) blockers: Vec<String>,
-    pub(super) skipped: Vec<String>,
+    /// What was planned: as the checkpoint says, else as the journal remembers it.
+    planned: Vec<PlannedTask>,
+    /// Whether the checkpoint itself holds the plan.
+    has_plan: bool,
+    skipped: Vec<String>,
+    /// The story's tasks, as they follow from all of that.
+    pub(super) tasks: Tasks,
+    /// What its stage must give and does not, each as a fragment.
+    pub(super) lacks: Vec<String>,
     /// Files of its tasks.
     pub(super) files: Vec<String>,
     /// Keys that its stage gives when it is over; until then they are not missed.
@@ -39,6 +48,8 @@ pub struct Checkpoint {
     pub(super) signs: Vec<Sign>,
     pub(super) document: Document,
     pub(super) is_stray: bool,
+    /// When its file was last modified, in nanoseconds, where that is known.
+    pub file_time: Option<i128>,
     /// Everything odd about its document.
     pub findings: Vec<Finding>,
     stage_line: Option<u32>,
@@ -52,6 +63,13 @@ impl Checkpoint {
             Said::At(_) | Said::Words(_) => None,
         };
         self.signs.iter().find_map(possible)
+    }
+
+    /// Whether it counts before another checkpoint of its story: it is newer by the times of the files, else by what they
+    /// say themselves, and not of an earlier stage. Git makes copies of old checkpoints in worktrees.
+    pub(super) fn is_later_than(&self, other: &Checkpoint, now: Time) -> bool {
+        let by_file = self.file_time.zip(other.file_time).map(|(own, other)| own > other);
+        by_file.unwrap_or_else(|| self.written(now) > other.written(now)) && self.stage >= other.stage
     }
 
     /// Adds a finding about its stage.
@@ -72,8 +90,18 @@ pub fn is_our_checkpoint(object: Value<'_, '_>) -> bool {
     telling.iter().filter(|(key, kind)| object.get(key).is_some_and(|value| value.kind() == *kind)).count() >= 2
 }
 
-/// Reads a story's checkpoint. What is not one is explained by the findings.
+/// Reads a story's checkpoint by itself. What is not one is explained by the findings.
 pub fn read_checkpoint(source: &Source<'_>, file: layout::File, now: Time) -> Result<Checkpoint, Vec<Finding>> {
+    read_remembering(source, file, now, &|| None)
+}
+
+/// The same; `remember` is asked for the plan where a worker wrote the checkpoint by hand and left it out.
+pub fn read_remembering(
+    source: &Source<'_>,
+    file: layout::File,
+    now: Time,
+    remember: &dyn Fn() -> Option<Plan>,
+) -> Result<Checkpoint, Vec<Finding>> {
     let (json, mut findings) = open_json(source);
     let Some(json) = json else { return Err(findings.finish()) };
     let root = json.root();
@@ -83,9 +111,30 @@ pub fn read_checkpoint(source: &Source<'_>, file: layout::File, now: Time) -> Re
     }
     shape::check(root, wire::CHECKPOINT, now, &mut findings);
     let mut checkpoint = take(root, source, file);
+    if !checkpoint.has_plan && checkpoint.stage != Some(0) {
+        let Plan { tasks, skipped } = remember().unwrap_or_default();
+        checkpoint.planned = tasks;
+        checkpoint.skipped.extend(skipped);
+    }
+    checkpoint.tasks = Tasks::new(&Lists {
+        stage: checkpoint.stage,
+        completed: &checkpoint.completed,
+        remaining: &checkpoint.remaining,
+        skipped: &checkpoint.skipped,
+        planned: &checkpoint.planned,
+    });
     checkpoint.stage_line = root.get("stage").map(|stage| findings.line(stage.span().start));
-    Rules { root, offsets: Offsets::new(root), checkpoint: &checkpoint, findings: &mut findings }.check(source);
+    let mut rules =
+        Rules { root, offsets: Offsets::new(root), checkpoint: &checkpoint, findings: &mut findings, awaited: vec![] };
+    rules.check(source);
+    let awaited = rules.awaited;
     checkpoint.findings = findings.finish();
+    // A plan that is not good enough is a result, not a gap.
+    let is_gap = |finding: &&Finding| {
+        finding.code.severity == Severity::Error && finding.code.name != codes::PIPELINE_PLAN_SCORE.name
+    };
+    let gaps = checkpoint.findings.iter().filter(is_gap).map(|finding| finding.message.clone());
+    checkpoint.lacks = gaps.chain(awaited).collect();
     Ok(checkpoint)
 }
 
@@ -109,7 +158,11 @@ fn take(root: Value<'_, '_>, source: &Source<'_>, file: layout::File) -> Checkpo
         paused_from: content::text(root, "pausedFrom"),
         pause_reason: content::text(root, "pauseReason"),
         blockers: content::texts(root, "blockedBy"),
+        has_plan: root.get(tasks::PLANNED).is_some_and(|plan| !plan.is_null()),
+        planned: tasks::planned(root).unwrap_or_default(),
         skipped: content::texts(root, "tasksSkipped"),
+        tasks: Tasks::default(),
+        lacks: Vec::new(),
         files: root.get("taskFiles").into_iter().flat_map(Value::entries).flat_map(|(_, list)| texts(list)).collect(),
         awaits: content::texts(root, "awaits"),
         notes: notes(root),
@@ -117,6 +170,7 @@ fn take(root: Value<'_, '_>, source: &Source<'_>, file: layout::File) -> Checkpo
         signs: content::sign(root, "timestamp").into_iter().chain(source.file_time()).collect(),
         document: source.document(Role::Main),
         is_stray: file == layout::File::Stray,
+        file_time: None,
         findings: Vec::new(),
         stage_line: None,
     }
@@ -150,6 +204,8 @@ struct Rules<'a, 'j, 'c, 'f> {
     offsets: Offsets<'a, 'j>,
     checkpoint: &'c Checkpoint,
     findings: &'f mut Findings<'a>,
+    /// What the stage gives at its end, and has not given yet.
+    awaited: Vec<String>,
 }
 
 impl Rules<'_, '_, '_, '_> {
@@ -168,31 +224,33 @@ impl Rules<'_, '_, '_, '_> {
         match checkpoint.stage {
             Some(0) => self.stage_0(),
             Some(1) => self.stage_1(),
-            Some(2) => self.verdict_is_one_of(2, &[]),
+            Some(2) => self.stage_2(),
             Some(3) => self.stage_3(),
             Some(_) | None => {}
         }
     }
 
     fn stage_0(&mut self) {
-        self.requires(0, "planScore");
-        self.verdict_is_one_of(0, &[]);
+        self.requires(0, "planScore", "0 to 4");
+        self.gives_no_verdict(0);
         if let Some(score) = self.checkpoint.plan_score.filter(|score| *score < 2.0) {
             self.at("planScore", &codes::PIPELINE_PLAN_SCORE, format!("`planScore` is {score}, below 2"));
         }
-        let tasks = self.checkpoint.remaining.len();
-        let is_planned = self.checkpoint.awaits.is_empty() || tasks > 0;
-        if is_planned && !(1..=8).contains(&tasks) && self.root.get("tasksRemaining").is_some() {
-            let tasks = counted(tasks, "task", "tasks");
-            let message = format!("`tasksRemaining` has {tasks} after planning, not 1 to 8");
+        let planned = self.checkpoint.tasks.plan.len();
+        if planned == 0 && self.root.get("tasksRemaining").is_some() {
+            let message = "`tasksRemaining` has no task after planning, not 1 to 8".to_owned();
+            self.gap("planScore", "tasksRemaining", &codes::PIPELINE_NO_TASKS, message);
+        }
+        if planned > 8 {
+            let message = format!("`tasksRemaining` has {planned} tasks after planning, not 1 to 8");
             self.at("tasksRemaining", &codes::PIPELINE_TASK_COUNT, message);
         }
         self.is_empty(0, "tasksCompleted", self.checkpoint.completed.len());
     }
 
     fn stage_1(&mut self) {
-        self.requires(1, "readiness");
-        self.requires(1, "verdict");
+        self.requires(1, "readiness", "1 to 10");
+        self.requires(1, "verdict", "GO or NO-GO");
         self.verdict_is_one_of(1, &["GO", "NO-GO"]);
         match (self.checkpoint.verdict, self.checkpoint.readiness) {
             (Some("NO-GO"), _) if self.checkpoint.reason.is_none() => {
@@ -208,25 +266,52 @@ impl Rules<'_, '_, '_, '_> {
         self.is_empty(1, "tasksRemaining", self.checkpoint.remaining.len());
     }
 
+    fn stage_2(&mut self) {
+        self.gives_no_verdict(2);
+        self.has_tasks(2);
+    }
+
     fn stage_3(&mut self) {
-        self.requires(3, "verdict");
-        self.requires(3, "qualityScore");
+        self.requires(3, "verdict", "PASS, CONCERNS, WAIVED or FAIL");
+        self.requires(3, "qualityScore", "0 to 100");
         self.verdict_is_one_of(3, &["PASS", "CONCERNS", "WAIVED", "FAIL"]);
         if self.checkpoint.verdict == Some("FAIL") && self.checkpoint.issues.is_none() {
             self.at("verdict", &codes::PIPELINE_STAGE_FIELD, "`issues` is missing, which FAIL requires".into());
         }
-        let left = self.checkpoint.remaining.len();
-        if left > 0 {
-            let message = format!("`tasksRemaining` has {} at stage 3", counted(left, "task", "tasks"));
+        self.has_tasks(3);
+        let listed = self.checkpoint.remaining.len();
+        if listed > 0 {
+            let message = format!("`tasksRemaining` has {} at stage 3", counted(listed, "task", "tasks"));
             self.at("tasksRemaining", &codes::PIPELINE_TASKS_LEFT, message);
+        }
+        let is_dropped = |id: &&String| !self.checkpoint.remaining.contains(id);
+        let dropped: Vec<_> = self.checkpoint.tasks.open.iter().filter(is_dropped).map(String::as_str).collect();
+        if !dropped.is_empty() {
+            let message = format!("`tasksCompleted` lacks what was planned, at stage 3: {}", dropped.join(", "));
+            self.at("tasksCompleted", &codes::PIPELINE_TASKS_LEFT, message);
         }
     }
 
-    fn requires(&mut self, stage: u8, key: &str) {
-        let is_awaited = self.checkpoint.awaits.iter().any(|awaited| awaited == key);
-        if !is_awaited && self.root.get(key).is_none_or(Value::is_null) {
-            let message = format!("`{key}` is missing, which stage {stage} requires");
-            self.at("stage", &codes::PIPELINE_STAGE_FIELD, message);
+    fn has_tasks(&mut self, stage: u8) {
+        let are_listed = ["tasksCompleted", "tasksRemaining"].iter().all(|key| self.root.get(key).is_some());
+        if are_listed && self.checkpoint.tasks.is_empty() {
+            let message = format!("no task is listed, and none is known to be planned, at stage {stage}");
+            self.at("stage", &codes::PIPELINE_NO_TASKS, message);
+        }
+    }
+
+    fn requires(&mut self, stage: u8, key: &'static str, allowed: &str) {
+        if self.root.get(key).is_none_or(Value::is_null) {
+            let message = format!("`{key}` ({allowed}) is missing, which stage {stage} requires");
+            self.gap(key, "stage", &codes::PIPELINE_STAGE_FIELD, message);
+        }
+    }
+
+    /// Something that the stage gives with a key at its end. While that is awaited, it is not an error.
+    fn gap(&mut self, with: &str, at: &'static str, code: &'static Code, message: String) {
+        match self.checkpoint.awaits.iter().any(|awaited| awaited == with) {
+            true => self.awaited.push(message),
+            false => self.at(at, code, message),
         }
     }
 
@@ -234,6 +319,14 @@ impl Rules<'_, '_, '_, '_> {
         if let Some(verdict) = self.checkpoint.verdict.filter(|verdict| !allowed.contains(verdict)) {
             let message = format!("`verdict` is {verdict}, which stage {stage} does not give");
             self.at("verdict", &codes::PIPELINE_VERDICT_STAGE, message);
+        }
+    }
+
+    /// A verdict where none is given is left over from another stage, and decides nothing.
+    fn gives_no_verdict(&mut self, stage: u8) {
+        if let Some(verdict) = self.checkpoint.verdict {
+            let message = format!("`verdict` is {verdict}, but stage {stage} gives none");
+            self.at("verdict", &codes::PIPELINE_VERDICT_LEFT, message);
         }
     }
 

@@ -1,6 +1,4 @@
-use std::cmp::Reverse;
-
-use piton_model::{Document, Finding, Place, Role, Time, Unit};
+use piton_model::{Document, Finding, Place, RetryLimits, Role, Time, Unit};
 
 use super::state::{Standing, Stories};
 use super::unit::{Pipeline, fits, unit};
@@ -19,7 +17,15 @@ pub enum Seen {
 
 /// Reads a pipeline: its state, when there is one, with the checkpoints of its stories. A story is handed over for
 /// every id that the state or a checkpoint names.
-pub fn read(state: Option<&Source<'_>>, checkpoints: Vec<Checkpoint>, now: Time, see: &mut dyn FnMut(Seen)) {
+///
+/// `limits` are the retries that the workspace's settings grant.
+pub fn read(
+    state: Option<&Source<'_>>,
+    checkpoints: Vec<Checkpoint>,
+    limits: RetryLimits,
+    now: Time,
+    see: &mut dyn FnMut(Seen),
+) {
     let Some(source) = state else { return without_state(checkpoints, now, see) };
     let (json, mut findings) = open_json(source);
     let Some(json) = json else {
@@ -34,7 +40,7 @@ pub fn read(state: Option<&Source<'_>>, checkpoints: Vec<Checkpoint>, now: Time,
     }
     shape::check(root, wire::STATE, now, &mut findings);
     let mut stories = Stories::collect(root, &mut findings);
-    rules::check(root, &mut stories, source, &mut findings);
+    rules::check(root, &mut stories, limits, source, &mut findings);
     see(Seen::Loose(attribute(&mut stories, findings.finish())));
     let pipeline = Pipeline {
         state: Some(source.document(Role::Main)),
@@ -73,7 +79,13 @@ fn hand_over(
         }
     }
     for (place, mut own) in of_story.into_iter().enumerate() {
-        own.sort_by_key(|checkpoint| Reverse((checkpoint.written(pipeline.now), !checkpoint.is_stray)));
+        own.sort_by_key(|checkpoint| checkpoint.is_stray);
+        let first =
+            (1..own.len()).fold(0, |best, at| if own[at].is_later_than(&own[best], pipeline.now) { at } else { best });
+        if !own.is_empty() {
+            let counts = own.remove(first);
+            own.insert(0, counts);
+        }
         let mut own = own.into_iter();
         let mut counts = own.next();
         let mut findings = std::mem::take(&mut stories.list[place].findings);
@@ -133,8 +145,8 @@ fn compare(pipeline: &Pipeline, standing: Standing, checkpoint: &mut Checkpoint)
     } else if standing == Standing::Done && checkpoint.verdict == Some("FAIL") {
         let message = "the pipeline's state says DONE, but `verdict` is FAIL".to_owned();
         checkpoint.about_stage(&codes::PIPELINE_DONE_FAILED, message);
-    } else if standing == Standing::Stage(3) && checkpoint.stage == Some(2) && !checkpoint.remaining.is_empty() {
-        let left = piton_model::text::counted(checkpoint.remaining.len(), "task remains", "tasks remain");
+    } else if standing == Standing::Stage(3) && checkpoint.stage == Some(2) && !checkpoint.tasks.open.is_empty() {
+        let left = piton_model::text::counted(checkpoint.tasks.open.len(), "task remains", "tasks remain");
         let message = format!("the pipeline's state says STAGE_3, but {left} at stage 2");
         checkpoint.about_stage(&codes::PIPELINE_TASKS_LEFT, message);
     }

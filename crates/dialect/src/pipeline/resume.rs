@@ -1,8 +1,11 @@
 //! How a story is continued.
 
+use piton_model::fleet::StageResult;
 use piton_model::{Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, State, Unit};
 
-use super::write::{Draft, clean, verdict_word, verdicts_example};
+use super::judge::Judgement;
+use super::tasks::Tasks;
+use super::write::{Draft, back_to_work, clean, judged, mend, shell_word, verdict_word, verdicts_example};
 use crate::{Files, Place};
 
 /// How a story is continued: its checkpoint is compared with where the lead's state says that it stands.
@@ -20,7 +23,8 @@ pub fn resume(
         return Err(Refusal::missing(format!("there is no story {}", draft.name))
             .hint(format!("start it: piton start {}", draft.name)));
     };
-    let (action, stage, mut reasons) = decide(&draft, unit);
+    let tasks = draft.tasks()?;
+    let (action, stage, mut reasons) = decide(&draft, unit, &tasks);
     let goes_on = action != ResumeAction::Refuse;
     let is_same_stage = draft.has_checkpoint && draft.stage == Some(stage);
     let agent = draft.editor.string(&["agentId"]).map(|agent| clean(&agent)).filter(|agent| !agent.is_empty());
@@ -38,46 +42,74 @@ pub fn resume(
             }
         }
     }
-    let list = |key: &str| draft.editor.strings(&[key]);
-    let remaining = list("tasksRemaining").into_iter().chain(list("plannedTasks")).collect();
     Ok(ResumePlan {
         action,
         position: format!("stage {stage}"),
-        next: if goes_on { next(&draft, stage, is_same_stage) } else { String::new() },
-        done: list("tasksCompleted").into_iter().collect(),
-        remaining,
+        next: if goes_on { next(&draft, &tasks, stage, is_same_stage) } else { String::new() },
+        done: tasks.done.iter().collect(),
+        remaining: tasks.open.iter().collect(),
         reasons,
-        block: (goes_on && is_same_stage).then(|| block(&draft)),
+        block: (goes_on && is_same_stage).then(|| block(&draft, &tasks)),
         instructions: instructions(unit),
         outputs: unit.files.clone(),
     })
 }
 
+/// The stage at which a story that has begun goes on, by its checkpoint and the lead's state; nothing when it cannot.
+pub fn continues_at(place: &Place, files: &dyn Files, moment: &Moment) -> Option<u8> {
+    let draft = Draft::open(place, files, moment).ok()?;
+    let tasks = draft.tasks().ok()?;
+    let (action, stage, _) = decide(&draft, draft.unit.as_ref()?, &tasks);
+    (action != ResumeAction::Refuse).then_some(stage)
+}
+
+/// The protocol's CHECKPOINT_RESUME block for a worker that continues a stage; nothing when there is no checkpoint.
+pub fn resume_block(place: &Place, files: &dyn Files, moment: &Moment) -> Option<String> {
+    let draft = Draft::open(place, files, moment).ok().filter(|draft| draft.has_checkpoint)?;
+    Some(block(&draft, &draft.tasks().ok()?))
+}
+
 /// What is done with it, at which stage, and why.
-fn decide(draft: &Draft, unit: &Unit) -> (ResumeAction, u8, Vec<String>) {
+fn decide(draft: &Draft, unit: &Unit, tasks: &Tasks) -> (ResumeAction, u8, Vec<String>) {
     let written = draft.stage.unwrap_or(0);
     let refuse = |reasons| (ResumeAction::Refuse, written, reasons);
     let of_state = |word: &str| word.strip_prefix("STAGE_").and_then(|stage| stage.parse::<u8>().ok());
     let standing = draft.standing();
     match &unit.state {
         State::Done => {
-            let again = format!("open it again: piton reopen {}", draft.name);
+            let again = match draft.stage == Some(3) && tasks.is_empty() {
+                true => draft.plan_again(),
+                false => format!("open it again: piton reopen {}", draft.name),
+            };
             return refuse(vec![format!("{} already done", unit.id), again]);
         }
-        State::Unknown => return refuse(vec!["where it stands is not understood; a person decides".to_owned()]),
+        State::Unknown => {
+            let word = standing.map_or_else(|| "nothing of it".to_owned(), |word| format!("{:?}", clean(&word)));
+            let why = format!("the lead's state says {word}, which no rule understands; a person decides");
+            return refuse(vec![why, take_up(draft)]);
+        }
         State::Blocked => {
             let why = unit.blockers.iter().map(|blocker| clean(blocker)).collect::<Vec<_>>().join("; ");
-            let then = match (standing.as_deref(), draft.has_checkpoint) {
-                (Some("DONE"), _) => format!("open it again for what is missing: piton reopen {}", draft.name),
-                (_, true) => format!("when what blocks it is gone: piton unblock {}", draft.name),
-                (_, false) => format!("see what it waits for: piton why {}", draft.name),
+            let then = match draft.has_checkpoint {
+                true if draft.stage == Some(3) && tasks.is_empty() => draft.plan_again(),
+                true => format!("when what blocks it is gone: piton unblock {}", draft.name),
+                false => format!("see what it waits for: piton why {}", draft.name),
             };
             return refuse(vec![format!("it is blocked: {why}"), then]);
         }
         State::Queued => {
-            return refuse(vec!["it has not begun".to_owned(), format!("start it: piton start {}", draft.name)]);
+            let then = match unit.blockers.is_empty() {
+                true => draft.start_hint(),
+                false => format!("see what it waits for: piton why {}", draft.name),
+            };
+            return refuse(vec!["it has not begun".to_owned(), then]);
         }
         State::Running | State::Waiting | State::Paused { .. } | State::Failed { .. } => {}
+    }
+    if draft.checkpoint.as_ref().is_some_and(|checkpoint| !checkpoint.blockers.is_empty()) {
+        let why = clean(&unit.blockers.join("; "));
+        let then = format!("when what blocks it is gone: piton unblock {}", draft.name);
+        return refuse(vec![format!("it is blocked: {why}"), then]);
     }
     if draft.has_checkpoint && draft.stage.is_none() {
         return refuse(vec!["its checkpoint is at no stage from 0 to 3".to_owned()]);
@@ -87,66 +119,117 @@ fn decide(draft: &Draft, unit: &Unit) -> (ResumeAction, u8, Vec<String>) {
         (Some("PAUSED") | None, Some(from)) => (of_state(from), vec![format!("it was paused at {}", clean(from))]),
         (Some("PAUSED"), None) => {
             let why = "it is PAUSED, and nothing says where it came from; a person decides".to_owned();
-            return refuse(vec![why, format!("piton unblock {}", draft.name)]);
+            return refuse(vec![why, take_up(draft)]);
         }
         (Some(word), _) => (of_state(word), Vec::new()),
         (None, None) if draft.has_state() => (None, Vec::new()),
         (None, None) => (draft.stage, vec!["there is no state of the lead; the checkpoint decides".to_owned()]),
     };
     let Some(stage) = stage else {
-        return refuse(vec!["where the lead's state has it is not understood".to_owned()]);
+        return refuse(vec!["where the lead's state has it is not understood".to_owned(), take_up(draft)]);
     };
+    if !draft.has_checkpoint && stage == 3 {
+        let why = "it has no checkpoint, so nothing says which of its tasks are done".to_owned();
+        return refuse(vec![why, draft.start_hint()]);
+    }
     if !draft.has_checkpoint {
         reasons.push(format!("it has no checkpoint; stage {stage} begins fresh"));
         return (ResumeAction::Respawn, stage, reasons);
     }
     let is_rework = stage == 2 && written == 3 && verdict_word(draft) == Some("FAIL");
+    if written != stage && written + 1 != stage && !is_rework {
+        let why = format!("its checkpoint is at stage {written}, but the lead's state says STAGE_{stage}");
+        return refuse(vec![why, take_up(draft)]);
+    }
+    if stage >= 2 && tasks.is_empty() {
+        let refusal = draft.no_tasks(stage);
+        return refuse([refusal.message].into_iter().chain(refusal.hints).collect());
+    }
+    let waits = stage == 3 && !tasks.open.is_empty();
+    let is_equal = written == stage && standing.is_some();
+    let stage = if waits { 2 } else { stage };
+    if waits {
+        reasons.push(format!("stage 3 waits for tasks that are open: {}", clean(&tasks.open.join(", "))));
+    } else if is_equal {
+        reasons.push(format!("checkpoint and state are both at stage {stage}"));
+    }
     if written == stage {
-        if standing.is_some() {
-            reasons.push(format!("checkpoint and state are both at stage {stage}"));
-        }
-        (ResumeAction::Continue, stage, reasons)
-    } else if written + 1 == stage || is_rework {
-        reasons.push(format!("the checkpoint is of stage {written}; stage {stage} begins fresh"));
-        (ResumeAction::Respawn, stage, reasons)
-    } else {
-        refuse(vec![format!("its checkpoint is at stage {written}, but the lead's state says STAGE_{stage}")])
+        return (ResumeAction::Continue, stage, reasons);
+    }
+    reasons.push(format!("the checkpoint is of stage {written}; stage {stage} begins fresh"));
+    (ResumeAction::Respawn, stage, reasons)
+}
+
+/// How a story that cannot be worked on as it stands goes on.
+pub(super) fn way_on(draft: &Draft) -> String {
+    let (Some(unit), Ok(tasks)) = (&draft.unit, draft.tasks()) else { return draft.start_hint() };
+    let (action, _, reasons) = decide(draft, unit, &tasks);
+    let command = reasons.into_iter().find(|reason| reason.contains("piton "));
+    match (action, command) {
+        (ResumeAction::Refuse, Some(command)) => command,
+        (ResumeAction::Refuse, None) => format!("see why: piton why {}", draft.name),
+        _ => format!("go on with it: piton resume {}", draft.name),
     }
 }
 
-/// The next order, with the command that records it.
-fn next(draft: &Draft, stage: u8, is_same_stage: bool) -> String {
+/// How a person takes a story up where no rule decides.
+fn take_up(draft: &Draft) -> String {
+    match (draft.has_checkpoint, draft.stage) {
+        (true, Some(stage)) => format!("to go on from its checkpoint, at stage {stage}: piton unblock {}", draft.name),
+        (true, None) => format!("to begin it again: piton restart {}", draft.name),
+        (false, _) => draft.start_hint(),
+    }
+}
+
+/// The next order, with the command that records it. What the checkpoint says about its own stage counts while the story
+/// is at it.
+pub(super) fn next(draft: &Draft, tasks: &Tasks, stage: u8, is_same_stage: bool) -> String {
     let name = &draft.name;
-    let verdict = verdict_word(draft).filter(|_| is_same_stage);
-    let remaining = draft.editor.strings(&["tasksRemaining"]);
-    let has_score = is_same_stage && draft.editor.get(&["planScore"]).is_some();
     let judge = format!("piton verdict {name} {}", verdicts_example(Some(stage)));
-    match (stage, verdict) {
-        (0, _) if has_score => format!("the story is planned: piton stage {name} 1"),
-        (0, _) => format!("plan the tasks and score the plan: {judge}"),
-        (1, Some("GO")) => format!("the story is validated: piton stage {name} 2"),
+    let plan = format!("piton step {name} begin TASK --title TEXT");
+    let result = match judged(draft) {
+        Judgement::Complete(result) if is_same_stage => Some(result),
+        Judgement::Complete(_) | Judgement::Incomplete(_) | Judgement::NoTasks => None,
+    };
+    match (stage, result) {
+        (0, _) if tasks.is_empty() => format!("plan the tasks: {plan} --description TEXT"),
+        (0, Some(StageResult::Planned { score })) if score >= 2.0 => {
+            format!("the story is planned: piton stage {name} 1")
+        }
+        (0, _) => format!("score the plan: {judge}"),
+        (1, Some(StageResult::Go { .. })) => format!("the story is validated: piton stage {name} 2"),
+        (1, Some(StageResult::NoGo { .. })) => format!("validate the story again: piton stage {name} 1"),
         (1, _) => format!("validate the story: {judge}"),
-        (2, _) => match remaining.first() {
-            Some(task) => {
-                format!("go on with {}; when it is done: piton step {name} done {}", clean(task), clean(task))
+        (2, _) if tasks.is_empty() => format!("name its tasks: {plan}"),
+        (2, result) => match (tasks.open.first(), result) {
+            (Some(task), _) => {
+                format!("go on with {}; when it is done: piton step {name} done {}", clean(task), shell_word(task))
             }
-            None => format!("no task remains: piton stage {name} 3"),
+            (None, Some(_)) => format!("no task remains: piton stage {name} 3"),
+            (None, None) => mend(draft),
         },
-        (3, Some("FAIL")) => format!("work on what failed: piton stage {name} 2"),
-        (3, Some("PASS" | "CONCERNS" | "WAIVED")) => format!("the quality gate let it pass: piton finish {name}"),
+        _ if !tasks.open.is_empty() => format!("do the tasks that are open: piton stage {name} 2"),
+        (_, Some(StageResult::Failed { .. })) => format!("work on what failed: {}", back_to_work(draft)),
+        (_, Some(StageResult::Passed { .. })) => format!("the quality gate let it pass: piton finish {name}"),
         _ => format!("judge the quality: {judge}"),
     }
 }
 
-/// The protocol's CHECKPOINT_RESUME block. Each of its lines stays one line.
-fn block(draft: &Draft) -> String {
-    let joined = |key: &str| clean(&draft.editor.strings(&[key]).join(", "));
+/// The protocol's CHECKPOINT_RESUME block. Each of its lines stays one line. Where tasks are executed, a planned one
+/// that a worker dropped from both lists remains; elsewhere the lists are the checkpoint's own.
+fn block(draft: &Draft, tasks: &Tasks) -> String {
+    let listed = |key: &str| draft.editor.strings(&[key]);
+    let (done, left) = match draft.stage {
+        Some(2 | 3) => (tasks.done.clone(), tasks.open.clone()),
+        _ => (listed("tasksCompleted"), listed("tasksRemaining")),
+    };
+    let joined = |ids: &[String]| clean(&ids.join(", "));
     let last = draft.editor.string(&["lastAction"]).map(|last| clean(&last)).unwrap_or_default();
     format!(
         "CHECKPOINT RESUME — DO NOT re-execute completed work.\nTasks already completed: {}\nTasks remaining: {}\n\
          Last action: {last}\nContinue from remaining tasks only.",
-        joined("tasksCompleted"),
-        joined("tasksRemaining"),
+        joined(&done),
+        joined(&left),
     )
 }
 

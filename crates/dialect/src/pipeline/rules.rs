@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use piton_model::text::counted;
-use piton_model::{Code, Finding, Place};
+use piton_model::{Code, Finding, Place, RetryLimits};
 
 use super::codes;
 use super::state::{Fact, Standing, Stories, Story};
@@ -21,16 +21,18 @@ const MOST_WORKERS: usize = 3;
 pub(super) fn check<'a, 'j>(
     root: Value<'a, 'j>,
     stories: &mut Stories<'a, 'j>,
+    limits: RetryLimits,
     source: &Source<'_>,
     findings: &mut Findings<'_>,
 ) {
-    Rules { root, source, stories, findings, offsets: Offsets::new(root), with_stories: 0 }.check();
+    Rules { root, source, stories, limits, findings, offsets: Offsets::new(root), with_stories: 0 }.check();
 }
 
 struct Rules<'a, 'j, 's, 'f, 't> {
     root: Value<'a, 'j>,
     source: &'s Source<'t>,
     stories: &'s mut Stories<'a, 'j>,
+    limits: RetryLimits,
     findings: &'s mut Findings<'f>,
     offsets: Offsets<'a, 'j>,
     with_stories: usize,
@@ -75,14 +77,14 @@ impl Rules<'_, '_, '_, '_, '_> {
 
     fn limits(&mut self, place: usize) {
         let limits = [
-            (Fact::Quality, "quality_cycles", 2),
-            (Fact::Validation, "validation_retries", 1),
-            (Fact::Crash, "crash_count", 1),
+            (Fact::Quality, "quality_cycles", self.limits.reworks),
+            (Fact::Validation, "validation_retries", self.limits.validations),
+            (Fact::Crash, "crash_count", self.limits.respawns),
         ];
         for (fact, key, limit) in limits {
             let story = &self.stories.list[place];
             let Some(value) = story.fact(fact) else { continue };
-            let over = value.as_int().filter(|count| *count > limit);
+            let over = value.as_int().filter(|count| *count > i64::from(limit));
             if let Some(count) = over.filter(|_| story.standing != Standing::Paused) {
                 let message = format!("`{key}` of {:?} is {count}, more than {limit}", story.id);
                 self.about(place, value.span().start, &codes::PIPELINE_LIMIT, message);

@@ -1,4 +1,6 @@
-use piton_model::{Claim, Finding, GateState, Lifecycle, Role, Said, Source as SignSource, State, Time, Unit};
+use piton_model::{
+    Claim, Finding, GateState, Lifecycle, RetryLimits, Role, Said, Source as SignSource, State, Time, Unit,
+};
 use proptest::prelude::*;
 
 use super::layout::File;
@@ -28,7 +30,7 @@ fn read_all(state: Option<&str>, checkpoints: &[(&str, &str)]) -> (Vec<(Unit, Ve
     }
     let mut stories = Vec::new();
     let state = state.map(|text| source(".pipeline/state.json", text));
-    read(state.as_ref(), read_checkpoints, now, &mut |seen| match seen {
+    read(state.as_ref(), read_checkpoints, RetryLimits::default(), now, &mut |seen| match seen {
         Seen::Story(unit, findings) => stories.push((*unit, findings)),
         Seen::Loose(findings) => loose.extend(findings),
     });
@@ -61,13 +63,13 @@ fn each_stage_has_its_rules() {
         (0, r#""planScore": 3, "tasksCompleted": [], "tasksRemaining": ["T1"]"#, vec![]),
         (0, r#""tasksCompleted": [], "tasksRemaining": ["T1"]"#, vec!["pipeline-stage-field"]),
         (0, r#""planScore": 1, "tasksCompleted": [], "tasksRemaining": ["T1"]"#, vec!["pipeline-plan-score"]),
-        (0, &format!(r#""planScore": 2, {EMPTY}"#), vec!["pipeline-task-count"]),
+        (0, &format!(r#""planScore": 2, {EMPTY}"#), vec!["pipeline-no-tasks"]),
         (0, &nine, vec!["pipeline-task-count"]),
         (0, r#""planScore": 2, "tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#, vec!["pipeline-task-lists"]),
         (
             0,
             r#""planScore": 2, "verdict": "GO", "tasksCompleted": [], "tasksRemaining": ["T2"]"#,
-            vec!["pipeline-verdict-stage"],
+            vec!["pipeline-verdict-left"],
         ),
         (1, &format!(r#""readiness": 7, "verdict": "GO", {EMPTY}"#), vec![]),
         (1, &format!(r#""readiness": 4, "verdict": "GO", {EMPTY}"#), vec!["pipeline-readiness"]),
@@ -82,7 +84,9 @@ fn each_stage_has_its_rules() {
         ),
         (2, r#""tasksCompleted": ["T1"], "tasksRemaining": ["T2"]"#, vec![]),
         (2, r#""tasksCompleted": ["T1"], "tasksRemaining": ["T1"]"#, vec!["pipeline-task-twice"]),
-        (2, r#""verdict": "PASS", "tasksCompleted": ["T1"], "tasksRemaining": []"#, vec!["pipeline-verdict-stage"]),
+        (2, r#""verdict": "PASS", "tasksCompleted": ["T1"], "tasksRemaining": []"#, vec!["pipeline-verdict-left"]),
+        (2, EMPTY, vec!["pipeline-no-tasks"]),
+        (3, &format!(r#""verdict": "PASS", "qualityScore": 92, {EMPTY}"#), vec!["pipeline-no-tasks"]),
         (3, r#""verdict": "PASS", "qualityScore": 92, "tasksCompleted": ["T1"], "tasksRemaining": []"#, vec![]),
         (
             3,

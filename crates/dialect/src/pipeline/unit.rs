@@ -1,12 +1,15 @@
 //! A story as a unit.
 
+use piton_model::fleet::StageResult;
 use piton_model::{
     Claim, Dialect, Document, Gate, GateState, Note, Progress, Role, Said, Sign, Source, State, Step, StepState, Time,
     Unit,
 };
 
 use super::Checkpoint;
+use super::judge::{Judgement, judge_stage};
 use super::state::{Fact, Standing, Stories, Story};
+use super::tasks::{StoryTask, TaskState};
 use crate::json::Value;
 use crate::{content, time};
 
@@ -44,11 +47,11 @@ pub(super) fn unit(
     unit.session = checkpoint.and_then(|checkpoint| checkpoint.agent.clone());
     unit.agent = worker.or_else(|| unit.session.clone());
     unit.steps = checkpoint.map(steps).unwrap_or_default();
-    let done = checkpoint.map_or(0, |checkpoint| checkpoint.completed.len() as u64);
-    let remaining = checkpoint.map_or(0, |checkpoint| checkpoint.remaining.len() as u64);
-    unit.progress = Progress { done, total: done + remaining };
+    let done = checkpoint.map_or(0, |checkpoint| checkpoint.tasks.done.len() as u64);
+    let open = checkpoint.map_or(0, |checkpoint| checkpoint.tasks.open.len() as u64);
+    unit.progress = Progress { done, total: done + open };
     if unit.state != State::Done {
-        unit.current = checkpoint.and_then(|checkpoint| checkpoint.remaining.first().cloned());
+        unit.current = checkpoint.and_then(|checkpoint| checkpoint.tasks.open.first().cloned());
         unit.blockers = blockers(stories, story);
         unit.blockers.extend(checkpoint.into_iter().flat_map(|checkpoint| checkpoint.blockers.iter().cloned()));
     }
@@ -58,6 +61,10 @@ pub(super) fn unit(
             checkpoint.is_some_and(|checkpoint| checkpoint.verdict.is_some() || checkpoint.blockers.is_empty());
         let ends = story.standing == Standing::Done || (story.standing == Standing::Absent && is_claimed);
         unit.blockers.extend(checkpoint.filter(|_| ends).map(unfinished).unwrap_or_default());
+        let has_no_tasks = checkpoint.is_some_and(|checkpoint| checkpoint.tasks.is_empty());
+        if story.standing == Standing::Absent && has_no_tasks && is_claimed {
+            unit.blockers.push("no task of it is known".to_owned());
+        }
     }
     unit.gates = gates(story, checkpoint);
     unit.signs = signs(pipeline, story, checkpoint);
@@ -87,10 +94,13 @@ pub(super) fn fits(standing: Standing, checkpoint: &Checkpoint) -> bool {
 fn state(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> (State, Claim) {
     let nobody = |why| Claim::Nobody { why };
     let misfit = checkpoint.filter(|checkpoint| !fits(story.standing, checkpoint)).map(misfit);
-    let has_passed = checkpoint.is_some_and(|checkpoint| {
+    let is_called_good = checkpoint.is_some_and(|checkpoint| {
         checkpoint.stage == Some(3) && matches!(checkpoint.verdict, Some("PASS" | "CONCERNS" | "WAIVED"))
     });
+    let has_passed = checkpoint
+        .is_some_and(|checkpoint| matches!(judge_stage(checkpoint), Judgement::Complete(StageResult::Passed { .. })));
     let is_unfinished = checkpoint.is_some_and(|checkpoint| !unfinished(checkpoint).is_empty());
+    let has_no_tasks = checkpoint.is_some_and(|checkpoint| checkpoint.tasks.is_empty());
     let is_blocked = checkpoint.is_some_and(|checkpoint| !checkpoint.blockers.is_empty());
     let pause = checkpoint.filter(|checkpoint| checkpoint.paused_from.is_some());
     match (story.standing, misfit) {
@@ -115,7 +125,9 @@ fn state(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpo
             (State::Paused { reason: own.or(by_verdict) }, nobody("it is paused"))
         }
         (Standing::Unknown, _) => (State::Unknown, nobody("its state is not understood")),
-        (Standing::Absent, _) if has_passed && is_unfinished => (State::Blocked, nobody("its gate passed too early")),
+        (Standing::Absent, _) if is_called_good && (is_unfinished || has_no_tasks) => {
+            (State::Blocked, nobody("its gate passed too early"))
+        }
         (Standing::Absent, _) if has_passed => (State::Done, nobody("it is done")),
         (Standing::Absent, _) if pipeline.state.is_some() => {
             (State::Unknown, nobody("the pipeline's state does not know it"))
@@ -150,8 +162,8 @@ fn unfinished(checkpoint: &Checkpoint) -> Vec<String> {
         Some(issues) => format!("the quality gate failed: {issues}"),
         None => "the quality gate failed".to_owned(),
     });
-    let remaining = checkpoint.remaining.iter().map(|task| format!("the task {task} remains"));
-    stage.into_iter().chain(failed).chain(remaining).collect()
+    let open = checkpoint.tasks.open.iter().map(|task| format!("the task {task} remains"));
+    stage.into_iter().chain(failed).chain(open).collect()
 }
 
 /// The state's words about a story, as they are written.
@@ -167,11 +179,17 @@ fn stage_number(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Optio
 }
 
 fn steps(checkpoint: &Checkpoint) -> Vec<Step> {
-    let step = |id: &String, state| Step { id: id.clone(), title: None, stage: None, state };
-    let done = || StepState::Done { by: None, at: None, outputs: Vec::new() };
-    let completed = checkpoint.completed.iter().map(|id| step(id, done()));
-    let remaining = checkpoint.remaining.iter().map(|id| step(id, StepState::Pending));
-    completed.chain(remaining).chain(checkpoint.skipped.iter().map(|id| step(id, StepState::Skipped))).collect()
+    let step = |StoryTask { task, state }| Step {
+        id: task.id,
+        title: task.title,
+        stage: None,
+        state: match state {
+            TaskState::Done => StepState::Done { by: None, at: None, outputs: Vec::new() },
+            TaskState::Open => StepState::Pending,
+            TaskState::Skipped => StepState::Skipped,
+        },
+    };
+    checkpoint.tasks.list().map(step).collect()
 }
 
 fn blockers(stories: &Stories<'_, '_>, story: &Story<'_, '_>) -> Vec<String> {
@@ -203,7 +221,8 @@ fn gates(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Gate> {
     let recorded = story.fact(Fact::Readiness).and_then(Value::as_f64);
     match (at(1).and_then(|checkpoint| Some((checkpoint.verdict?, checkpoint.readiness))), recorded) {
         (Some((verdict, readiness)), _) => {
-            gates.push(gate("validation", "stage 1", verdict == "GO", scored(verdict, "readiness", readiness)));
+            let passed = verdict == "GO" && readiness.is_none_or(|readiness| readiness >= 5.0);
+            gates.push(gate("validation", "stage 1", passed, scored(verdict, "readiness", readiness)));
         }
         // The state records a readiness only after GO.
         (None, Some(readiness)) => {
@@ -245,6 +264,12 @@ fn notes(story: &Story<'_, '_>, checkpoint: Option<&Checkpoint>) -> Vec<Note> {
     add("issues", checkpoint.and_then(|checkpoint| checkpoint.issues.clone()));
     for (is_instruction, text) in checkpoint.into_iter().flat_map(|checkpoint| &checkpoint.notes) {
         add(if *is_instruction { "resume instructions" } else { "note" }, Some(text.clone()));
+    }
+    for task in checkpoint.into_iter().flat_map(|checkpoint| checkpoint.tasks.list()) {
+        if let (TaskState::Open, Some(description)) = (task.state, task.task.description) {
+            let title = task.task.title.map(|title| format!(" ({title})")).unwrap_or_default();
+            add("task", Some(format!("{}{title}: {description}", task.task.id)));
+        }
     }
     for (stage, result) in story.fact(Fact::Results).into_iter().flat_map(Value::entries) {
         let stage = stage.as_str().expect("a key is a string");

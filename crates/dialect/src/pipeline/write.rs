@@ -6,6 +6,7 @@ use super::layout;
 use crate::{Files, Place};
 
 mod draft;
+mod found;
 mod life;
 mod notes;
 mod stages;
@@ -16,7 +17,9 @@ mod verdicts;
 #[cfg(test)]
 mod tests;
 
-pub(super) use draft::{Draft, clean};
+pub(super) use draft::{Draft, clean, word as shell_word};
+pub(super) use stages::{back_to_work, judged};
+pub(super) use tasks::mend;
 pub(super) use verdicts::{example as verdicts_example, word as verdict_word};
 
 /// The documents whose every version is kept: the story's checkpoint, where it is or will be. The lead's state is
@@ -29,6 +32,7 @@ pub fn documents(place: &Place, _files: &dyn Files) -> Vec<String> {
 /// is not broken yet is refused.
 pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) -> Result<Change, Refusal> {
     let mut draft = Draft::open(place, files, moment)?;
+    draft.is_taken_up = takes_up(event);
     if let Event::Started(start) = event {
         let summary = start::started(&mut draft, start, moment)?;
         return draft.close(summary);
@@ -36,10 +40,43 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
     draft.require_checkpoint()?;
     if let Some(unit) = &draft.unit {
         permit(Dialect::Pipeline, &draft.name, unit.state.lifecycle(), event)
-            .map_err(|refusal| draft.explain(refusal))?;
+            .map_err(|refusal| draft.explain(&refusal))?;
     }
     let summary = apply(&mut draft, event, moment)?;
     draft.close(summary)
+}
+
+/// Whether an event takes a story up, so that its pipeline goes on.
+fn takes_up(event: &Event) -> bool {
+    match event {
+        Event::Started(_)
+        | Event::StepMoved(_)
+        | Event::StageEntered { .. }
+        | Event::VerdictGiven(_)
+        | Event::Unblocked { .. }
+        | Event::Resumed { .. }
+        | Event::TakenOver { .. }
+        | Event::Restarted { .. }
+        | Event::Reopened => true,
+        Event::GateJudged(_)
+        | Event::Blocked { .. }
+        | Event::Paused { .. }
+        | Event::Failed { .. }
+        | Event::Noted { .. }
+        | Event::ExecutionNoted(_)
+        | Event::Decided { .. }
+        | Event::Beat
+        | Event::Finished
+        | Event::Repaired
+        | Event::BackedUp { .. }
+        | Event::HelperStarted { .. }
+        | Event::HelperStopped { .. }
+        | Event::Marked
+        | Event::Checkpointed { .. }
+        | Event::Crashed { .. }
+        | Event::FilesTouched { .. }
+        | Event::ToolFailed { .. } => false,
+    }
 }
 
 fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Refusal> {
@@ -69,7 +106,7 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
         Event::Decided { text, reason } => notes::decided(draft, text, reason.as_deref(), moment),
         Event::Beat => Ok("beat".to_owned()),
         Event::Finished => life::finished(draft, moment),
-        Event::Resumed { mode: _ } => life::resumed(draft, moment),
+        Event::Resumed { mode: _ } => life::resumed(draft),
         Event::TakenOver { agent } => life::taken_over(draft, agent),
         Event::Restarted { .. } => start::restarted(draft, moment),
         Event::Reopened => life::reopened(draft),

@@ -130,15 +130,8 @@ mod tests {
             Just(Event::Unblocked { which: None, answer: None }),
             Just(Event::Paused { reason: Some("lunch".to_owned()) }),
             Just(Event::Checkpointed { reason: "stop".to_owned(), note: Some("half way".to_owned()) }),
-            prop::sample::select(vec!["a", "b"]).prop_map(|id| Event::StepMoved(StepMove {
-                steps: vec![id.to_owned()],
-                to: StepTo::Done,
-                outputs: Vec::new(),
-                files: Vec::new(),
-                next: None,
-                message: None,
-                evidence: None,
-            })),
+            prop::sample::select(vec!["a", "b"])
+                .prop_map(|id| Event::StepMoved(StepMove::new(StepTo::Done, vec![id.to_owned()]))),
         ]
     }
 

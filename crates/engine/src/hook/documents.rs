@@ -3,7 +3,7 @@
 use piton_dialect::plan::{Alignment, alignment, may_be_marked};
 use piton_dialect::{Detail, Source, build, crew, pipeline, plan, task};
 use piton_model::text::{fit, printable};
-use piton_model::{Dialect, Event, Id, Severity, Time, Unit};
+use piton_model::{Dialect, Event, Id, RetryLimits, Severity, Time, Unit};
 use piton_store::History;
 
 use super::Hook;
@@ -73,7 +73,7 @@ fn unit_in(dialect: Dialect, source: &Source<'_>, now: Time) -> Option<Unit> {
         Dialect::Pipeline => {
             let checkpoint = pipeline::read_checkpoint(source, pipeline::layout::File::Checkpoint, now).ok()?;
             let mut story = None;
-            pipeline::read(None, vec![checkpoint], now, &mut |seen| match seen {
+            pipeline::read(None, vec![checkpoint], RetryLimits::UNKNOWN, now, &mut |seen| match seen {
                 pipeline::Seen::Story(unit, _) => story = Some(*unit),
                 pipeline::Seen::Loose(_) => {}
             });

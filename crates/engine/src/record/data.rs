@@ -61,6 +61,7 @@ fn started(start: &Start) -> Value {
         "feature": start.feature,
         "stage": start.stage,
         "estimate_minutes": start.estimate_minutes,
+        "tasks": start.tasks.iter().map(|task| &task.id).collect::<Vec<_>>(),
     })
 }
 
@@ -71,6 +72,8 @@ fn step(moved: &StepMove) -> Value {
         "files": moved.files,
         "next": moved.next,
         "message": moved.message,
+        "title": moved.title,
+        "description": moved.description,
         "evidence": moved.evidence.as_ref().map(evidence),
     })
 }

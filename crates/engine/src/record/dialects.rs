@@ -22,7 +22,7 @@ pub(super) fn seldom_read(dialect: Dialect, place: &Place) -> Option<String> {
     }
 }
 
-/// What an event changes.
+/// What an event changes. Only a story's tasks keep a title and a description, so those are refused elsewhere.
 pub(super) fn record(
     dialect: Dialect,
     place: &Place,
@@ -30,6 +30,12 @@ pub(super) fn record(
     event: &Event,
     moment: &Moment,
 ) -> Result<Change, Refusal> {
+    if let (Event::StepMoved(moved), false) = (event, dialect == Dialect::Pipeline)
+        && (moved.title.is_some() || moved.description.is_some())
+    {
+        let what = format!("a step of a {dialect} keeps no title and no description; only the tasks of a story do");
+        return Err(Refusal::usage(what));
+    }
     match dialect {
         Dialect::Pipeline => pipeline::record(place, files, event, moment),
         Dialect::Plan => plan::record(place, files, event, moment),

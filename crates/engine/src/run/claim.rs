@@ -84,7 +84,7 @@ impl Lead<'_> {
     fn ensure_stage(&mut self, at: LaneAt, how: How) -> Result<(), String> {
         let lane = &self.work.fleet.lanes[at];
         let (stage, reworks) = (lane.stage, lane.counts.reworks);
-        if self.document_stage(at).is_some_and(|written| written != stage) {
+        if pipeline::must_enter(&self.place(at), &DiskFiles::new(&*self.workspace.disk, None), stage, &self.moment()) {
             self.record_lane(at, &Event::StageEntered { stage: stage.to_string(), phase: None })?;
         }
         if stage == 2 && reworks > 0 && how == How::Fresh {
@@ -215,15 +215,7 @@ pub(super) fn step(to: StepTo, name: String) -> Event {
 }
 
 pub(super) fn plain(to: StepTo, name: String) -> StepMove {
-    StepMove {
-        to,
-        steps: vec![name],
-        outputs: Vec::new(),
-        files: Vec::new(),
-        next: None,
-        message: None,
-        evidence: None,
-    }
+    StepMove::new(to, vec![name])
 }
 
 /// Why something was not recorded, for people.

@@ -66,6 +66,11 @@ impl Lead<'_> {
             };
             self.tell_lane(at, "ended", &text);
             let text = stopped.map_or(text, |why| format!("{why} ({})", end.exit));
+            if let Standing::Incomplete { missing } = &standing {
+                // The next worker gets what the record of the stage lacks.
+                let name = self.work.fleet.lanes[at].name.clone();
+                self.memory.lane(&name).rework = vec![piton_model::Rework::Incomplete { missing: missing.clone() }];
+            }
             if !matches!(standing, Standing::Halted { .. }) {
                 // A worker that says what is in the way and goes has not died.
                 let name = self.work.fleet.lanes[at].name.clone();
@@ -183,7 +188,7 @@ impl Lead<'_> {
         let (lane, work) = (&self.work.fleet.lanes[at], &self.work.lanes[at]);
         if work.dialect == Dialect::Pipeline {
             let files = DiskFiles::new(&*self.workspace.disk, None);
-            let standing = pipeline::standing(&self.place(at), &files, lane.stage, lane.counts.no_gos, &self.moment());
+            let standing = pipeline::standing(&self.place(at), &files, lane.stage, &self.moment());
             return match standing {
                 Standing::Complete(StageResult::Executed) => match self.unit_of(at) {
                     Ok(unit) => self.proved(at, &unit, standing),

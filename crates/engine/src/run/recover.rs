@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use piton_dialect::pipeline;
 use piton_model::fleet::{
     Approval, Counts, End, FleetEvent, GateKind, GateProgress, Halt, How, LaneAt, LaneState, PhaseState, Standing,
 };
@@ -14,6 +15,7 @@ use super::lead::{Lead, Live, steady};
 use super::memory::{Origin, SavedState, adopted};
 use super::others::was_stopped;
 use super::{RunError, RunRequest, failed};
+use crate::record::DiskFiles;
 
 /// Events that begin a unit anew.
 const BEGINNINGS: [&str; 2] = ["started", "restarted"];
@@ -221,6 +223,9 @@ impl Lead<'_> {
         let known = self.known_story(at);
         // What a person began by hand may stand in its own document alone.
         let written = self.document_stage(at);
+        let files = DiskFiles::new(&*self.workspace.disk, None);
+        let is_story = self.work.lanes[at].dialect == Dialect::Pipeline;
+        let continues_at = is_story.then(|| pipeline::continues_at(&self.place(at), &files, &self.moment())).flatten();
         let lane = &mut self.work.fleet.lanes[at];
         if lane.is_staged() {
             lane.stage = written.unwrap_or(lane.stage);
@@ -231,6 +236,8 @@ impl Lead<'_> {
             let stage = known.standing.as_deref().and_then(|word| word.strip_prefix("STAGE_")?.parse().ok());
             lane.stage = stage.unwrap_or(lane.stage);
         }
+        // Where a task is open, stage 2 goes on, whatever an earlier lead wrote down.
+        lane.stage = continues_at.filter(|_| lane.is_staged()).unwrap_or(lane.stage);
         lane.state = match &row.state {
             State::Queued => LaneState::Queued,
             State::Running | State::Waiting => again(Some(Lifecycle::Running), "no lead remembers its worker"),

@@ -1,15 +1,19 @@
 //! `.pipeline/state.json`, with all of its fields, on every heartbeat and transition.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use piton_dialect::pipeline::{Briefs, KnownStory, LeadState, LeadStory, known_stories, state_path, write_state};
-use piton_model::Dialect;
+use piton_dialect::pipeline::{
+    self, Briefs, KnownStory, LeadState, LeadStory, known_stories, layout, state_path, write_state,
+};
 use piton_model::fleet::{LaneAt, LaneState};
+use piton_model::{Dialect, Time};
 use piton_store::ReadError;
-use piton_store::disk::{Access, LockError};
+use piton_store::disk::{Access, Disk, LockError};
 
 use super::lead::Lead;
 use super::{RunError, failed};
+use crate::record::DiskFiles;
 
 /// The protocol's words for the stages.
 const STAGES: [&str; 4] = ["STAGE_0", "STAGE_1", "STAGE_2", "STAGE_3"];
@@ -25,7 +29,7 @@ impl Lead<'_> {
         let state = self.lead_state(&stories, complete);
         let path = state_path();
         let disk = &*self.workspace.disk;
-        let _lock = match piton_store::lock_shared(disk, &path, Duration::from_secs(10)) {
+        let lock = match piton_store::lock_shared(disk, &path, Duration::from_secs(10)) {
             Ok(lock) => lock,
             Err(LockError::Busy { .. }) => {
                 return Err(RunError::Disk { message: format!("another process holds the lock of `{path}`") });
@@ -37,11 +41,36 @@ impl Lead<'_> {
             Err(ReadError::Missing) => None,
             Err(error) => return Err(RunError::Disk { message: format!("cannot read `{path}`: {error}") }),
         };
-        let bytes = write_state(before.as_deref(), &state, self.time()).map_err(|refusal| failed(refusal.message))?;
-        if before.as_deref() == Some(bytes.as_slice()) {
+        let now = self.time();
+        let checkpoints = || self.checkpoints();
+        let written =
+            write_state(before.as_deref(), &state, &checkpoints, now).map_err(|refusal| failed(refusal.message))?;
+        if before.as_deref() == Some(written.bytes.as_slice()) {
             return Ok(());
         }
-        Ok(piton_store::replace(disk, &path, &bytes, Access::Shared)?)
+        let told = match (&written.aside, &before) {
+            (Some(why), Some(bytes)) => {
+                let kept = free_name(disk, now);
+                piton_store::replace(disk, &kept, bytes, Access::Shared)?;
+                Some(format!("{path} was rebuilt ({why}); the file that was there is kept as {kept}"))
+            }
+            _ => None,
+        };
+        piton_store::replace(disk, &path, &written.bytes, Access::Shared)?;
+        drop(lock);
+        if let Some(told) = told {
+            self.tell(None, "state", &told);
+            self.memory.issues.push(("state".to_owned(), "state.json".to_owned(), told));
+        }
+        Ok(())
+    }
+
+    /// Every checkpoint of the pipeline, with its path.
+    fn checkpoints(&self) -> Vec<(String, Vec<u8>)> {
+        let disk = &*self.workspace.disk;
+        let names = disk.list(layout::DIRECTORY).into_iter().filter(|name| layout::story_of(name).is_some());
+        let paths = names.map(|name| format!("{}/{name}", layout::DIRECTORY));
+        paths.filter_map(|path| disk.read(&path).ok().map(|content| (path, content.bytes))).collect()
     }
 
     fn lead_state(&self, stories: &[LaneAt], complete: bool) -> LeadState {
@@ -51,7 +80,6 @@ impl Lead<'_> {
         order.sort_by_key(|at| (self.work.fleet.lanes[*at].priority, *at));
         LeadState {
             complete,
-            active_workers: self.work.fleet.active(),
             started,
             team: format!("pipeline-{day}"),
             briefs: self.briefs(),
@@ -108,13 +136,24 @@ impl Lead<'_> {
             reworks: lane.counts.reworks,
             no_gos: lane.counts.no_gos,
             crashes: lane.counts.crashes,
-            results: memory.results,
+            results: self.story_results(at, memory.results),
             worktree: memory.worktree,
             depends_on,
             times: memory.times,
             git: memory.git.map(|git| (git.insertions, git.deletions, git.files)),
             readiness: lane.readiness,
         }
+    }
+
+    /// What each stage resulted in. The story's own record knows what this lead paused for, such as the last FAIL.
+    fn story_results(&self, at: LaneAt, remembered: BTreeMap<u8, String>) -> BTreeMap<u8, String> {
+        let files = DiskFiles::new(&*self.workspace.disk, None);
+        let mut results = pipeline::stage_results(&self.place(at), &files, &self.moment());
+        for (stage, result) in remembered {
+            // What was judged after the lead wrote it down is newer.
+            results.entry(stage).or_insert(result);
+        }
+        results
     }
 
     /// What an earlier lead wrote down about a story, where nothing else is remembered.
@@ -125,4 +164,14 @@ impl Lead<'_> {
         let content = self.workspace.disk.read(&state_path()).ok()?;
         known_stories(&content.bytes).into_iter().find(|known| known.id == self.work.lanes[at].id)
     }
+}
+
+/// A free name for a state that cannot be continued.
+fn free_name(disk: &dyn Disk, now: Time) -> String {
+    let directory = format!("{}/archive", layout::DIRECTORY);
+    let taken = disk.list(&directory);
+    let at = now.unix_seconds();
+    let name = |number: u32| if number == 1 { format!("state-{at}.json") } else { format!("state-{at}-{number}.json") };
+    let free = (1..).map(name).find(|name| !taken.contains(name)).unwrap_or_else(|| name(1));
+    format!("{directory}/{free}")
 }

@@ -2,11 +2,12 @@ use std::collections::HashSet;
 
 use piton_dialect::Reading;
 use piton_dialect::pipeline::layout::{self, File};
-use piton_dialect::pipeline::{self, read, read_checkpoint};
+use piton_dialect::pipeline::{self, read, read_remembering, remember};
 use piton_model::{Dialect, Time};
 
 use super::{Seen, Surveyed};
 use crate::Workspace;
+use crate::record::DiskFiles;
 use crate::workspace::source;
 
 /// Reads the pipeline of one project: its state with the checkpoints of its stories.
@@ -21,6 +22,7 @@ pub(super) fn survey(
     let mut checkpoints = Vec::new();
     let mut unreadable = Vec::new();
     let strays = strays(workspace, base);
+    let known_files = DiskFiles::new(&*workspace.disk, None);
     for (path, file) in files.iter().chain(&strays) {
         let content = match workspace.read(path) {
             Ok(content) => content,
@@ -33,14 +35,21 @@ pub(super) fn survey(
             state = Some((path, content));
             continue;
         }
-        match read_checkpoint(&source(path, &content), *file, now) {
-            Ok(checkpoint) => checkpoints.push(checkpoint),
+        let story = layout::story_of(path.rsplit('/').next().unwrap_or(path)).unwrap_or_default();
+        let home = below(base, &layout::path_of(story));
+        match read_remembering(&source(path, &content), *file, now, &|| remember(&known_files, &home)) {
+            Ok(mut checkpoint) => {
+                checkpoint.file_time = Some(content.stamp.modified);
+                checkpoints.push(checkpoint);
+            }
             Err(findings) => unreadable.push((path, findings)),
         }
     }
     let mut known = HashSet::new();
     let state = state.as_ref().map(|(path, content)| source(path, content));
-    read(state.as_ref(), checkpoints, now, &mut |seen| {
+    // Only a state has counters to be compared.
+    let limits = state.as_ref().map(|_| crate::retries::limits(&*workspace.disk)).unwrap_or_default();
+    read(state.as_ref(), checkpoints, limits, now, &mut |seen| {
         see(match seen {
             pipeline::Seen::Story(unit, findings) => {
                 known.insert(unit.id.clone());

@@ -78,21 +78,17 @@ pub fn event(unit: &str, word: &str, rest: &str) -> Event {
     let (first, second) = rest.split_once(' ').unwrap_or((rest, ""));
     match word {
         "start" => Event::Started(start(unit)),
-        "step" => Event::StepMoved(StepMove {
-            to: match first {
+        "step" => {
+            let to = match first {
                 "begin" => StepTo::Begun,
                 "done" => StepTo::Done,
                 "fail" => StepTo::Failed,
                 "skip" => StepTo::Skipped,
                 other => panic!("{other} is no way to move a step"),
-            },
-            steps: second.split(' ').map(str::to_owned).collect(),
-            outputs: Vec::new(),
-            files: Vec::new(),
-            next: None,
-            message: (first == "fail" || first == "skip").then(|| "so it is".to_owned()),
-            evidence: None,
-        }),
+            };
+            let message = (first == "fail" || first == "skip").then(|| "so it is".to_owned());
+            Event::StepMoved(StepMove { message, ..StepMove::new(to, second.split(' ').map(str::to_owned).collect()) })
+        }
         "stage" => Event::StageEntered { stage: text(), phase: None },
         "gate" => Event::GateJudged(GateJudgement {
             passed: first == "pass",

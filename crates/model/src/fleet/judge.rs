@@ -20,9 +20,9 @@ pub struct Exited {
 pub enum Standing {
     /// It is not complete.
     Open,
-    /// Its checkpoint was written, and lacks what the protocol requires.
+    /// The worker wrote a result that the dialect's rules do not accept yet. The next worker gets the list.
     Incomplete {
-        /// What is missing or out of range.
+        /// What is missing or out of range, each as a fragment.
         missing: Vec<String>,
     },
     /// It is complete.

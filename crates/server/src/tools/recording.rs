@@ -97,6 +97,7 @@ fn started(input: StartInput, workspace: &Workspace) -> Result<Event, Problem> {
         agent_type: input.agent_type,
         session: input.writer.session,
         estimate_minutes: input.estimate_minutes,
+        tasks: Vec::new(),
     }))
 }
 
@@ -131,6 +132,10 @@ struct StepInput {
     next: Option<String>,
     /// What there is to say
     message: Option<String>,
+    /// Title of a story's task, with deed begin and one step
+    title: Option<String>,
+    /// Description of a story's task, with deed begin and one step
+    description: Option<String>,
     #[serde(flatten)]
     writer: Writer,
 }
@@ -152,8 +157,8 @@ fn moved(input: StepInput) -> Result<Event, Problem> {
         StepWord::Fail => StepTo::Failed,
         StepWord::Skip => StepTo::Skipped,
     };
-    let StepInput { steps, outputs, files, next, message, .. } = input;
-    Ok(Event::StepMoved(StepMove { to, steps, outputs, files, next, message, evidence: None }))
+    let StepInput { steps, outputs, files, next, message, title, description, .. } = input;
+    Ok(Event::StepMoved(StepMove { outputs, files, next, message, title, description, ..StepMove::new(to, steps) }))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

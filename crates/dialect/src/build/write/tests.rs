@@ -151,13 +151,8 @@ impl Bench {
 
 fn step(to: StepTo, steps: &[&str], outputs: &[&str]) -> Event {
     Event::StepMoved(StepMove {
-        to,
-        steps: steps.iter().map(|id| (*id).to_owned()).collect(),
         outputs: outputs.iter().map(|file| (*file).to_owned()).collect(),
-        files: Vec::new(),
-        next: None,
-        message: None,
-        evidence: None,
+        ..StepMove::new(to, steps.iter().map(|id| (*id).to_owned()).collect())
     })
 }
 

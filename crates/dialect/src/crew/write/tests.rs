@@ -95,7 +95,7 @@ pub(super) fn start(feature: &str) -> Event {
 
 pub(super) fn step(to: StepTo, steps: &[&str]) -> StepMove {
     let steps = steps.iter().map(|step| (*step).to_owned()).collect();
-    StepMove { to, steps, outputs: vec![], files: vec![], next: None, message: None, evidence: None }
+    StepMove::new(to, steps)
 }
 
 pub(super) fn stage(stage: &str) -> Event {

@@ -1,11 +1,11 @@
-use std::collections::BTreeMap;
-
-use piton_model::{Change, Effect, Finding, Moment, Refusal, Severity, Unit, text};
+use piton_model::{Change, Effect, Id, Moment, Refusal, RetryLimits, State, Unit, text};
 use serde_json::{Value as NewValue, json};
 
-use super::super::layout::{self, File};
-use super::super::state::is_our_state;
-use super::super::{Checkpoint, Seen, codes, is_our_checkpoint, read, read_checkpoint};
+use super::super::layout::File;
+use super::super::resume::way_on;
+use super::super::tasks::{self, Lists, PLANNED, Tasks};
+use super::super::{Checkpoint, is_our_checkpoint, read_checkpoint};
+use super::found::{Broken, Look, StateFile, broken, find, newly_stuck, read_own, refuse_worse};
 use crate::json::{Editor, Kind, Value};
 use crate::{Files, Place, Source};
 
@@ -13,7 +13,7 @@ use crate::{Files, Place, Source};
 const STAGE_KEYS: [&str; 6] = ["planScore", "readiness", "verdict", "reason", "qualityScore", "issues"];
 
 /// The lists of texts in a checkpoint.
-const LISTS: [&str; 5] = ["tasksCompleted", "tasksRemaining", "plannedTasks", "tasksSkipped", "awaits"];
+const LISTS: [&str; 4] = ["tasksCompleted", "tasksRemaining", "tasksSkipped", "awaits"];
 
 /// A story that is being changed: its checkpoint, and its place in the lead's state.
 pub(in super::super) struct Draft<'f> {
@@ -24,6 +24,8 @@ pub(in super::super) struct Draft<'f> {
     /// The checkpoint; empty when there is none yet.
     pub editor: Editor,
     pub has_checkpoint: bool,
+    /// The checkpoint as it was read, before any change.
+    pub checkpoint: Option<Checkpoint>,
     /// Whether the checkpoint lies where it is written.
     is_home: bool,
     /// The stage in the checkpoint.
@@ -37,14 +39,12 @@ pub(in super::super) struct Draft<'f> {
     pub moment: Moment,
     /// The lead's state, when there is one that can be read.
     state: Option<StateFile>,
+    /// The retries that the settings grant.
+    pub limits: RetryLimits,
+    /// Whether the story is taken up, so that a pipeline with it is not complete.
+    pub is_taken_up: bool,
     files: &'f dyn Files,
-    broken: BTreeMap<&'static str, usize>,
-}
-
-struct StateFile {
-    path: String,
-    before: Vec<u8>,
-    editor: Editor,
+    broken: Broken,
 }
 
 impl<'f> Draft<'f> {
@@ -52,52 +52,99 @@ impl<'f> Draft<'f> {
     pub(in super::super) fn open(place: &Place, files: &'f dyn Files, moment: &Moment) -> Result<Draft<'f>, Refusal> {
         let (story, path) = (super::story(place).to_owned(), super::path(place));
         let mut warnings = Vec::new();
-        let state = open_state(place, files, &mut warnings)?;
+        let state = StateFile::open(place, files, &mut warnings)?;
         let found = find(place, files, &story, &path, moment)?;
-        if let Some((from, _)) = found.as_ref().filter(|(from, _)| *from != path) {
-            warnings.push(format!("the checkpoint lay in a worktree, where the lead never looks: {from}"));
+        if let Some(stray) = found.as_ref().filter(|found| found.path != path) {
+            warnings
+                .push(format!("its worker wrote the checkpoint into a worktree; {path} takes it over: {}", stray.path));
         }
         let editor = match &found {
-            Some((from, bytes)) => Editor::open(from, bytes)?,
+            Some(found) => Editor::open(&found.path, &found.bytes)?,
             None => Editor::create(&json!({})),
         };
         if found.is_some() && !editor.look(is_our_checkpoint) {
             return Err(Refusal::document(format!("this is not a story's checkpoint, and is not written: {path}")));
         }
-        let bytes = found.as_ref().map(|(_, bytes)| bytes.as_slice());
+        let checkpoint = found.as_ref().and_then(|found| read_own(found, &path, files, moment));
+        let limits = files.retry_limits();
         let now_state = state.as_ref().map(|state| (state.path.as_str(), state.before.as_slice()));
-        let (unit, findings) = look(&story, &path, bytes, now_state, moment);
-        let stage = editor.int(&["stage"]).and_then(|stage| u8::try_from(stage).ok()).filter(|stage| *stage <= 3);
-        let draft = Draft {
-            name: format!("pipeline:{story}"),
-            is_home: found.as_ref().is_some_and(|(from, _)| *from == path),
+        let look = Look { story: &story, path: &path, state: now_state, limits, moment };
+        let (unit, findings) = look.at(checkpoint.clone());
+        let mut draft = Draft {
+            name: full_name(place, &story),
+            is_home: found.as_ref().is_some_and(|found| found.path == path),
             has_checkpoint: found.is_some(),
             story,
             path,
             editor,
-            stage,
+            stage: checkpoint.as_ref().and_then(|checkpoint| checkpoint.stage),
+            checkpoint,
             unit,
             warnings,
             effects: Vec::new(),
             moment: moment.clone(),
             state,
+            limits,
+            is_taken_up: false,
             files,
             broken: broken(&findings),
         };
         let odd = draft.editor.look(|root| LISTS.into_iter().find(|key| !root.get(key).is_none_or(is_list)));
-        match odd {
-            Some(key) => Err(in_another_form(&draft.path, key)),
-            None => Ok(draft),
+        if let Some(key) = odd {
+            return Err(in_another_form(&draft.path, key));
         }
+        draft.align_tasks();
+        Ok(draft)
+    }
+
+    /// Puts the planned tasks where they belong when a worker wrote the checkpoint by hand and left them out.
+    fn align_tasks(&mut self) {
+        let Some(tasks) = self.checkpoint.as_ref().map(|checkpoint| checkpoint.tasks.clone()) else { return };
+        if matches!(self.stage, Some(2 | 3)) {
+            let listed = self.editor.strings(&["tasksRemaining"]);
+            let dropped: Vec<_> = tasks.open.iter().filter(|id| !listed.contains(id)).map(String::as_str).collect();
+            if !dropped.is_empty() {
+                self.warnings
+                    .push(format!("planned, and in neither list of tasks, so not done: {}", dropped.join(", ")));
+            }
+            for id in dropped {
+                self.editor.push_new(&["tasksRemaining"], id);
+            }
+        }
+        for id in &tasks.skipped {
+            self.editor.push_new(&["tasksSkipped"], id);
+        }
+        self.plan(&tasks);
+    }
+
+    /// Writes the plan into the checkpoint.
+    pub(super) fn plan(&mut self, tasks: &Tasks) {
+        if !tasks.plan.is_empty() {
+            self.editor.set(&[PLANNED], tasks::to_json(&tasks.plan));
+        } else if self.editor.get(&[PLANNED]).is_some() {
+            self.editor.remove(&[PLANNED]);
+        }
+    }
+
+    /// The story's tasks as the checkpoint has them now.
+    pub(in super::super) fn tasks(&self) -> Result<Tasks, Refusal> {
+        let (completed, remaining) = (self.list(&["tasksCompleted"])?, self.list(&["tasksRemaining"])?);
+        let skipped = self.list(&["tasksSkipped"])?;
+        let planned = self.editor.look(|root| tasks::planned(root).unwrap_or_default());
+        Ok(Tasks::new(&Lists {
+            stage: self.stage,
+            completed: &completed,
+            remaining: &remaining,
+            skipped: &skipped,
+            planned: &planned,
+        }))
     }
 
     /// The change that writes what became of it. A rule that would be broken by it, and is not yet, refuses it.
     pub(super) fn close(mut self, summary: String) -> Result<Change, Refusal> {
         let now = self.moment.now.to_string();
-        self.editor.set(&["timestamp"], now.as_str());
-        if self.editor.string(&["lastAction"]).is_none() {
-            self.editor.set(&["lastAction"], "Checkpoint written");
-        }
+        fill_required(&mut self.editor, &self.story, &self.moment);
+        self.reopen_pipeline();
         if let Some(state) = self.state.as_mut().filter(|state| state.is_changed()) {
             state.editor.set(&["last_check"], now.as_str());
         }
@@ -107,8 +154,10 @@ impl<'f> Draft<'f> {
             (state.path, state.editor.into_bytes(), state.before, is_changed)
         });
         let now_state = state.as_ref().map(|(path, bytes, ..)| (path.as_str(), bytes.as_slice()));
-        let (_, findings) = look(&self.story, &self.path, Some(&bytes), now_state, &self.moment);
-        refuse_worse(&self.broken, &findings)?;
+        let look =
+            Look { story: &self.story, path: &self.path, state: now_state, limits: self.limits, moment: &self.moment };
+        let findings = look.at_bytes(&bytes);
+        refuse_worse(&self.name, &self.broken, &findings)?;
         self.warnings.extend(newly_stuck(&self.broken, &findings));
         self.effects.push(Effect::Write { path: self.path, bytes });
         if let Some((path, bytes, before, true)) = state {
@@ -117,18 +166,50 @@ impl<'f> Draft<'f> {
         Ok(Change { summary, warnings: self.warnings, effects: self.effects })
     }
 
+    /// The checkpoint as it would be read if it were written now.
+    pub(super) fn as_it_would_be(&self) -> Option<Checkpoint> {
+        let mut editor = self.editor.clone();
+        fill_required(&mut editor, &self.story, &self.moment);
+        let bytes = editor.into_bytes();
+        let source = Source { path: self.path.as_str().into(), bytes: &bytes, modified: None };
+        read_checkpoint(&source, File::Checkpoint, self.moment.now).ok()
+    }
+
+    /// A pipeline that has ended goes on with a story that is taken up.
+    fn reopen_pipeline(&mut self) {
+        let is_settled = self.standing().is_some_and(|word| matches!(word.as_str(), "DONE" | "PAUSED"));
+        let Some(state) = self.state.as_mut().filter(|_| self.is_taken_up && !is_settled) else { return };
+        if state.editor.get(&["complete"]) == Some(NewValue::Bool(true)) {
+            state.editor.set(&["complete"], false);
+        }
+    }
+
     /// Refuses when there is no checkpoint.
     pub(super) fn require_checkpoint(&self) -> Result<(), Refusal> {
         if self.has_checkpoint {
             return Ok(());
         }
-        Err(Refusal::missing(format!("there is no checkpoint of {}", self.name))
-            .hint(format!("start it: piton start {}", self.name)))
+        let waits = self.unit.as_ref().is_some_and(|unit| !unit.blockers.is_empty());
+        let hint = match waits {
+            true => format!("see what it waits for: piton why {}", self.name),
+            false => self.start_hint(),
+        };
+        Err(Refusal::missing(format!("there is no checkpoint of {}", self.name)).hint(hint))
     }
 
-    /// Adds to a refusal what leads on.
-    pub(super) fn explain(&self, refusal: Refusal) -> Refusal {
-        refusal.hint(format!("see why: piton why {}", self.name))
+    /// How a story without a checkpoint is started. Nothing starts at stage 3, because nothing says what is done.
+    pub(in super::super) fn start_hint(&self) -> String {
+        match self.standing().as_deref() {
+            Some("STAGE_3") => format!("start it with its tasks at stage 2: piton start {} --stage 2", self.name),
+            _ => format!("start it: piton start {}", self.name),
+        }
+    }
+
+    /// Adds to a refusal of the lifecycle what leads on from here.
+    pub(super) fn explain(&self, refusal: &Refusal) -> Refusal {
+        let legal = refusal.hints.iter().filter(|hint| !hint.contains("piton "));
+        let own = Refusal::rule(refusal.message.clone()).hint(way_on(self));
+        legal.fold(own, |refusal, hint| refusal.hint(hint.clone())).hint(format!("see why: piton why {}", self.name))
     }
 
     /// Where the lead's state says that the story stands.
@@ -141,11 +222,6 @@ impl<'f> Draft<'f> {
         self.state.is_some()
     }
 
-    /// How often the lead counted something of this story.
-    pub(super) fn counted(&self, key: &str) -> i64 {
-        self.state.as_ref().and_then(|state| state.editor.int(&[key, &self.story])).unwrap_or(0)
-    }
-
     /// Moves the story in the lead's state, where there is one.
     pub(super) fn stand(&mut self, word: &str) -> Result<(), Refusal> {
         let Some(state) = &mut self.state else { return Ok(()) };
@@ -154,34 +230,100 @@ impl<'f> Draft<'f> {
             Some(_) => return Err(in_another_form(&state.path, "story_state")),
         }
         state.editor.set(&["story_state", &self.story], word);
+        let queue = state.editor.strings(&["priority_queue_ids"]);
+        if word != "QUEUED" && queue.contains(&self.story) {
+            let rest: Vec<_> = queue.into_iter().filter(|id| *id != self.story).collect();
+            state.editor.set(&["priority_queue_ids"], rest);
+        }
         Ok(())
     }
 
-    /// Enters a stage: what belonged to the one before is kept aside, and what this one gives at its end is awaited.
-    pub(super) fn enter(&mut self, stage: u8) -> Result<(), Refusal> {
-        self.shelve()?;
-        self.editor.set(&["stage"], stage);
-        match stage {
-            // Nothing is executed while a story is validated; the tasks come back with stage 2.
-            1 => {
-                let tasks = self.list(&["tasksRemaining"])?;
-                if !tasks.is_empty() {
-                    self.editor.set(&["plannedTasks"], tasks);
-                }
-                self.editor.set(&["tasksRemaining"], json!([]));
+    /// Takes away a counter of this story: a person grants its retries anew.
+    pub(super) fn forget_counts(&mut self) {
+        self.editor.remove(&["reworks"]).remove(&["noGos"]);
+        let Some(state) = &mut self.state else { return };
+        for key in ["quality_cycles", "validation_retries", "crash_count"] {
+            if state.editor.get(&[key, &self.story]).is_some() {
+                state.editor.set(&[key, &self.story], 0);
             }
-            2 => {
-                let planned = self.list(&["plannedTasks"])?;
-                for task in &planned {
-                    self.editor.push_new(&["tasksRemaining"], task);
-                }
-                self.editor.remove(&["plannedTasks"]);
+        }
+    }
+
+    /// Takes away what the lead recorded of the story's stages, because it begins from nothing.
+    pub(super) fn forget_stages(&mut self) {
+        self.forget_counts();
+        let Some(state) = &mut self.state else { return };
+        for key in ["story_results", "stage_timestamps", "readiness_scores", "git_stats"] {
+            state.editor.remove(&[key, &self.story]);
+        }
+    }
+
+    /// Enters a stage: what belonged to the one before is kept aside, and what this one gives at its end is awaited.
+    ///
+    /// Every road into a stage leads through here, so no story gets to stage 3 while a task is open.
+    pub(super) fn enter(&mut self, stage: u8) -> Result<(), Refusal> {
+        let tasks = self.tasks()?;
+        if stage == 3 && !tasks.open.is_empty() {
+            return Err(self.tasks_remain(&tasks));
+        }
+        if stage >= 2 && tasks.is_empty() {
+            return Err(self.no_tasks(stage));
+        }
+        self.shelve()?;
+        match (self.stage, stage) {
+            // Nothing is executed while a story is planned or validated.
+            (_, 0 | 1) => self.list_tasks(&[], &[]),
+            // After a failed quality gate what is done stays done.
+            (Some(3), 2) => {}
+            (_, 2) => {
+                let planned: Vec<_> = tasks.plan.iter().map(|task| task.id.clone()).collect();
+                self.list_tasks(&[], &planned);
             }
             _ => {}
         }
+        self.plan(&tasks);
+        self.editor.set(&["stage"], stage);
         self.stage = Some(stage);
         self.await_results();
+        self.name_agent();
         Ok(())
+    }
+
+    fn list_tasks(&mut self, completed: &[String], remaining: &[String]) {
+        self.editor.set(&["tasksCompleted"], completed.to_vec()).set(&["tasksRemaining"], remaining.to_vec());
+    }
+
+    /// The worker's own session, where it is known; a checkpoint without any names who wrote it.
+    pub(super) fn name_agent(&mut self) {
+        name_agent(&mut self.editor, &self.moment);
+    }
+
+    /// That open tasks keep the story from stage 3.
+    pub(super) fn tasks_remain(&self, tasks: &Tasks) -> Refusal {
+        let refusal = Refusal::rule(format!("tasks remain: {}", tasks.open.join(", ")));
+        match (self.stage, tasks.open.first()) {
+            (Some(3), _) => refusal.hint(format!("do them at stage 2: piton stage {} 2", self.name)),
+            (_, Some(first)) => refusal.hint(format!("when it is done: piton step {} done {}", self.name, word(first))),
+            (_, None) => refusal,
+        }
+    }
+
+    /// That a story without tasks does not go on.
+    pub(in super::super) fn no_tasks(&self, stage: u8) -> Refusal {
+        let refusal =
+            Refusal::rule(format!("no task of {} is planned, so it does not get to stage {stage}", self.name));
+        let refusal = match self.stage {
+            Some(1 | 2) => refusal.hint(format!("name its tasks: piton step {} begin TASK --title TEXT", self.name)),
+            _ => refusal,
+        };
+        refusal.hint(self.plan_again())
+    }
+
+    /// How a story begins again from stage 0: one that is done is started anew.
+    pub(in super::super) fn plan_again(&self) -> String {
+        let is_done = self.unit.as_ref().is_some_and(|unit| unit.state == State::Done);
+        let verb = if is_done { "start" } else { "restart" };
+        format!("plan it again from stage 0: piton {verb} {}", self.name)
     }
 
     /// Puts the results of the present stage under its name in `stageResults`.
@@ -275,9 +417,39 @@ impl<'f> Draft<'f> {
     }
 }
 
-impl StateFile {
-    fn is_changed(&self) -> bool {
-        self.editor.clone().into_bytes() != self.before
+/// Writes what the protocol requires at every stage, where a worker that wrote by hand left it out.
+fn fill_required(editor: &mut Editor, story: &str, moment: &Moment) {
+    editor.set(&["timestamp"], moment.now.to_string());
+    for (key, value) in [
+        ("storyId", json!(story)),
+        ("lastAction", json!("Checkpoint written")),
+        ("tasksCompleted", json!([])),
+        ("tasksRemaining", json!([])),
+    ] {
+        if editor.get(&[key]).is_none_or(|known| known.is_null()) {
+            editor.set(&[key], value);
+        }
+    }
+    if editor.string(&["agentId"]).is_none() {
+        name_agent(editor, moment);
+    }
+}
+
+fn name_agent(editor: &mut Editor, moment: &Moment) {
+    let is_known = editor.string(&["agentId"]).is_some_and(|agent| !agent.trim().is_empty());
+    if let Some(session) = &moment.session {
+        editor.set(&["agentId"], session.as_str());
+    } else if !is_known {
+        editor.set(&["agentId"], moment.by.as_str());
+    }
+}
+
+/// The unit's name as it can be typed wherever another story has the same id.
+fn full_name(place: &Place, story: &str) -> String {
+    let is_plain = |base: &str| !base.is_empty() && base.split('/').all(|part| Id::parse(part).is_ok());
+    match is_plain(&place.base) {
+        true => format!("pipeline:{}/{story}", place.base),
+        false => format!("pipeline:{story}"),
     }
 }
 
@@ -300,114 +472,12 @@ pub(super) fn brief(message: &str) -> String {
     text::fit(&clean(message), 100).into_owned()
 }
 
+/// A task's id as a word of a shell command.
+pub(in super::super) fn word(id: &str) -> String {
+    text::shell_word(&clean(id)).into_owned()
+}
+
 fn in_another_form(path: &str, key: &str) -> Refusal {
     Refusal::document(format!("`{key}` has another form than the protocol's, and is not written: {path}"))
-        .hint(format!("see what is wrong with: piton check {path}"))
-}
-
-fn open_state(place: &Place, files: &dyn Files, warnings: &mut Vec<String>) -> Result<Option<StateFile>, Refusal> {
-    let path = place.path(&format!("{}/state.json", layout::DIRECTORY));
-    let Some(before) = files.read(&path)? else { return Ok(None) };
-    match Editor::open(&path, &before) {
-        Ok(editor) if editor.look(is_our_state) => Ok(Some(StateFile { path, before, editor })),
-        // The state of another tool is left alone, and nothing is missing.
-        Ok(_) => Ok(None),
-        Err(_) => {
-            warnings.push(format!("the lead's state cannot be read and is not written: {path}"));
-            Ok(None)
-        }
-    }
-}
-
-/// The checkpoint that counts: at home or, when that is newer, in a worktree.
-fn find(
-    place: &Place,
-    files: &dyn Files,
-    story: &str,
-    path: &str,
-    moment: &Moment,
-) -> Result<Option<(String, Vec<u8>)>, Refusal> {
-    let home = files.read(path)?.map(|bytes| (path.to_owned(), bytes));
-    let worktrees = place.path(layout::WORKTREES);
-    let written = |path: &str, bytes: &[u8], file| {
-        let source = Source { path: path.into(), bytes, modified: None };
-        read_checkpoint(&source, file, moment.now).ok().filter(|checkpoint| checkpoint.story == story)
-    };
-    let mut newest = None;
-    for worktree in files.list(&worktrees) {
-        let stray = format!("{worktrees}/{worktree}/{}", layout::path_of(story));
-        // A stray that cannot be read is no reason not to write at home.
-        let Some(bytes) = files.read(&stray).ok().flatten() else { continue };
-        let Some(checkpoint) = written(&stray, &bytes, File::Stray) else { continue };
-        let at = checkpoint.written(moment.now);
-        if newest.as_ref().is_none_or(|(newest, _, _)| at > *newest) {
-            newest = Some((at, stray, bytes));
-        }
-    }
-    let Some((at, stray, bytes)) = newest else { return Ok(home) };
-    let is_newer = match &home {
-        None => true,
-        Some((path, bytes)) => {
-            written(path, bytes, File::Checkpoint).is_some_and(|checkpoint| at > checkpoint.written(moment.now))
-        }
-    };
-    Ok(if is_newer { Some((stray, bytes)) } else { home })
-}
-
-/// Reads the story from the bytes of its checkpoint and of the lead's state.
-fn look(
-    story: &str,
-    path: &str,
-    checkpoint: Option<&[u8]>,
-    state: Option<(&str, &[u8])>,
-    moment: &Moment,
-) -> (Option<Unit>, Vec<Finding>) {
-    let mut all = Vec::new();
-    let checkpoint: Option<Checkpoint> = checkpoint.and_then(|bytes| {
-        let source = Source { path: path.into(), bytes, modified: None };
-        read_checkpoint(&source, File::Checkpoint, moment.now).map_err(|findings| all.extend(findings)).ok()
-    });
-    let id = checkpoint.as_ref().map_or_else(|| story.to_owned(), |checkpoint| checkpoint.story.clone());
-    let state = state.map(|(path, bytes)| Source { path: path.into(), bytes, modified: None });
-    let mut own = None;
-    read(state.as_ref(), checkpoint.into_iter().collect(), moment.now, &mut |seen| match seen {
-        Seen::Story(unit, findings) => {
-            all.extend(findings);
-            if unit.id == id {
-                own = Some(*unit);
-            }
-        }
-        Seen::Loose(findings) => all.extend(findings),
-    });
-    (own, all)
-}
-
-fn broken(findings: &[Finding]) -> BTreeMap<&'static str, usize> {
-    let mut broken = BTreeMap::new();
-    for finding in findings.iter().filter(|finding| finding.code.severity == Severity::Error) {
-        *broken.entry(finding.code.name).or_default() += 1;
-    }
-    broken
-}
-
-/// That no other story can go on any more, when that was not so before.
-fn newly_stuck(before: &BTreeMap<&'static str, usize>, findings: &[Finding]) -> Option<String> {
-    let code = &codes::PIPELINE_DEADLOCK;
-    let stuck = findings.iter().find(|finding| finding.code.name == code.name)?;
-    (!before.contains_key(code.name)).then(|| format!("{}; {}", stuck.message, code.help))
-}
-
-/// Refuses what breaks a rule that was not broken before. A plan that is not good enough is a result, not a mistake,
-/// and a story may be paused even when others wait for it.
-fn refuse_worse(before: &BTreeMap<&'static str, usize>, findings: &[Finding]) -> Result<(), Refusal> {
-    let after = broken(findings);
-    let is_new = |name: &str| after.get(name).unwrap_or(&0) > before.get(name).unwrap_or(&0);
-    let errors = findings.iter().filter(|finding| finding.code.severity == Severity::Error);
-    let results = [codes::PIPELINE_PLAN_SCORE.name, codes::PIPELINE_DEADLOCK.name];
-    let mut worse = errors.filter(|finding| !results.contains(&finding.code.name));
-    match worse.find(|finding| is_new(finding.code.name)) {
-        Some(finding) => Err(Refusal::rule(format!("this would break a rule: {}", finding.message))
-            .hint(format!("{} ({})", finding.code.help, finding.code.name))),
-        None => Ok(()),
-    }
+        .hint(format!("see what is wrong with: piton check {}", text::shell_word(path)))
 }

@@ -1,10 +1,14 @@
 //! A story is blocked, paused, continued, finished.
 
+use piton_model::fleet::StageResult;
 use piton_model::{Moment, Refusal, State};
 use serde_json::{Value as NewValue, json};
 
+use super::super::judge::Judgement;
+use super::super::resume::{next, way_on};
 use super::draft::{Draft, brief, clean};
-use super::verdicts;
+use super::stages::back_to_work;
+use super::{stages, verdicts};
 
 /// Records what blocks the story.
 pub(super) fn blocked(
@@ -27,12 +31,14 @@ pub(super) fn blocked(
     Ok(format!("blocked: {}", brief(message)))
 }
 
-/// Takes blockers away; where there is none, continues a story that is paused.
+/// Takes blockers away. Without one that is named the story goes on, too, where it is paused, called done without being
+/// finished, or where only a person understands where it stands.
 pub(super) fn unblocked(draft: &mut Draft, which: Option<&str>) -> Result<String, Refusal> {
-    let list = draft.editor.get(&["blockedBy"]).and_then(|list| list.as_array().cloned()).unwrap_or_default();
-    if list.is_empty() && which.is_none() && is_paused(draft) {
-        return unpause(draft, "Continued after a pause");
-    }
+    let list = match draft.editor.get(&["blockedBy"]) {
+        Some(NewValue::Array(list)) => list,
+        None | Some(NewValue::Null) => Vec::new(),
+        Some(other) => vec![other],
+    };
     let is_it = |(place, entry): (usize, &NewValue)| match which {
         None => true,
         Some(which) => which == (place + 1).to_string() || entry["message"].as_str() == Some(which),
@@ -42,17 +48,22 @@ pub(super) fn unblocked(draft: &mut Draft, which: Option<&str>) -> Result<String
         return Err(Refusal::missing(format!("nothing is blocked by {which:?}"))
             .hint(format!("there are {} blockers, numbered from 1", list.len())));
     }
-    if list.is_empty() {
-        return Ok("nothing blocks it".to_owned());
-    }
-    draft.act("Unblocked");
     let left = kept.len();
-    if kept.is_empty() {
-        draft.editor.remove(&["blockedBy"]);
-        return Ok("unblocked".to_owned());
+    match kept.is_empty() {
+        true => draft.editor.remove(&["blockedBy"]),
+        false => draft.editor.set(&["blockedBy"], kept),
+    };
+    let state = draft.unit.as_ref().map(|unit| unit.state.clone());
+    let is_called_done = draft.standing().as_deref() == Some("DONE") || list.is_empty();
+    match state {
+        Some(State::Paused { .. } | State::Unknown) if which.is_none() => unpause(draft, "Continued after a pause"),
+        Some(State::Blocked) if which.is_none() && is_called_done => take_up(draft, "Unblocked"),
+        _ if list.is_empty() => Ok("nothing blocks it".to_owned()),
+        _ => {
+            draft.act("Unblocked");
+            Ok(if left == 0 { "unblocked".to_owned() } else { format!("unblocked, {left} left") })
+        }
     }
-    draft.editor.set(&["blockedBy"], kept);
-    Ok(format!("unblocked, {left} left"))
 }
 
 /// Pauses the story; where it stood and why is kept with it.
@@ -83,8 +94,8 @@ pub(super) fn failed(
         return Err(Refusal::usage("say what failed: --message TEXT"));
     }
     if let Some(step) = step {
-        let known = draft.list(&["tasksRemaining"])?.into_iter().chain(draft.list(&["tasksCompleted"])?);
-        let known: Vec<_> = known.collect();
+        let tasks = draft.tasks()?;
+        let known: Vec<_> = tasks.open.into_iter().chain(tasks.done).collect();
         if !known.iter().any(|task| task == step) {
             return Err(Refusal::missing(format!("there is no task {step:?} in {}", draft.name))
                 .hint(format!("there are: {}", known.join(", "))));
@@ -122,53 +133,96 @@ fn is_paused(draft: &Draft) -> bool {
     draft.unit.as_ref().is_some_and(|unit| matches!(unit.state, State::Paused { .. }))
 }
 
-/// Goes on where the story was paused.
+/// Goes on where the story was paused. A person decided that: where the lead's state and the checkpoint differ, the
+/// checkpoint counts, and the retries are granted anew.
 fn unpause(draft: &mut Draft, action: &str) -> Result<String, Refusal> {
-    let from = draft.editor.string(&["pausedFrom"]).unwrap_or_else(|| draft.stage_word());
-    let was_paused = draft.standing().as_deref() == Some("PAUSED");
-    let has_mark = draft.editor.get(&["pausedFrom"]).is_some();
-    if !was_paused && !has_mark {
-        return Err(Refusal::rule("its checkpoint does not fit the lead's state; nobody may guess which is right")
-            .hint(format!("see both: piton why {}", draft.name)));
+    if draft.stage.is_none() {
+        return Err(Refusal::document(format!("its checkpoint is at no stage from 0 to 3: {}", draft.path))
+            .hint(format!("begin it again: piton restart {}", draft.name)));
     }
-    if was_paused {
-        draft.stand(&from)?;
-    }
+    let of_pause = draft.editor.string(&["pausedFrom"]).filter(|from| fits(draft, from));
+    let from = of_pause.unwrap_or_else(|| draft.stage_word());
+    draft.stand(&from)?;
     draft.unpause();
+    draft.forget_counts();
+    let is_same_stage = from == draft.stage_word();
+    if is_same_stage && halts(draft) {
+        // What it was paused for is judged again.
+        draft.shelve()?;
+        draft.await_results();
+    }
     draft.act(action);
     Ok(format!("continued at {from}"))
 }
 
+/// Whether a story may go on from there with its checkpoint: equal, or one behind.
+fn fits(draft: &Draft, word: &str) -> bool {
+    let stage = stage_of(word);
+    let is_rework = stage == Some(2) && draft.stage == Some(3) && verdicts::word(draft) == Some("FAIL");
+    stage.is_some() && (stage == draft.stage || stage == draft.stage.map(|written| written + 1) || is_rework)
+}
+
+/// The number in a word such as `STAGE_2`.
+fn stage_of(word: &str) -> Option<u8> {
+    word.strip_prefix("STAGE_")?.parse().ok().filter(|stage| *stage <= 3)
+}
+
+/// Whether the checkpoint holds a result for which a lead pauses a story.
+fn halts(draft: &Draft) -> bool {
+    let score = draft.editor.get(&["planScore"]).and_then(|score| score.as_f64());
+    match draft.stage {
+        Some(0) => score.is_some_and(|score| score < 2.0),
+        Some(1) => verdicts::word(draft) == Some("NO-GO"),
+        Some(3) => verdicts::word(draft) == Some("FAIL"),
+        _ => false,
+    }
+}
+
 /// Records that a worker continues the story. When the lead has moved it on, its new stage begins.
-pub(super) fn resumed(draft: &mut Draft, moment: &Moment) -> Result<String, Refusal> {
+pub(super) fn resumed(draft: &mut Draft) -> Result<String, Refusal> {
     let name = &draft.name;
-    if let Some(unit) = draft.unit.as_ref().filter(|unit| unit.state == State::Blocked) {
-        let hint = match draft.standing().as_deref() {
-            Some("DONE") => format!("it is called DONE, but is not: piton reopen {name}"),
-            _ => format!("when what blocks it is gone: piton unblock {name}"),
-        };
-        return Err(Refusal::rule(format!("it is blocked: {}", brief(&unit.blockers.join(", ")))).hint(hint));
+    let is_blocked = draft.checkpoint.as_ref().is_some_and(|checkpoint| !checkpoint.blockers.is_empty());
+    if let Some(unit) = draft.unit.as_ref().filter(|unit| is_blocked || unit.state == State::Blocked) {
+        return Err(Refusal::rule(format!("it is blocked: {}", brief(&unit.blockers.join(", ")))).hint(way_on(draft)));
     }
     if draft.standing().as_deref() == Some("PAUSED") && draft.editor.string(&["pausedFrom"]).is_none() {
         let stage = draft.stage_word();
         return Err(Refusal::rule("it is PAUSED, and nothing says where it came from; a person decides")
             .hint(format!("to go on at {stage}: piton unblock {name}")));
     }
+    if is_misfit(draft) {
+        return Err(Refusal::rule("its checkpoint does not fit the lead's state; a person decides")
+            .hint(format!("to go on from the checkpoint, at {}: piton unblock {name}", draft.stage_word())));
+    }
     if is_paused(draft) {
         unpause(draft, "Resumed after a pause")?;
     }
-    if let Some(session) = &moment.session {
-        draft.editor.set(&["agentId"], session.as_str());
+    draft.name_agent();
+    let tasks = draft.tasks()?;
+    let wanted = draft.standing().as_deref().and_then(stage_of).or(draft.stage);
+    // What is open is done before the quality is judged.
+    let stage = if wanted == Some(3) && !tasks.open.is_empty() { Some(2) } else { wanted };
+    if tasks.is_empty() && stage >= Some(2) {
+        return Err(draft.no_tasks(stage.unwrap_or(2)));
     }
-    let standing = draft.standing();
-    let by_state = standing.as_deref().and_then(|word| word.strip_prefix("STAGE_")?.parse::<u8>().ok());
-    match (draft.stage, by_state) {
+    if let Some(stage) = stage.filter(|_| stage != wanted) {
+        draft.stand(&format!("STAGE_{stage}"))?;
+    }
+    match (draft.stage, stage) {
         (Some(written), Some(stage)) if written != stage => {
             draft.enter(stage)?;
             draft.act(&format!("Stage {stage} started"));
             Ok(format!("resumed, stage {stage} begins"))
         }
         (stage, _) => Ok(format!("resumed at stage {}", stage.unwrap_or(0))),
+    }
+}
+
+/// Whether checkpoint and state do not fit each other, and no pause of ours explains that.
+fn is_misfit(draft: &Draft) -> bool {
+    match draft.standing().as_deref() {
+        None | Some("PAUSED") => false,
+        Some(word) => draft.has_checkpoint && !fits(draft, word),
     }
 }
 
@@ -186,30 +240,34 @@ pub(super) fn taken_over(draft: &mut Draft, agent: &str) -> Result<String, Refus
 /// Finishes the story: its quality gate has let it pass, and no task remains.
 pub(super) fn finished(draft: &mut Draft, moment: &Moment) -> Result<String, Refusal> {
     let name = &draft.name;
-    let left = draft.list(&["tasksRemaining"])?;
-    let refusal = match (draft.stage, verdicts::word(draft)) {
-        _ if !left.is_empty() => Some(
-            Refusal::rule(format!("tasks remain: {}", left.join(", ")))
-                .hint(format!("piton step {name} done {}", left[0])),
-        ),
-        (Some(3), Some("PASS" | "CONCERNS" | "WAIVED")) => None,
-        (Some(3), Some(_)) => {
-            Some(Refusal::rule("the quality gate failed").hint(format!("work on it again: piton stage {name} 2")))
+    let tasks = draft.tasks()?;
+    match draft.stage {
+        Some(3) => {}
+        Some(stage) => {
+            return Err(Refusal::rule(format!("it is at stage {stage}, before the quality gate"))
+                .hint(next(draft, &tasks, stage, true)));
         }
-        (Some(3), None) => Some(
-            Refusal::rule("the quality gate has not been judged").hint(format!("piton verdict {name} PASS --score N")),
-        ),
-        (stage, _) => {
-            let at = stage.map_or_else(|| "no stage".to_owned(), |stage| format!("stage {stage}"));
-            let next = stage.map_or(0, |stage| stage + 1).min(3);
-            Some(
-                Refusal::rule(format!("it is at {at}, before the quality gate"))
-                    .hint(format!("what comes next: piton stage {name} {next}")),
-            )
+        None => {
+            return Err(Refusal::rule("it is at no stage, before the quality gate")
+                .hint(format!("begin it again: piton restart {name}")));
         }
-    };
-    if let Some(refusal) = refusal {
-        return Err(refusal);
+    }
+    if !tasks.open.is_empty() {
+        return Err(draft.tasks_remain(&tasks));
+    }
+    match stages::judged(draft) {
+        Judgement::Complete(StageResult::Failed { .. }) => {
+            return Err(
+                Refusal::rule("the quality gate failed").hint(format!("work on it again: {}", back_to_work(draft)))
+            );
+        }
+        Judgement::Complete(_) => {}
+        Judgement::Incomplete(missing) => {
+            let is_done = draft.unit.as_ref().is_some_and(|unit| unit.state == State::Done);
+            let hint = if is_done { way_on(draft) } else { format!("piton verdict {name} PASS --score N") };
+            return Err(stages::incomplete(3, &missing).hint(hint));
+        }
+        Judgement::NoTasks => return Err(draft.no_tasks(3)),
     }
     if draft.editor.get(&["finished"]).is_some() && draft.standing().is_none_or(|word| word == "DONE") {
         return Ok("already done".to_owned());
@@ -225,15 +283,30 @@ pub(super) fn finished(draft: &mut Draft, moment: &Moment) -> Result<String, Ref
 pub(super) fn reopened(draft: &mut Draft) -> Result<String, Refusal> {
     let is_done = draft.unit.as_ref().is_some_and(|unit| unit.state == State::Done);
     if !is_done && draft.standing().as_deref() != Some("DONE") {
-        return Err(Refusal::rule("it is not done").hint(format!("go on with it: piton resume {}", draft.name)));
+        return Err(Refusal::rule("it is not done").hint(way_on(draft)));
+    }
+    take_up(draft, "Reopened")
+}
+
+/// Takes up a story that is called done: at its quality gate, or at stage 2 when a task is open.
+fn take_up(draft: &mut Draft, action: &str) -> Result<String, Refusal> {
+    if draft.stage.is_none() {
+        return Err(Refusal::document(format!("its checkpoint is at no stage from 0 to 3: {}", draft.path))
+            .hint(format!("begin it again: piton restart {}", draft.name)));
+    }
+    if draft.stage == Some(3) && draft.tasks()?.is_empty() {
+        return Err(draft.no_tasks(3));
     }
     draft.editor.remove(&["finished"]);
-    if draft.stage == Some(3) && verdicts::word(draft) != Some("FAIL") {
+    draft.forget_counts();
+    if draft.stage == Some(3) && !draft.tasks()?.open.is_empty() {
+        draft.enter(2)?;
+    } else if draft.stage == Some(3) && verdicts::word(draft) != Some("FAIL") {
         draft.shelve()?;
         draft.await_results();
     }
     let word = draft.stage_word();
     draft.stand(&word)?;
-    draft.act("Reopened");
-    Ok(format!("reopened at {word}"))
+    draft.act(action);
+    Ok(format!("{} at {word}", action.to_lowercase()))
 }

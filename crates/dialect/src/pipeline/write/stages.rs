@@ -1,33 +1,36 @@
 //! A story moves from stage to stage.
 
+use piton_model::fleet::StageResult;
 use piton_model::{Moment, Refusal};
 
-use super::draft::Draft;
+use super::super::judge::{Judgement, judge_stage};
+use super::super::resume::next;
+use super::draft::{Draft, clean};
+use super::tasks::mend;
 use super::verdicts;
-
-/// How often a story goes back to stage 2 after a FAIL.
-const MOST_REWORKS: i64 = 2;
 
 /// Enters a stage, when the one before has given what it must.
 pub(super) fn entered(draft: &mut Draft, stage: &str, phase: Option<&str>, moment: &Moment) -> Result<String, Refusal> {
     let to = parse_stage(stage)?;
     let Some(from) = draft.stage else {
-        return Err(Refusal::document(format!("the checkpoint is at no stage from 0 to 3: {}", draft.path)));
+        return Err(Refusal::document(format!("the checkpoint is at no stage from 0 to 3: {}", draft.path))
+            .hint(format!("begin it again: piton restart {}", draft.name)));
     };
-    if to == from {
-        draft.act(&phase.map_or_else(|| format!("Stage {to} goes on"), str::to_owned));
-        return Ok(format!("already at stage {to}"));
-    }
     match (from, to) {
+        // A NO-GO is answered by another validation.
+        (1, 1) if verdicts::word(draft) == Some("NO-GO") => {}
+        _ if to == from => {
+            draft.act(&phase.map_or_else(|| format!("Stage {to} goes on"), str::to_owned));
+            draft.stand(&format!("STAGE_{to}"))?;
+            return Ok(format!("already at stage {to}"));
+        }
         (0, 1) => planned(draft)?,
         (1, 2) => validated(draft)?,
         (2, 3) => executed(draft)?,
-        (3, 2) => failed(draft)?,
+        (3, 2) => goes_back(draft)?,
         _ => {
-            let next =
-                if from == 3 { "finish, or stage 2 after a FAIL".to_owned() } else { format!("stage {}", from + 1) };
-            return Err(Refusal::rule(format!("from stage {from} a story does not go to stage {to}"))
-                .hint(format!("what comes next is {next}")));
+            let next = next(draft, &draft.tasks()?, from, true);
+            return Err(Refusal::rule(format!("from stage {from} a story does not go to stage {to}")).hint(next));
         }
     }
     draft.enter(to)?;
@@ -36,7 +39,17 @@ pub(super) fn entered(draft: &mut Draft, stage: &str, phase: Option<&str>, momen
     }
     draft.act(&phase.map_or_else(|| format!("Stage {to} started"), str::to_owned));
     draft.stand(&format!("STAGE_{to}"))?;
-    Ok(format!("stage {to}"))
+    Ok(if to == from { format!("stage {to} again") } else { format!("stage {to}") })
+}
+
+/// How a story whose quality gate failed goes on: by a rework while one is granted.
+pub(in super::super) fn back_to_work(draft: &Draft) -> String {
+    let name = &draft.name;
+    let done = draft.editor.int(&["reworks"]).unwrap_or(0).max(0);
+    match done >= i64::from(draft.limits.reworks) {
+        true => format!("piton pause {name} --reason 'it failed the quality gate {} times'", done + 1),
+        false => format!("piton stage {name} 2"),
+    }
 }
 
 /// A stage as it was typed: `2`, `stage 2`, `STAGE_2`.
@@ -50,50 +63,83 @@ pub(super) fn parse_stage(typed: &str) -> Result<u8, Refusal> {
     })
 }
 
+/// What the checkpoint says about its stage, with what every write fills in.
+pub(in super::super) fn judged(draft: &Draft) -> Judgement {
+    match draft.as_it_would_be() {
+        Some(checkpoint) => judge_stage(&checkpoint),
+        None => Judgement::Incomplete(vec!["the checkpoint".to_owned()]),
+    }
+}
+
 fn planned(draft: &Draft) -> Result<(), Refusal> {
     let name = &draft.name;
-    let score = draft.editor.get(&["planScore"]).and_then(|score| score.as_f64());
     let hint = format!("piton verdict {name} PLAN --score N");
-    match score {
-        None => Err(Refusal::rule("the plan has no score yet").hint(hint)),
-        Some(score) if score < 2.0 => {
+    if draft.tasks()?.is_empty() {
+        return Err(Refusal::rule("the plan has no tasks")
+            .hint(format!("plan each: piton step {name} begin TASK --title TEXT --description TEXT")));
+    }
+    match judged(draft) {
+        Judgement::Complete(StageResult::Planned { score }) if score < 2.0 => {
             Err(Refusal::rule(format!("the plan's score is {score}; 2 is needed")).hint(format!("plan again: {hint}")))
         }
-        Some(_) if draft.list(&["tasksRemaining"])?.is_empty() => {
-            Err(Refusal::rule("the plan has no tasks").hint(format!("piton step {name} begin TASK …")))
-        }
-        Some(_) => Ok(()),
+        Judgement::Complete(_) => Ok(()),
+        Judgement::Incomplete(missing) => Err(incomplete(0, &missing).hint(hint)),
+        Judgement::NoTasks => Err(draft.no_tasks(1)),
     }
 }
 
 fn validated(draft: &Draft) -> Result<(), Refusal> {
     let hint = format!("piton verdict {} GO --score N", draft.name);
-    match verdicts::word(draft) {
-        Some("GO") => Ok(()),
-        Some(word) => Err(Refusal::rule(format!("the verdict is {word}; stage 2 needs GO")).hint(hint)),
-        None => Err(Refusal::rule("the story is not validated yet").hint(hint)),
+    match judged(draft) {
+        Judgement::Complete(StageResult::Go { .. }) => Ok(()),
+        Judgement::Complete(StageResult::NoGo { reason }) => {
+            Err(Refusal::rule(format!("the verdict is NO-GO; stage 2 needs GO: {}", clean(&reason)))
+                .hint(format!("validate it again: piton stage {} 1", draft.name)))
+        }
+        Judgement::Complete(_) => Err(Refusal::rule("the story is not validated yet").hint(hint)),
+        Judgement::Incomplete(missing) => Err(incomplete(1, &missing).hint(hint)),
+        Judgement::NoTasks => Err(draft.no_tasks(2)),
     }
 }
 
 fn executed(draft: &Draft) -> Result<(), Refusal> {
-    let left = draft.list(&["tasksRemaining"])?;
-    if left.is_empty() {
-        return Ok(());
+    let tasks = draft.tasks()?;
+    match judged(draft) {
+        Judgement::Complete(_) => Ok(()),
+        Judgement::Incomplete(_) if !tasks.open.is_empty() => Err(draft.tasks_remain(&tasks)),
+        Judgement::Incomplete(missing) => Err(incomplete(2, &missing).hint(mend(draft))),
+        Judgement::NoTasks => Err(draft.no_tasks(3)),
     }
-    Err(Refusal::rule(format!("tasks remain: {}", left.join(", ")))
-        .hint(format!("piton step {} done {}", draft.name, left[0])))
 }
 
-fn failed(draft: &mut Draft) -> Result<(), Refusal> {
+/// That a stage has not given what it must.
+pub(super) fn incomplete(stage: u8, missing: &[String]) -> Refusal {
+    Refusal::rule(format!("stage {stage} is not complete: {}", clean(&missing.join("; "))))
+}
+
+/// From stage 3 a story goes back to stage 2 after a FAIL, or when a task turns out to be open.
+fn goes_back(draft: &mut Draft) -> Result<(), Refusal> {
     let name = draft.name.clone();
-    if verdicts::word(draft) != Some("FAIL") {
+    if !draft.tasks()?.open.is_empty() {
+        return Ok(());
+    }
+    // After a pause the last judgement is kept aside.
+    let last = draft.editor.string(&["stageResults", "stage3", "verdict"]);
+    let has_failed = match verdicts::word(draft) {
+        Some(word) => word == "FAIL",
+        None => last.as_deref() == Some("FAIL"),
+    };
+    if !has_failed {
         return Err(Refusal::rule("a story goes back to stage 2 after a FAIL alone")
             .hint(format!("piton verdict {name} FAIL --score N --issues TEXT")));
     }
     let done = draft.editor.int(&["reworks"]).unwrap_or(0).max(0);
-    if done >= MOST_REWORKS || draft.counted("quality_cycles") > MOST_REWORKS {
-        return Err(Refusal::rule(format!("the {MOST_REWORKS} reworks of a story are used"))
-            .hint(format!("piton pause {name} --message TEXT")));
+    let granted = i64::from(draft.limits.reworks);
+    if done >= granted {
+        let times = if granted == 1 { "rework" } else { "reworks" };
+        return Err(Refusal::rule(format!("the story has used its {granted} {times}"))
+            .hint(format!("leave it to a person: {}", back_to_work(draft)))
+            .hint("or grant more: `reworks` in the [run] section of piton.toml"));
     }
     draft.editor.set(&["reworks"], done + 1);
     Ok(())

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
-use piton_model::{Id, Lifecycle, Moment, Refusal, Start};
+use piton_model::{Id, Lifecycle, Moment, PlannedTask, Refusal, Start};
 use serde_json::json;
 
+use super::super::resume::way_on;
+use super::super::tasks::{PLANNED, to_json, untitled};
 use super::draft::{Draft, clean};
 use super::stages::parse_stage;
 use crate::json::Editor;
@@ -19,14 +21,16 @@ pub(super) fn started(draft: &mut Draft, start: &Start, moment: &Moment) -> Resu
         Some(typed) => parse_stage(typed)?,
         None => by_state.unwrap_or(0),
     };
-    if let Some(known) = by_state.filter(|known| *known != stage) {
+    let name = draft.name.clone();
+    if let Some(known) = by_state.filter(|known| *known < stage) {
         return Err(Refusal::rule(format!("the lead's state says STAGE_{known}, not stage {stage}"))
-            .hint(format!("piton start {} --stage {known}", draft.name)));
+            .hint(format!("piton start {name} --stage {known}")));
     }
-    if stage == 3 && !start.steps.is_empty() {
-        return Err(Refusal::usage("at stage 3 no task is left; tasks are named up to stage 2"));
+    if stage == 3 {
+        return Err(Refusal::rule("no story starts at stage 3: nothing says which of its tasks are done")
+            .hint(format!("start it with its tasks at stage 2: piton start {name} --stage 2")));
     }
-    let tasks = task_ids(&start.steps)?;
+    let tasks = tasks_of(draft, start, stage)?;
     if draft.has_checkpoint {
         draft.archive();
     }
@@ -36,8 +40,21 @@ pub(super) fn started(draft: &mut Draft, start: &Start, moment: &Moment) -> Resu
         draft.editor.set(&["title"], title.as_str());
     }
     draft.act(&format!("Stage {stage} started"));
+    draft.forget_stages();
     draft.stand(&format!("STAGE_{stage}"))?;
     Ok(format!("started at stage {stage}"))
+}
+
+/// The tasks of a story that starts. One whose planning is left out has one task, itself.
+fn tasks_of(draft: &Draft, start: &Start, stage: u8) -> Result<Vec<PlannedTask>, Refusal> {
+    let ids: Vec<_> = start.tasks.iter().map(|task| task.id.clone()).chain(start.steps.iter().cloned()).collect();
+    task_ids(&ids)?;
+    let mut tasks = start.tasks.clone();
+    tasks.extend(start.steps.iter().cloned().map(untitled));
+    if tasks.is_empty() && stage > 0 {
+        tasks.push(PlannedTask { id: draft.story.clone(), title: start.title.clone(), description: None });
+    }
+    Ok(tasks)
 }
 
 /// Begins again from nothing: stage 0, no tasks. The old checkpoint is kept.
@@ -46,23 +63,24 @@ pub(super) fn restarted(draft: &mut Draft, moment: &Moment) -> Result<String, Re
     let session = moment.session.as_deref().unwrap_or(&moment.fresh_id).to_owned();
     write_new(draft, 0, &session, &[]);
     draft.act("Story restarted at stage 0");
+    draft.forget_stages();
     draft.stand("STAGE_0")?;
     Ok("begun again at stage 0".to_owned())
 }
 
-fn write_new(draft: &mut Draft, stage: u8, session: &str, tasks: &[String]) {
-    let remaining = if stage == 1 { &[] } else { tasks };
+fn write_new(draft: &mut Draft, stage: u8, session: &str, tasks: &[PlannedTask]) {
+    let ids: Vec<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
     draft.editor = Editor::create(&json!({
         "storyId": draft.story,
         "stage": stage,
         "agentId": session,
         "tasksCompleted": [],
-        "tasksRemaining": remaining,
+        "tasksRemaining": if stage == 1 { Vec::new() } else { ids },
         "lastAction": "",
         "timestamp": draft.moment.now.to_string(),
     }));
-    if stage == 1 && !tasks.is_empty() {
-        draft.editor.set(&["plannedTasks"], tasks.to_vec());
+    if !tasks.is_empty() {
+        draft.editor.set(&[PLANNED], to_json(tasks));
     }
     draft.stage = Some(stage);
     draft.await_results();
@@ -78,10 +96,12 @@ fn refuse_where_it_stands(draft: &Draft) -> Result<(), Refusal> {
             Err(Refusal::rule(format!("it cannot start yet: {}", clean(&unit.blockers.join(", "))))
                 .hint(format!("see how far the others are: piton why {name}")))
         }
-        // The lead gives a story its stage before the worker writes for the first time.
-        Lifecycle::Queued | Lifecycle::Running | Lifecycle::Unknown if !draft.has_checkpoint => Ok(()),
+        // The lead gives a story its stage before the worker writes for the first time, and may pause it before.
+        Lifecycle::Queued | Lifecycle::Running | Lifecycle::Paused | Lifecycle::Unknown if !draft.has_checkpoint => {
+            Ok(())
+        }
         _ => Err(Refusal::rule(format!("a {lifecycle} story cannot be started"))
-            .hint(format!("go on with it: piton resume {name}"))
+            .hint(way_on(draft))
             .hint(format!("or begin it again from nothing: piton restart {name}"))),
     }
 }
@@ -105,7 +125,7 @@ fn refuse_what_is_unknown(start: &Start) -> Result<(), Refusal> {
 }
 
 /// Tasks that were typed: each an id, none twice.
-pub(super) fn task_ids(tasks: &[String]) -> Result<Vec<String>, Refusal> {
+pub(super) fn task_ids(tasks: &[String]) -> Result<(), Refusal> {
     let mut seen = HashSet::new();
     for task in tasks {
         if let Err(why) = Id::parse(task) {
@@ -115,5 +135,5 @@ pub(super) fn task_ids(tasks: &[String]) -> Result<Vec<String>, Refusal> {
             return Err(Refusal::usage(format!("the task {task} is named twice")));
         }
     }
-    Ok(tasks.to_vec())
+    Ok(())
 }

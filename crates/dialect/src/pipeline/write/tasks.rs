@@ -1,8 +1,10 @@
 //! Tasks are planned, done, left out, or fail.
 
-use piton_model::{Moment, Refusal, StepMove, StepTo};
+use piton_model::{Moment, PlannedTask, Refusal, StepMove, StepTo};
 
-use super::draft::{Draft, brief, clean};
+use super::super::resume::next;
+use super::super::tasks::{Tasks, untitled};
+use super::draft::{Draft, brief, clean, word};
 use super::notes;
 use super::start::task_ids;
 
@@ -14,6 +16,10 @@ pub(super) fn moved(draft: &mut Draft, moved: &StepMove, moment: &Moment) -> Res
     if moved.steps.len() > 1 && !(moved.outputs.is_empty() && moved.files.is_empty()) {
         return Err(Refusal::usage("files belong to one task; name it alone"));
     }
+    let is_described = moved.title.is_some() || moved.description.is_some();
+    if is_described && (moved.to != StepTo::Begun || moved.steps.len() > 1) {
+        return Err(Refusal::usage("a title and a description are given with `begin` of one task"));
+    }
     let mut tasks = Vec::new();
     for task in &moved.steps {
         if !tasks.contains(task) {
@@ -21,7 +27,7 @@ pub(super) fn moved(draft: &mut Draft, moved: &StepMove, moment: &Moment) -> Res
         }
     }
     let (verb, summary) = match moved.to {
-        StepTo::Begun => begin(draft, &tasks)?,
+        StepTo::Begun => begin(draft, &tasks, moved)?,
         StepTo::Done => done(draft, &tasks)?,
         StepTo::Skipped => skip(draft, &tasks)?,
         StepTo::Failed => fail(draft, &tasks)?,
@@ -44,144 +50,201 @@ pub(super) fn moved(draft: &mut Draft, moved: &StepMove, moment: &Moment) -> Res
 /// What happened, as `lastAction` words it (nothing when nothing did), and the summary.
 type Moved = (&'static str, String);
 
-fn begin(draft: &mut Draft, tasks: &[String]) -> Result<Moved, Refusal> {
-    let (completed, remaining) = lists(draft)?;
-    match draft.stage {
+fn begin(draft: &mut Draft, tasks: &[String], moved: &StepMove) -> Result<Moved, Refusal> {
+    let known = draft.tasks()?;
+    let (verb, summary) = match draft.stage {
         Some(0) => {
-            let new: Vec<_> = tasks.iter().filter(|task| !remaining.contains(task)).cloned().collect();
-            for task in &task_ids(&new)? {
-                draft.editor.push_new(&["tasksRemaining"], task);
-            }
-            let count = draft.list(&["tasksRemaining"])?.len();
+            add(draft, tasks, &known, "tasksRemaining")?;
+            let count = draft.tasks()?.plan.len();
             if count > 8 {
                 draft.warnings.push(format!("{count} tasks are planned; a story has 1 to 8"));
             }
-            Ok(("created", format!("{} planned ({count} tasks)", tasks.join(", "))))
+            ("created", format!("{} planned ({count} tasks)", tasks.join(", ")))
         }
+        // A story of which nobody planned a task is planned late.
+        Some(1) if known.is_empty() => ("created", format!("{} planned", tasks.join(", "))),
         Some(2) => {
             let is_rework = draft.editor.int(&["reworks"]).unwrap_or(0) > 0;
-            for task in tasks.iter().filter(|task| !remaining.contains(task)) {
-                if !is_rework {
-                    return Err(match completed.contains(task) {
-                        true => Refusal::rule(format!("{task} is done already")).hint(next_hint(draft, &remaining)),
-                        false => unknown(draft, task, &completed, &remaining),
+            for task in tasks.iter().filter(|task| !known.open.contains(task)) {
+                if !is_rework && !known.is_empty() {
+                    return Err(match known.done.contains(task) {
+                        true => Refusal::rule(format!("{task} is done already")).hint(next(draft, &known, 2, true)),
+                        false => unknown(draft, task, &known),
                     });
                 }
-                if !completed.contains(task) {
-                    task_ids(std::slice::from_ref(task))?;
-                }
                 // What failed the quality gate is done again, or gets a task of its own.
-                let kept: Vec<_> = draft.list(&["tasksCompleted"])?.into_iter().filter(|done| done != task).collect();
-                if kept.len() < completed.len() && completed.contains(task) {
+                let completed = draft.list(&["tasksCompleted"])?;
+                if completed.contains(task) {
+                    let kept: Vec<_> = completed.into_iter().filter(|done| done != task).collect();
                     draft.editor.set(&["tasksCompleted"], kept);
                 }
-                draft.editor.push_new(&["tasksRemaining"], task);
             }
-            Ok(("begun", format!("{} begun ({})", tasks.join(", "), counts(draft))))
+            add(draft, tasks, &known, "tasksRemaining")?;
+            ("begun", format!("{} begun ({})", tasks.join(", "), counts(draft)?))
         }
-        stage => Err(not_here(draft, stage)),
+        stage => return Err(not_here(draft, stage)),
+    };
+    describe(draft, tasks, moved)?;
+    Ok((verb, summary))
+}
+
+/// Adds tasks to a list; new ones must be ids.
+fn add(draft: &mut Draft, tasks: &[String], known: &Tasks, list: &str) -> Result<(), Refusal> {
+    let is_new = |task: &&String| known.described(task).is_none();
+    task_ids(&tasks.iter().filter(is_new).cloned().collect::<Vec<_>>())?;
+    for task in tasks {
+        draft.editor.push_new(&[list], task);
+    }
+    Ok(())
+}
+
+/// Writes the tasks into the plan, with what is said about them.
+fn describe(draft: &mut Draft, tasks: &[String], moved: &StepMove) -> Result<(), Refusal> {
+    let mut all = draft.tasks()?;
+    for id in tasks {
+        if all.described(id).is_none() {
+            task_ids(std::slice::from_ref(id))?;
+            all.plan.push(untitled(id.clone()));
+        }
+        let Some(task) = all.plan.iter_mut().find(|task| task.id == *id) else { continue };
+        say(task, moved);
+    }
+    draft.plan(&all);
+    Ok(())
+}
+
+fn say(task: &mut PlannedTask, moved: &StepMove) {
+    let filled =
+        |text: &Option<String>| text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+    if let Some(title) = filled(&moved.title) {
+        task.title = Some(clean(&title));
+    }
+    if let Some(description) = filled(&moved.description) {
+        task.description = Some(description);
     }
 }
 
 fn done(draft: &mut Draft, tasks: &[String]) -> Result<Moved, Refusal> {
-    let (completed, remaining) = lists(draft)?;
-    if tasks.iter().all(|task| completed.contains(task)) {
-        return Ok(("", format!("{} already done ({})", tasks.join(", "), counts(draft))));
+    let known = draft.tasks()?;
+    if tasks.iter().all(|task| known.done.contains(task)) {
+        return Ok(("", format!("{} already done ({})", tasks.join(", "), counts(draft)?)));
     }
     if draft.stage != Some(2) {
         return Err(not_here(draft, draft.stage));
     }
-    for task in tasks {
-        if !completed.contains(task) && !remaining.contains(task) {
-            return Err(unknown(draft, task, &completed, &remaining));
-        }
+    if let Some(task) = tasks.iter().find(|task| !known.done.contains(task) && !known.open.contains(task)) {
+        return Err(unknown(draft, task, &known));
     }
-    let left: Vec<_> = remaining.iter().filter(|task| !tasks.contains(task)).cloned().collect();
-    draft.editor.set(&["tasksRemaining"], left);
-    for task in tasks {
-        draft.editor.push_new(&["tasksCompleted"], task);
-    }
-    Ok(("completed", format!("{} done ({})", tasks.join(", "), counts(draft))))
+    leave(draft, tasks, "tasksCompleted")?;
+    Ok(("completed", format!("{} done ({})", tasks.join(", "), counts(draft)?)))
 }
 
 fn skip(draft: &mut Draft, tasks: &[String]) -> Result<Moved, Refusal> {
-    let (completed, remaining) = lists(draft)?;
+    let known = draft.tasks()?;
     if !matches!(draft.stage, Some(0 | 2)) {
         return Err(not_here(draft, draft.stage));
     }
-    let skipped = draft.list(&["tasksSkipped"])?;
-    if let Some(task) = tasks.iter().find(|task| !remaining.contains(task) && !skipped.contains(task)) {
-        return Err(match completed.contains(task) {
+    if let Some(task) = tasks.iter().find(|task| !known.open.contains(task) && !known.skipped.contains(task)) {
+        return Err(match known.done.contains(task) {
             true => Refusal::rule(format!("{task} is done already and cannot be left out")),
-            false => unknown(draft, task, &completed, &remaining),
+            false => unknown(draft, task, &known),
         });
     }
-    let left: Vec<_> = remaining.iter().filter(|task| !tasks.contains(task)).cloned().collect();
+    let is_left = known.plan.iter().any(|task| !tasks.contains(&task.id));
+    if let (false, Some(first)) = (is_left, tasks.first()) {
+        let name = &draft.name;
+        let hint = match draft.stage {
+            Some(0) => format!("plan another one first: piton step {name} begin TASK --title TEXT"),
+            _ => format!("when it is done: piton step {name} done {}", word(first)),
+        };
+        return Err(Refusal::rule("a story keeps one task at least").hint(hint));
+    }
+    leave(draft, tasks, "tasksSkipped")?;
+    let rest = draft.tasks()?;
+    draft.plan(&rest);
+    Ok(("left out", format!("{} left out ({})", tasks.join(", "), counts(draft)?)))
+}
+
+/// Moves tasks from those that remain to another list.
+fn leave(draft: &mut Draft, tasks: &[String], to: &str) -> Result<(), Refusal> {
+    let remaining = draft.list(&["tasksRemaining"])?;
+    let left: Vec<_> = remaining.into_iter().filter(|task| !tasks.contains(task)).collect();
     draft.editor.set(&["tasksRemaining"], left);
     for task in tasks {
-        draft.editor.push_new(&["tasksSkipped"], task);
+        draft.editor.push_new(&[to], task);
     }
-    Ok(("left out", format!("{} left out ({})", tasks.join(", "), counts(draft))))
+    Ok(())
 }
 
 /// A task that failed remains to be done.
 fn fail(draft: &mut Draft, tasks: &[String]) -> Result<Moved, Refusal> {
-    let (completed, remaining) = lists(draft)?;
+    let known = draft.tasks()?;
     if draft.stage != Some(2) {
         return Err(not_here(draft, draft.stage));
     }
-    if let Some(task) = tasks.iter().find(|task| !remaining.contains(task)) {
-        return Err(unknown(draft, task, &completed, &remaining));
+    if let Some(task) = tasks.iter().find(|task| !known.open.contains(task)) {
+        return Err(unknown(draft, task, &known));
     }
-    Ok(("failed", format!("{} failed, remains ({})", tasks.join(", "), counts(draft))))
+    Ok(("failed", format!("{} failed, remains ({})", tasks.join(", "), counts(draft)?)))
 }
 
-/// Lists every task once: one that is listed as done and as remaining is not done.
+/// Lists every task once, and takes away a verdict that the stage does not give.
 pub(super) fn repaired(draft: &mut Draft) -> Result<String, Refusal> {
-    let (completed, remaining) = lists(draft)?;
+    let Some((completed, remaining, has_verdict)) = to_repair(draft)? else {
+        return Ok(format!("nothing to repair ({})", counts(draft)?));
+    };
+    draft.editor.set(&["tasksRemaining"], remaining).set(&["tasksCompleted"], completed);
+    if has_verdict {
+        draft.editor.remove(&["verdict"]);
+    }
+    Ok(format!("lists brought into line ({})", counts(draft)?))
+}
+
+/// How what is wrong at stage 2 beside open tasks is mended: by a repair, or by the person who wrote it.
+pub(in super::super) fn mend(draft: &Draft) -> String {
+    match to_repair(draft) {
+        Ok(Some(_)) => format!("bring its lists of tasks into line: piton repair {}", draft.name),
+        _ => format!("see what is wrong with its checkpoint: piton check {}", word(&draft.path)),
+    }
+}
+
+/// The lists with every task once: one that is listed as done and as remaining is not done. And whether a verdict is
+/// left over. Nothing when all is in line.
+fn to_repair(draft: &Draft) -> Result<Option<(Vec<String>, Vec<String>, bool)>, Refusal> {
+    let (completed, remaining) = (draft.list(&["tasksCompleted"])?, draft.list(&["tasksRemaining"])?);
     let before = completed.len() + remaining.len();
     let mut seen = std::collections::HashSet::new();
     let remaining: Vec<_> = remaining.into_iter().filter(|task| seen.insert(task.clone())).collect();
     let completed: Vec<_> = completed.into_iter().filter(|task| seen.insert(task.clone())).collect();
-    if completed.len() + remaining.len() == before {
-        return Ok(format!("nothing to repair ({})", counts(draft)));
-    }
-    draft.editor.set(&["tasksRemaining"], remaining).set(&["tasksCompleted"], completed);
-    Ok(format!("lists brought into line ({})", counts(draft)))
+    let has_verdict = matches!(draft.stage, Some(0 | 2)) && draft.editor.get(&["verdict"]).is_some();
+    let is_in_line = completed.len() + remaining.len() == before && !has_verdict;
+    Ok((!is_in_line).then_some((completed, remaining, has_verdict)))
 }
 
-fn lists(draft: &Draft) -> Result<(Vec<String>, Vec<String>), Refusal> {
-    Ok((draft.list(&["tasksCompleted"])?, draft.list(&["tasksRemaining"])?))
-}
-
-fn counts(draft: &Draft) -> String {
-    let count = |key: &str| draft.editor.strings(&[key]).len();
-    let (done, left) = (count("tasksCompleted"), count("tasksRemaining"));
-    format!("{done}/{}", done + left)
+fn counts(draft: &Draft) -> Result<String, Refusal> {
+    let tasks = draft.tasks()?;
+    Ok(format!("{}/{}", tasks.done.len(), tasks.done.len() + tasks.open.len()))
 }
 
 fn not_here(draft: &Draft, stage: Option<u8>) -> Refusal {
-    let name = &draft.name;
-    let (what, hint) = match stage {
-        Some(0) => ("at stage 0 tasks are planned, not executed", format!("piton verdict {name} PLAN --score N")),
-        Some(1) => ("at stage 1 a story is validated, not executed", format!("piton verdict {name} GO --score N")),
-        Some(3) => ("at stage 3 all tasks are done", format!("piton verdict {name} PASS --score N")),
-        _ => ("tasks are executed at stage 2", format!("piton why {name}")),
+    let tasks = draft.tasks().unwrap_or_default();
+    let what = match stage {
+        Some(0) => "at stage 0 tasks are planned, not executed",
+        Some(1) => "at stage 1 a story is validated, not executed",
+        Some(3) if tasks.open.is_empty() => "at stage 3 all tasks are done",
+        _ => "tasks are executed at stage 2",
     };
-    Refusal::rule(what).hint(hint)
+    match stage {
+        Some(3) if !tasks.open.is_empty() => Refusal::rule(what).hint(format!("piton stage {} 2", draft.name)),
+        Some(stage) => Refusal::rule(what).hint(next(draft, &tasks, stage, true)),
+        None => Refusal::rule(what).hint(format!("begin it again: piton restart {}", draft.name)),
+    }
 }
 
-fn unknown(draft: &Draft, task: &str, completed: &[String], remaining: &[String]) -> Refusal {
-    let all: Vec<_> = remaining.iter().chain(completed).map(String::as_str).collect();
+fn unknown(draft: &Draft, task: &str, known: &Tasks) -> Refusal {
+    let all: Vec<_> = known.open.iter().chain(&known.done).map(String::as_str).collect();
     let known = if all.is_empty() { "it has none".to_owned() } else { format!("there are: {}", all.join(", ")) };
     Refusal::missing(format!("there is no task {task:?} in {}", draft.name)).hint(known)
-}
-
-fn next_hint(draft: &Draft, remaining: &[String]) -> String {
-    match remaining.first() {
-        Some(task) => format!("what remains: piton step {} done {task}", draft.name),
-        None => format!("no task remains: piton stage {} 3", draft.name),
-    }
 }
 
 /// Keeps the files of a task by its id.

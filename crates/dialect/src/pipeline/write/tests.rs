@@ -9,9 +9,12 @@ use super::super::resume;
 use super::*;
 use crate::Source;
 use crate::files::memory::MemoryFiles;
-use crate::pipeline::{Seen, read, read_checkpoint};
+use crate::pipeline::{Checkpoint, Seen, read, read_checkpoint, read_remembering, remember};
 
 mod documents;
+mod hands;
+mod hints;
+mod model;
 mod protocol;
 mod random;
 mod resuming;
@@ -75,8 +78,11 @@ impl Bench {
     }
 
     fn tell(&mut self, event: &Event) -> Result<Change, Refusal> {
+        // The store records what others wrote before it decides, and what it writes itself.
+        self.files.observe(PATH);
         let change = record(&place(), &self.files, event, &moment(self.minutes))?;
         self.files.apply(&change);
+        self.files.observe(PATH);
         Ok(change)
     }
 
@@ -110,13 +116,27 @@ impl Bench {
         }
     }
 
+    /// What `check` and `status` say without a journal.
     fn look(&self) -> (State, Vec<&'static str>) {
         let now = moment(self.minutes).now;
+        let source = Source { path: PATH.into(), bytes: &self.files.files[PATH], modified: None };
+        self.look_with(read_checkpoint(&source, layout::File::Checkpoint, now).expect("ours"))
+    }
+
+    /// What `check` and `status` say in a workspace with its journal.
+    fn look_remembering(&self) -> (State, Vec<&'static str>) {
+        let now = moment(self.minutes).now;
+        let source = Source { path: PATH.into(), bytes: &self.files.files[PATH], modified: None };
+        let remember = || remember(&self.files, PATH);
+        self.look_with(read_remembering(&source, layout::File::Checkpoint, now, &remember).expect("ours"))
+    }
+
+    fn look_with(&self, checkpoint: Checkpoint) -> (State, Vec<&'static str>) {
+        let now = moment(self.minutes).now;
         let source = |path: &str| Source { path: path.into(), bytes: &self.files.files[path], modified: None };
-        let checkpoint = read_checkpoint(&source(PATH), layout::File::Checkpoint, now).expect("ours");
         let state = self.files.files.contains_key(STATE).then(|| source(STATE));
         let (mut unit, mut all) = (None, Vec::new());
-        read(state.as_ref(), vec![checkpoint], now, &mut |seen| match seen {
+        read(state.as_ref(), vec![checkpoint], self.files.limits.unwrap_or_default(), now, &mut |seen| match seen {
             Seen::Story(story, findings) => {
                 unit = Some(story);
                 all.extend(findings);
@@ -142,15 +162,7 @@ fn start(stage: &str, tasks: &[&str]) -> Event {
 }
 
 fn step(to: StepTo, tasks: &[&str]) -> Event {
-    Event::StepMoved(StepMove {
-        to,
-        steps: tasks.iter().map(|task| (*task).to_owned()).collect(),
-        outputs: Vec::new(),
-        files: Vec::new(),
-        next: None,
-        message: None,
-        evidence: None,
-    })
+    Event::StepMoved(StepMove::new(to, tasks.iter().map(|task| (*task).to_owned()).collect()))
 }
 
 fn stage(stage: &str) -> Event {

@@ -3,6 +3,7 @@
 use piton_model::{Refusal, Verdict};
 use serde_json::Value as NewValue;
 
+use super::super::resume::next;
 use super::super::wire;
 use super::draft::Draft;
 
@@ -63,8 +64,8 @@ fn at_stage(draft: &Draft, stage: u8, what: &str) -> Result<(), Refusal> {
     let here = draft.stage.map_or_else(|| "at no stage".to_owned(), |stage| format!("at stage {stage}"));
     let refusal = Refusal::rule(format!("{what} is given at stage {stage}; the story is {here}"));
     Err(match draft.stage {
-        Some(2) => refusal.hint(format!("when all tasks are done: piton stage {} 3", draft.name)),
-        here => refusal.hint(format!("here it is: piton verdict {} {}", draft.name, example(here))),
+        Some(stage) => refusal.hint(next(draft, &draft.tasks()?, stage, true)),
+        None => refusal.hint(format!("begin it again: piton restart {}", draft.name)),
     })
 }
 
@@ -73,9 +74,9 @@ fn plan(draft: &mut Draft, verdict: &Verdict) -> Result<String, Refusal> {
     if score < 2.0 {
         draft.warnings.push(format!("a plan's score of {score} is not enough; 2 is needed to go on"));
     }
-    let tasks = draft.list(&["tasksRemaining"])?.len();
-    if tasks == 0 {
-        draft.warnings.push("no task is planned yet; a story has 1 to 8".to_owned());
+    if draft.tasks()?.is_empty() {
+        return Err(Refusal::rule("no task is planned yet; a story has 1 to 8")
+            .hint(format!("plan each: piton step {} begin TASK --title TEXT --description TEXT", draft.name)));
     }
     draft.editor.set(&["planScore"], number(score));
     draft.act(&format!("Tasks created, plan score: {score}"));
@@ -93,11 +94,13 @@ fn validation(draft: &mut Draft, word: &'static str, verdict: &Verdict) -> Resul
         ("NO-GO", None) => return Err(Refusal::usage("NO-GO needs its reason: --reason TEXT")),
         ("NO-GO", Some(reason)) => {
             draft.editor.set(&["reason"], reason);
-            let retries = draft.editor.int(&["noGos"]).unwrap_or(0).max(0) + 1;
-            draft.editor.set(&["noGos"], retries);
-            if retries > 1 || draft.counted("validation_retries") > 0 {
-                let hint = format!("piton pause {} --message TEXT", draft.name);
-                draft.warnings.push(format!("the one retry of a validation is used; pause the story: {hint}"));
+            let given = draft.editor.int(&["noGos"]).unwrap_or(0).max(0) + 1;
+            draft.editor.set(&["noGos"], given);
+            let granted = i64::from(draft.limits.validations);
+            if given > granted {
+                let hint = format!("piton pause {} --reason 'NO-GO {given} times'", draft.name);
+                let retries = if granted == 1 { "validation retry" } else { "validation retries" };
+                draft.warnings.push(format!("the {granted} {retries} of the story are used; pause it: {hint}"));
             }
         }
         _ => {

@@ -43,19 +43,12 @@ fn at(clock: &str, by: &str) -> Moment {
 }
 
 fn with(files: &[(&str, &str)]) -> MemoryFiles {
-    MemoryFiles { files: files.iter().map(|(name, text)| (path(name), text.as_bytes().to_vec())).collect() }
+    let files = files.iter().map(|(name, text)| (path(name), text.as_bytes().to_vec())).collect();
+    MemoryFiles { files, ..MemoryFiles::default() }
 }
 
 fn step(to: StepTo, steps: &[&str]) -> Event {
-    Event::StepMoved(StepMove {
-        to,
-        steps: steps.iter().map(|step| (*step).to_owned()).collect(),
-        outputs: Vec::new(),
-        files: Vec::new(),
-        next: None,
-        message: None,
-        evidence: None,
-    })
+    Event::StepMoved(StepMove::new(to, steps.iter().map(|step| (*step).to_owned()).collect()))
 }
 
 fn done(steps: &[&str]) -> Event {

@@ -63,15 +63,7 @@ pub(super) fn fail(
     };
     let mut said = format!("{message}{place}");
     if let Some(step) = step {
-        let moved = StepMove {
-            to: StepTo::Failed,
-            steps: vec![step.to_owned()],
-            outputs: Vec::new(),
-            files: Vec::new(),
-            next: None,
-            message: None,
-            evidence: None,
-        };
+        let moved = StepMove::new(StepTo::Failed, vec![step.to_owned()]);
         move_steps(editor, spot, &moved, moment)?;
         said = format!("{step}: {said}");
     }

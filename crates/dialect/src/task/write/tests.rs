@@ -86,7 +86,7 @@ fn at(text: &str) -> Time {
 
 fn step(to: StepTo, steps: &[&str]) -> StepMove {
     let steps = steps.iter().map(|step| (*step).to_owned()).collect();
-    StepMove { to, steps, outputs: vec![], files: vec![], next: None, message: None, evidence: None }
+    StepMove::new(to, steps)
 }
 
 fn moved(to: StepTo, steps: &[&str]) -> Event {

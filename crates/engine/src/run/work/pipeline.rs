@@ -2,7 +2,7 @@
 
 use piton_dialect::pipeline::{STORY_KEYS, known_stories, state_path};
 use piton_model::fleet::{Approval, Lane};
-use piton_model::{Dialect, Id, Start, UnitRef};
+use piton_model::{Dialect, Id, PlannedTask, Start, UnitRef};
 use serde_json::{Map, Value};
 
 use super::super::section::{BadFile, Section, parse};
@@ -166,7 +166,11 @@ impl Draft<'_> {
                 ..Lane::new(name.clone(), group)
             };
             let first = story.stages.first().copied().unwrap_or(0);
-            let start = Start { stage: Some(first.to_string()), title: story.title.clone(), ..Start::default() };
+            // A story that nobody plans has one task: itself.
+            let itself =
+                PlannedTask { id: story.id.to_string(), title: story.title.clone(), description: story.text.clone() };
+            let tasks = if first == 0 { Vec::new() } else { vec![itself] };
+            let start = Start { stage: Some(first.to_string()), title: story.title.clone(), tasks, ..Start::default() };
             let work = LaneWork {
                 dialect: Dialect::Pipeline,
                 unit,

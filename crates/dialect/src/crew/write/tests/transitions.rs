@@ -136,7 +136,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     prop_oneof![
         4 => (to, proptest::collection::vec(text.clone(), 1..3), option(), option()).prop_map(|(to, steps, next, message)| {
             let files = vec!["a/b.md".to_owned()];
-            Event::StepMoved(StepMove { to, steps, outputs: vec![], files, next, message, evidence: None })
+            Event::StepMoved(StepMove { files, next, message, ..StepMove::new(to, steps) })
         }),
         1 => (1..4u8).prop_map(|number| stage(&number.to_string())),
         1 => (text.clone(), option()).prop_map(|(message, kind)| Event::Blocked { message, kind }),

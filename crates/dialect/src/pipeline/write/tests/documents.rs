@@ -54,8 +54,14 @@ fn what_nobody_names_keeps_its_bytes() {
     let mut bench = Bench::default();
     bench.files.files.insert(PATH.into(), text.into());
     bench.must(&Event::Beat);
-    let new = String::from_utf8(bench.files.files[PATH].clone()).expect("text");
-    assert_eq!(new, text.replace("14:00:00Z", "14:30:00Z"));
+    let first = String::from_utf8(bench.files.files[PATH].clone()).expect("text");
+    let (before, after) = text.split_at(text.len() - 3);
+    assert!(first.starts_with(&before.replace("14:00:00Z", "14:30:00Z")) && first.ends_with(after), "{first}");
+    assert!(first.contains("\"plannedTasks\":"), "{first}");
+    bench.minutes = 1;
+    bench.must(&Event::Beat);
+    let second = String::from_utf8(bench.files.files[PATH].clone()).expect("text");
+    assert_eq!(second, first.replace("14:30:00Z", "14:31:00Z"));
     for broken in ["{", "{\"a\": 1}", "{\"storyId\": \"PROJ-42\", \"stage\": 2, \"tasksRemaining\": [{\"id\": 1}]}"] {
         bench.files.files.insert(PATH.into(), broken.into());
         assert_eq!(bench.refused(&Event::Beat).kind, RefusalKind::Document, "{broken}");

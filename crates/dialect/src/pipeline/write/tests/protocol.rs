@@ -12,13 +12,14 @@ fn the_write_protocol_ends_in_the_example() {
     bench.must(&verdict("PLAN", 3.0, None));
     bench.shows(&json!({ "planScore": 3, "tasksRemaining": TASKS, "tasksCompleted": [], "awaits": null }));
     bench.must(&stage("1"));
-    bench.shows(&json!({ "stage": 1, "tasksRemaining": [], "plannedTasks": TASKS, "planScore": null }));
+    let planned: Vec<_> = TASKS.iter().map(|id| json!({ "id": id })).collect();
+    bench.shows(&json!({ "stage": 1, "tasksRemaining": [], "plannedTasks": planned, "planScore": null }));
     bench.must(&verdict("NO-GO", 4.0, Some("no acceptance criteria")));
     bench.shows(&json!({ "readiness": 4, "verdict": "NO-GO", "reason": "no acceptance criteria" }));
     bench.must(&verdict("go", 8.5, None));
     bench.shows(&json!({ "readiness": 8.5, "verdict": "GO", "reason": null }));
     bench.must(&stage("STAGE_2"));
-    bench.shows(&json!({ "stage": 2, "tasksRemaining": TASKS, "verdict": null, "plannedTasks": null }));
+    bench.shows(&json!({ "stage": 2, "tasksRemaining": TASKS, "verdict": null, "plannedTasks": planned }));
     for (number, task) in TASKS.iter().enumerate() {
         let summary = bench.must(&step(StepTo::Done, &[task])).summary;
         assert_eq!(summary, format!("{task} done ({}/5)", number + 1));

@@ -1,6 +1,6 @@
 use super::*;
 
-fn any_event() -> impl Strategy<Value = Event> {
+pub(super) fn any_event() -> impl Strategy<Value = Event> {
     let tasks = || prop::sample::subsequence(vec!["T-1", "T-2", "T-3"], 1..3);
     let to = prop_oneof![
         3 => Just(StepTo::Begun), 5 => Just(StepTo::Done), 1 => Just(StepTo::Failed), 1 => Just(StepTo::Skipped)
@@ -31,11 +31,11 @@ proptest! {
     #[test]
     fn no_sequence_of_events_breaks_a_rule(
         has_state in any::<bool>(),
-        first in 0u8..4,
+        first in 0u8..3,
         events in prop::collection::vec(any_event(), 1..40),
     ) {
         let mut bench = if has_state { Bench::led("QUEUED") } else { Bench::default() };
-        bench.must(&start(&first.to_string(), if first == 3 { &[] } else { &["T-1", "T-2"] }));
+        bench.must(&start(&first.to_string(), &["T-1", "T-2"]));
         for event in events {
             bench.minutes += 1;
             if bench.tell(&event).is_err() {

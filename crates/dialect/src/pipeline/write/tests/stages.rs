@@ -11,9 +11,15 @@ fn a_stage_is_left_when_it_has_given_what_it_must() {
     assert_eq!(bench.refused(&stage("2")).kind, RefusalKind::Rule);
     bench.refused(&step(StepTo::Done, &["T-1"]));
     bench.must(&stage("1"));
-    assert_eq!(bench.refused(&stage("2")).message, "the story is not validated yet");
+    assert_eq!(
+        bench.refused(&stage("2")).message,
+        "stage 1 is not complete: `readiness` (1 to 10) is missing, which stage 1 requires; \
+         `verdict` (GO or NO-GO) is missing, which stage 1 requires"
+    );
     bench.must(&verdict("NO-GO", 3.0, Some("too vague")));
-    assert_eq!(bench.refused(&stage("2")).message, "the verdict is NO-GO; stage 2 needs GO");
+    assert_eq!(bench.refused(&stage("2")).message, "the verdict is NO-GO; stage 2 needs GO: too vague");
+    bench.must(&stage("1"));
+    bench.shows(&json!({ "verdict": null, "reason": null, "awaits": ["readiness", "verdict"] }));
     bench.must(&verdict("GO", 5.0, None));
     bench.must(&stage("2"));
     assert_eq!(bench.must(&stage("2")).summary, "already at stage 2");
@@ -68,7 +74,9 @@ fn verdicts_belong_to_their_stage_and_carry_what_they_need() {
     ] {
         assert_eq!(bench.refused(&event).kind, kind, "{event:?}");
     }
-    let mut bench = Bench::started("3", &[]);
+    let mut bench = Bench::started("2", &["T-1"]);
+    bench.must(&step(StepTo::Done, &["T-1"]));
+    bench.must(&stage("3"));
     assert_eq!(bench.refused(&verdict("FAIL", 9.0, None)).kind, RefusalKind::Usage);
     assert_eq!(bench.refused(&verdict("PASS", 101.0, None)).kind, RefusalKind::Usage);
     bench.must(&verdict("FAIL", 9.0, Some("slow")));

@@ -7,7 +7,15 @@ fn starting_is_refused_where_a_story_lives_or_cannot_run() {
     let mut bench = Bench::led("STAGE_1");
     assert_eq!(bench.refused(&start("2", &[])).kind, RefusalKind::Rule);
     bench.must(&Event::Started(Start::default()));
-    bench.shows(&json!({ "stage": 1, "agentId": "fresh-1" }));
+    bench.shows(&json!({ "stage": 1, "agentId": "fresh-1", "plannedTasks": [{ "id": "PROJ-42" }] }));
+    // Nothing says which tasks of a story are done that starts before its quality gate.
+    for mut bench in [Bench::led("STAGE_3"), Bench::default()] {
+        let refusal = bench.refused(&start("3", &["T-1"]));
+        assert_eq!(refusal.hints, ["start it with its tasks at stage 2: piton start pipeline:PROJ-42 --stage 2"]);
+        bench.must(&start("2", &[]));
+    }
+    // A lead may pause a story before it begins.
+    Bench::led("PAUSED").must(&start("0", &[]));
     let mut bench = Bench::led("QUEUED");
     let state = bench.value(STATE).to_string().replace("\"mine\"", "\"depends_on\":{\"PROJ-42\":[\"PROJ-9\"]},\"x\"");
     bench.files.files.insert(STATE.into(), state.into_bytes());
@@ -20,12 +28,41 @@ fn starting_is_refused_where_a_story_lives_or_cannot_run() {
 }
 
 #[test]
-fn a_pipeline_that_is_complete_takes_no_story() {
+fn a_pipeline_that_has_ended_goes_on_with_a_story_that_is_taken_up() {
+    let complete = |bench: &mut Bench, complete: bool| {
+        let state = bench.value(STATE).to_string();
+        let state = state.replace(&format!("\"complete\":{}", !complete), &format!("\"complete\":{complete}"));
+        bench.files.files.insert(STATE.into(), state.into_bytes());
+    };
+    let is_complete = |bench: &Bench| bench.value(STATE)["complete"].clone();
     let mut bench = Bench::led("DONE");
-    let state = bench.value(STATE).to_string().replace("\"complete\":false", "\"complete\":true");
-    bench.files.files.insert(STATE.into(), state.into_bytes());
-    let refusal = bench.refused(&start("0", &[]));
-    assert!(refusal.hints[0].contains("pipeline-complete-early"), "{refusal} {:?}", refusal.hints);
+    complete(&mut bench, true);
+    bench.must(&start("0", &["T-1"]));
+    assert_eq!(is_complete(&bench), json!(false));
+    // Every verb works on a story of an ended run, and only one that takes it up changes that the run has ended.
+    bench.must(&Event::Paused { reason: Some("x".into()) });
+    complete(&mut bench, true);
+    bench.must(&Event::Noted { text: "y".into(), purpose: NotePurpose::Note });
+    assert_eq!(is_complete(&bench), json!(true));
+    for event in [
+        Event::Unblocked { which: None, answer: None },
+        verdict("PLAN", 3.0, None),
+        stage("1"),
+        verdict("GO", 8.0, None),
+        stage("2"),
+        step(StepTo::Done, &["T-1"]),
+        resumed(),
+        stage("3"),
+        verdict("PASS", 80.0, None),
+        Event::Finished,
+        Event::Reopened,
+        Event::TakenOver { agent: "b".into() },
+        Event::Restarted { force: true },
+    ] {
+        complete(&mut bench, true);
+        bench.must(&event);
+        assert_eq!(is_complete(&bench), json!(event == Event::Finished), "{event:?}");
+    }
 }
 
 #[test]

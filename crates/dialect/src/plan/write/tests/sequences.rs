@@ -74,6 +74,7 @@ proptest! {
             let before = files.clone();
             let plan_only = MemoryFiles {
                 files: files.files.iter().filter(|(name, _)| name.ends_with(".md")).map(|(a, b)| (a.clone(), b.clone())).collect(),
+                ..MemoryFiles::default()
             };
             let Ok(change) = record(&place(), &files, event, &moment) else { continue };
             prop_assert_eq!(&change, &record(&place(), &files, event, &moment).expect("the same again"));

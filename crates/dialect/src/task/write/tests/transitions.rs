@@ -179,7 +179,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     prop_oneof![
         6 => (to, proptest::collection::vec(text.clone(), 1..3), option(), option()).prop_map(|(to, steps, next, message)| {
             let (outputs, files) = (vec!["a/b.md".to_owned()], vec!["c.md".to_owned()]);
-            Event::StepMoved(StepMove { to, steps, outputs, files, next, message, evidence: None })
+            Event::StepMoved(StepMove { outputs, files, next, message, ..StepMove::new(to, steps) })
         }),
         1 => any::<bool>().prop_map(|passed| gate(passed, &["tidy"])),
         1 => (text.clone(), option()).prop_map(|(message, kind)| Event::Blocked { message, kind }),

@@ -1,0 +1,52 @@
+//! What an earlier lead wrote down about its stories.
+
+use serde_json::Value as NewValue;
+
+use super::super::state::is_our_state;
+use super::state_path;
+use crate::json::Editor;
+
+/// What an earlier lead knew of a story: reworks, validations, respawns, and whether it was paused.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KnownStory {
+    /// Its id.
+    pub id: String,
+    /// The word of its state.
+    pub standing: Option<String>,
+    /// What it waits for.
+    pub depends_on: Vec<String>,
+    /// What was granted.
+    pub reworks: u32,
+    /// See [`KnownStory::reworks`].
+    pub no_gos: u32,
+    /// See [`KnownStory::reworks`].
+    pub crashes: u32,
+}
+
+/// The stories that the lead's state names, those of its queue in that order; nothing when it is not ours.
+pub fn known_stories(bytes: &[u8]) -> Vec<KnownStory> {
+    let Ok(editor) = Editor::open(&state_path(), bytes) else { return Vec::new() };
+    if !editor.look(is_our_state) {
+        return Vec::new();
+    }
+    let mut ids = editor.strings(&["priority_queue_ids"]);
+    for key in ["story_state", "depends_on"] {
+        let Some(NewValue::Object(map)) = editor.get(&[key]) else { continue };
+        for (id, _) in map {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+    }
+    let count =
+        |key: &str, id: &str| editor.int(&[key, id]).and_then(|count| u32::try_from(count).ok()).unwrap_or_default();
+    let known = |id: String| KnownStory {
+        standing: editor.string(&["story_state", &id]),
+        depends_on: editor.strings(&["depends_on", &id]),
+        reworks: count("quality_cycles", &id),
+        no_gos: count("validation_retries", &id),
+        crashes: count("crash_count", &id),
+        id,
+    };
+    ids.into_iter().map(known).collect()
+}
