@@ -28,10 +28,22 @@ const SETTINGS: [&str; 8] = [
     "submodule.recurse=false",
 ];
 
-/// Variables of git that are the user's: who commits, and where configuration and git itself are. All others would send
-/// git to another repository or index, or let it understand its arguments differently, and are removed.
-const KEPT: [&str; 6] =
-    ["GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH"];
+/// Variables of git that are the user's: who commits, where configuration and git itself are, and how a remote repository
+/// is reached, from which a partial clone gets files. All others would send git to another repository or index, or let it
+/// understand its arguments differently, and are removed.
+const KEPT: [&str; 11] = [
+    "GIT_AUTHOR_",
+    "GIT_COMMITTER_",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_HTTP_",
+    "GIT_PROXY_",
+    "GIT_SSH",
+    "GIT_SSH_",
+    "GIT_SSL_",
+];
 
 /// How long one git process may take.
 const TIME_LIMIT: Duration = Duration::from_secs(600);

@@ -7,6 +7,7 @@ mod clean;
 mod create;
 mod find;
 mod gates;
+mod ignored;
 mod intent;
 mod keep;
 mod list;

@@ -10,7 +10,7 @@ use crate::render;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  piton worktrees\n  piton worktrees clean --dry-run\n  piton worktrees restore story-7\n  piton worktrees restore story-7 --to /tmp/story-7\n\nA worktree is removed only when everything in it is committed and merged, its unit is done and nobody works in it;\nbefore, its files are kept as a snapshot. Snapshots are commits below refs/piton/snapshots, outside of all branches."
+    after_help = "Examples:\n  piton worktrees\n  piton worktrees clean --dry-run\n  piton worktrees restore story-7\n  piton worktrees restore story-7 --to /tmp/story-7\n\nclean removes a worktree only when Piton made it, everything in it is committed and merged, its unit is done and no\nprocess works in it. Before that, its files are kept as a snapshot: a commit below refs/piton/snapshots, outside of all\nbranches. The snapshot holds ignored files too, except dependencies and caches that tools make again. Ignored files that\nare too large for a snapshot keep their worktree."
 )]
 pub struct WorktreesArgs {
     #[command(subcommand)]
@@ -23,13 +23,13 @@ pub struct WorktreesArgs {
 
 #[derive(Subcommand, Debug)]
 enum Action {
-    /// Remove those that are clean and merged, each after a snapshot; others stay, with the reason
+    /// Remove worktrees that are clean and merged, each after a snapshot; list why others stay
     Clean {
-        /// Only say what would be done
+        /// Print what would be done, change nothing
         #[arg(long)]
         dry_run: bool,
     },
-    /// Bring back a snapshot: the newest of a name, or NAME/TIME
+    /// Restore a snapshot: the newest of a name, or NAME/TIME
     Restore {
         /// The worktree's name, such as story-7
         name: String,

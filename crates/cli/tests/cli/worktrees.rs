@@ -106,6 +106,21 @@ fn what_cannot_be_done_is_said() {
 }
 
 #[test]
+fn git_that_cannot_be_used_is_not_the_same_as_no_repository() {
+    let workspace = repository();
+    workspace.write("../home/.gitconfig", "[user\n");
+    let home = workspace.path("../home").display().to_string();
+    let broken = workspace.call(&["worktrees"]).env("HOME", &home).run().exits(1);
+    assert!(broken.stderr.contains("bad config line 1 in file"), "{}", broken.stderr);
+    assert!(broken.stderr.contains("hint: repair what git names"), "{}", broken.stderr);
+    let missing = workspace.call(&["worktrees"]).env("PATH", "/nowhere").run().exits(1);
+    assert!(missing.stderr.contains("cannot run git: it is not in PATH"), "{}", missing.stderr);
+    let plain = Workspace::new();
+    plain.call(&["worktrees"]).env("PATH", "/nowhere").run().exits(5);
+    plain.call(&["worktrees"]).env("HOME", &home).run().exits(5);
+}
+
+#[test]
 fn a_keeper_without_a_home_says_how_it_is_used() {
     let output = Command::new(env!("CARGO_BIN_EXE_piton")).arg("keep").output().expect("it can be started");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "usage: piton keep DIR\n");

@@ -17,6 +17,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// How often it is looked for where a branch is checked out, while the user switches branches.
 const MOST_LOOKS: u32 = 5;
 
+/// What the reflog of a branch says that Piton made.
+pub(super) const MADE: &str = "piton: branch made";
+
 impl Repository {
     /// Moves the base of a candidate to the candidate's commit: only when the base is still where it was, and only when
     /// that touches nothing uncommitted in a work tree that has it checked out.
@@ -42,7 +45,7 @@ impl Repository {
     pub fn create_branch(&self, branch: &str, commit: &str) -> Result<(), GitError> {
         self.check_branch_name(branch)?;
         let commit = self.commit(commit)?;
-        let question = ["update-ref", "-m", "piton: branch made", &full(branch), &commit, ""];
+        let question = ["update-ref", "--create-reflog", "-m", MADE, &full(branch), &commit, ""];
         let said = self.git().ask(&question)?;
         match (said.is_success(), self.tip(branch)?) {
             (true, _) => Ok(()),

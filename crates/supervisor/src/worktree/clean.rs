@@ -1,15 +1,21 @@
-//! Removes a worktree that nobody needs any more, and no other.
+//! Removes a worktree when nothing is lost with it.
 
 use std::fs;
 use std::path::Path;
 
-use super::{Kept, Listed, Removal, Repository, WorktreeState, refused};
-use crate::git::GitError;
+use super::gates::utf8;
+use super::{Kept, Listed, Maker, Removal, Repository, WorktreeState, refused};
+use crate::git::{GitError, quote};
 
 impl Repository {
     /// Why a worktree has to stay; empty when it may go.
     pub fn reasons_to_keep(&self, listed: &Listed, base: &str) -> Result<Vec<String>, GitError> {
         let mut reasons = Vec::new();
+        match listed.maker {
+            Maker::Piton => {}
+            Maker::Scratch => reasons.push("gates run in it".to_owned()),
+            Maker::User => reasons.push("Piton did not make it".to_owned()),
+        }
         if let Some(why) = &listed.locked {
             let why = if why.is_empty() { "no reason is given" } else { why };
             reasons.push(format!("it is locked: {why}"));
@@ -17,15 +23,21 @@ impl Repository {
         match listed.is_there {
             true => {
                 reasons.extend(state_reasons(&self.state(&listed.path, base)?, base));
+                reasons.extend(self.ignored_files(&listed.path)?.reasons());
                 reasons.extend(user_of(&listed.path).map(|pid| format!("process {pid} works in it")));
             }
-            false => reasons.push("its directory is gone already".to_owned()),
+            // It may be on a disk that is not mounted just now.
+            false => reasons.push(format!(
+                "its directory is not there; forget it with git -C {} worktree remove {}",
+                quote(&self.root),
+                quote(&listed.path)
+            )),
         }
         Ok(reasons)
     }
 
-    /// Removes a worktree when everything in it is committed and merged and nobody works in it; else it stays. A
-    /// snapshot is made before in either case. Files that git ignores go with the directory.
+    /// Removes a worktree that Piton made when everything in it is committed and merged and no process works in it; else it
+    /// stays. A snapshot is made before in either case, with the ignored files that exist nowhere else.
     pub fn remove(&self, worktree: &Path, base: &str, at: i64) -> Result<Removal, GitError> {
         // git lists paths without links.
         let path = fs::canonicalize(worktree).unwrap_or_else(|_| worktree.to_owned());
@@ -44,9 +56,8 @@ impl Repository {
         if !reasons.is_empty() {
             return Ok(Removal::Kept(Kept { reasons, snapshot: Some(snapshot) }));
         }
-        let Some(text) = path.to_str() else { return refused(format!("a path is not UTF-8: {}", path.display())) };
         // Without force: git looks once more whether it is clean.
-        let said = self.git().ask(&["worktree", "remove", text])?;
+        let said = self.git().ask(&["worktree", "remove", utf8(path)?])?;
         match said.code {
             Some(0) => Ok(Removal::Removed { snapshot }),
             _ => {

@@ -4,6 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
+use super::advance::MADE;
 use super::gates::utf8;
 use super::merge::full;
 use super::{Created, Creation, ExistingBranch, Listed, Maker, NewWorktree, Repository, list, refused, refused_with};
@@ -38,7 +39,10 @@ impl Repository {
         }
         let base = self.commit(&wanted.base)?;
         self.check_inside(&base)?;
-        let tip = self.tip(&wanted.branch)?;
+        let mut tip = self.tip(&wanted.branch)?;
+        if !wanted.is_known && self.is_left_by_us(&wanted.branch, tip.as_deref(), &base)? {
+            tip = Some(base.clone());
+        }
         if let Some(tip) = tip.as_ref().filter(|tip| !wanted.is_known && **tip != base) {
             let is_merged = self.is_ancestor(tip, &base)?;
             return Ok(Creation::Exists(ExistingBranch { branch: wanted.branch.clone(), tip: tip.clone(), is_merged }));
@@ -52,20 +56,32 @@ impl Repository {
         Ok(Creation::Ready(self.created(path, wanted, false)))
     }
 
+    /// Brings a branch to the base that a killed lead made and that nothing was done on: only its making is in its reflog.
+    fn is_left_by_us(&self, branch: &str, tip: Option<&str>, base: &str) -> Result<bool, GitError> {
+        let Some(tip) = tip.filter(|tip| *tip != base) else { return Ok(false) };
+        let log = self.git().ask(&["log", "--walk-reflogs", "-n", "100", "--format=%gs", &full(branch), "--"])?.text();
+        if log.is_empty() || log.lines().any(|line| line != MADE) || !self.is_ancestor(tip, base)? {
+            return Ok(false);
+        }
+        let update = ["update-ref", "-m", MADE, &full(branch), base, tip];
+        Ok(self.git().ask(&update)?.is_success())
+    }
+
     /// Each step leaves something that the next call knows: the branch at the base, then a worktree with the lock of one
     /// that is unfinished. The branch is given by its full name alone, since a tag may have the same.
     fn add(&self, wanted: &NewWorktree, path: &Path, at: &str, start: Option<&str>) -> Result<(), GitError> {
         let text = utf8(path)?;
         self.git().run(&["worktree", "add", "--quiet", "--detach", "--lock", "--reason", UNFINISHED, text, at])?;
         Git::at(path).run(&["symbolic-ref", "-m", "piton: worktree made", "HEAD", &full(&wanted.branch)])?;
-        self.mark(path, &wanted.branch, start)?;
+        let start = start.map_or_else(String::new, |start| format!("start {start}\n"));
+        mark(path, &format!("branch {}\n{start}", wanted.branch))?;
         self.git().run(&["worktree", "unlock", text]).map(drop)
     }
 
     /// Takes a worktree as it is. One that the caller knows, and that an earlier version made, gets its mark now.
     fn take(&self, listed: &Listed, wanted: &NewWorktree) -> Result<Created, GitError> {
         if listed.maker == Maker::User {
-            self.mark(&listed.path, &wanted.branch, None)?;
+            mark(&listed.path, &format!("branch {}\n", wanted.branch))?;
         }
         Ok(self.created(listed.path.clone(), wanted, true))
     }
@@ -73,14 +89,6 @@ impl Repository {
     fn created(&self, path: PathBuf, wanted: &NewWorktree, was_there: bool) -> Created {
         let start = start_of(&path);
         Created { directory: path.join(&self.inside), path, branch: wanted.branch.clone(), was_there, start }
-    }
-
-    /// Writes down that Piton made a worktree, for which branch, and where that started.
-    fn mark(&self, path: &Path, branch: &str, start: Option<&str>) -> Result<(), GitError> {
-        let file = list::git_directory(path).join(MARK);
-        let start = start.map_or_else(String::new, |start| format!("start {start}\n"));
-        fs::write(&file, format!("branch {branch}\n{start}"))
-            .or_else(|error| refused(format!("cannot write {}: {error}", file.display())))
     }
 
     /// Where a worktree is to be, if that stays inside: a repository may bring links along that lead out.
@@ -153,6 +161,12 @@ impl Repository {
     }
 }
 
+/// Writes down that Piton made a worktree, and what for.
+pub(super) fn mark(path: &Path, what_for: &str) -> Result<(), GitError> {
+    let file = list::git_directory(path).join(MARK);
+    fs::write(&file, what_for).or_else(|error| refused(format!("cannot write {}: {error}", file.display())))
+}
+
 /// git's own lock while it makes a worktree, or ours until it is whole.
 fn is_unfinished(listed: &Listed) -> bool {
     matches!(listed.locked.as_deref(), Some("initializing" | UNFINISHED))
@@ -166,17 +180,24 @@ fn is_for(listed: &Listed, wanted: &NewWorktree) -> bool {
 
 fn in_the_way(repository: &Repository, listed: &Listed, wanted: &NewWorktree) -> Result<Creation, GitError> {
     let path = listed.path.display();
-    let root = quote(&repository.root);
-    match (&listed.branch, listed.maker) {
-        (Some(branch), Maker::User) if *branch == wanted.branch => refused_with(
-            format!("{path} is a worktree that Piton did not make"),
-            format!("move it away: git -C {root} worktree move {} PATH", quote(&listed.path)),
-        ),
-        (branch, _) => refused(format!(
-            "{path} has {} checked out, not {}",
-            branch.as_deref().unwrap_or("no branch"),
-            wanted.branch
-        )),
+    let message = match (&listed.branch, listed.maker) {
+        (Some(branch), Maker::User) if *branch == wanted.branch => {
+            format!("{path} is a worktree that Piton did not make")
+        }
+        (branch, _) => {
+            format!("{path} has {} checked out, not {}", branch.as_deref().unwrap_or("no branch"), wanted.branch)
+        }
+    };
+    refused_with(message, repository.way_to_move(&listed.path))
+}
+
+impl Repository {
+    /// The command that moves a worktree out of the way.
+    pub(super) fn way_to_move(&self, path: &Path) -> String {
+        let place = |number: u32| PathBuf::from(format!("{}-moved-{number}", path.display()));
+        let free = (1..100).map(place).find(|place| place.symlink_metadata().is_err()).unwrap_or_else(|| place(100));
+        let root = quote(&self.root);
+        format!("move it away: git -C {root} worktree move {} {}", quote(path), quote(&free))
     }
 }
 

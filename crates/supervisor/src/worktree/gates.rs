@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{Listed, Repository, Scratch, refused, refused_with};
-use crate::git::{Git, GitError, quote, split};
+use crate::git::{Git, GitError, split};
 
 /// The reason with which a scratch worktree is locked: by it the next lead knows that it may replace it.
 const REASON: &str = "piton: scratch for gates";
@@ -42,7 +42,7 @@ impl Repository {
             Some(each) if !is_scratch(each) => {
                 return refused_with(
                     format!("{} is a worktree that is not Piton's scratch", place.display()),
-                    format!("move it away: git -C {} worktree move {} PATH", quote(&self.root), quote(place)),
+                    self.way_to_move(place),
                 );
             }
             Some(_) => remove_all(place)?,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::create::mark;
 use super::snapshot::TemporaryIndex;
 use super::{Repository, RestoreTo, Restored, Snapshot, refused};
 use crate::git::{Git, GitError};
@@ -29,6 +30,7 @@ impl Repository {
         git.run(&["read-tree", "--reset", "-u", &snapshot.commit])?;
         // The files stay; what was uncommitted is so again.
         git.run(&["read-tree", "--reset", &parent])?;
+        mark(to, &format!("snapshot {}\n", snapshot.reference))?;
         fs::canonicalize(to).or_else(|error| refused(format!("cannot open {text}: {error}")))
     }
 

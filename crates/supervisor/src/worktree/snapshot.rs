@@ -6,23 +6,27 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::{Repository, Snapshot, refused};
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, failed};
 use crate::home::new_mark;
 
 /// Where snapshots are.
 const SNAPSHOTS: &str = "refs/piton/snapshots/";
 
+/// How many movements of a worktree's HEAD are looked at for commits that no branch has.
+const MOST_COMMITS: &str = "200";
+
 impl Repository {
-    /// Keeps all tracked and untracked files of a worktree (ignored ones not) as a commit under
-    /// `refs/piton/snapshots/NAME/TIME`, with what was staged as its second parent when that is something else. Index,
-    /// branches and stash are not touched. When nothing has changed since the last snapshot of that name, that is
-    /// returned.
+    /// Keeps all tracked and untracked files of a worktree as a commit under `refs/piton/snapshots/NAME/TIME`, with what
+    /// was staged as its second parent when that is something else, and commits that no branch has as further ones. Ignored files are among them, unless tools make them
+    /// again, the workspace has the same, or they are too large. Index, branches and stash are not touched. When nothing
+    /// has changed since the last snapshot of that name, that is returned.
     pub fn snapshot(&self, worktree: &Path, name: &str, at: i64) -> Result<Snapshot, GitError> {
         let git = Git::at(worktree);
         let index = TemporaryIndex::copy(&git)?;
         let own = Git::at(worktree).with_index(&index.path).in_our_name().at_time(at);
         let staged = own.ask(&["write-tree"])?;
         own.run(&["add", "--all", "--", ":/"])?;
+        self.add_ignored_files(&own, worktree)?;
         let tree = own.run(&["write-tree"])?;
         let head = git.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
         let head = (head.code == Some(0)).then(|| head.text());
@@ -38,12 +42,24 @@ impl Repository {
                 parents.push(own.run(&["commit-tree", "-p", head, "-m", "what was staged", &staged])?);
             }
         }
+        parents.extend(unreferenced(&git)?);
         let message = format!("snapshot of {name}");
         let mut arguments = vec!["commit-tree", "-m", &message];
         parents.iter().for_each(|parent| arguments.extend(["-p", parent]));
         arguments.push(&tree);
         let commit = own.run(&arguments)?;
         self.keep(&name, at, commit)
+    }
+
+    fn add_ignored_files(&self, own: &Git, worktree: &Path) -> Result<(), GitError> {
+        let ignored = self.ignored_files(worktree)?;
+        let files = ignored.for_snapshot();
+        if files.is_empty() {
+            return Ok(());
+        }
+        let add = ["--literal-pathspecs", "add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        let said = own.tell(&add, files.join("\0").as_bytes())?;
+        if said.is_success() { Ok(()) } else { Err(failed(&add, &said)) }
     }
 
     /// All snapshots, the newest of each name first.
@@ -120,6 +136,24 @@ fn as_ref_part(name: &str) -> String {
         part.push('_');
     }
     part
+}
+
+/// Commits that were made in a worktree and that no branch has: only the worktree's own reflog knows them.
+fn unreferenced(git: &Git) -> Result<Vec<String>, GitError> {
+    let log = git.ask(&["log", "--walk-reflogs", "-n", MOST_COMMITS, "--format=%H %gs", "HEAD", "--"])?;
+    let text = log.text();
+    let made: Vec<&str> = text.lines().filter_map(|line| line.split_once(" commit")).map(|(hash, _)| hash).collect();
+    if made.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut list = vec!["rev-list"];
+    list.extend(&made);
+    list.extend(["--not", "HEAD", "--branches", "--tags"]);
+    let lost = git.run(&list)?;
+    let mut found: Vec<String> = made.into_iter().filter(|hash| lost.contains(hash)).map(str::to_owned).collect();
+    found.sort();
+    found.dedup();
+    Ok(found)
 }
 
 /// An index that goes when this does.

@@ -1,6 +1,6 @@
 use std::process::{Command, Stdio};
 
-use piton_supervisor::{Removal, Repository};
+use piton_supervisor::{Removal, Repository, RestoreTo};
 
 use crate::repository::{Scratch, commit, git, read, write};
 
@@ -75,9 +75,76 @@ fn the_main_work_tree_and_strangers_are_not_ours_to_remove() {
 }
 
 #[test]
-fn a_worktree_whose_directory_is_gone_is_left_to_git() {
+fn worktree_whose_directory_is_not_there_is_not_forgotten() {
     let scratch = Scratch::new();
     let path = scratch.story().path;
     std::fs::remove_dir_all(&path).expect("it is ours");
-    assert_eq!(reasons(&remove(&scratch)), ["its directory is gone already"]);
+    let kept = remove(&scratch);
+    let [reason] = reasons(&kept) else { panic!("{kept:?}") };
+    let (_, command) = reason.split_once("forget it with ").expect("a command");
+    assert!(Command::new("sh").args(["-c", command]).status().expect("it runs").success(), "{command}");
+    assert_eq!(scratch.repository.worktrees().expect("git lists them"), []);
+}
+
+#[test]
+fn worktree_that_the_user_made_stays() {
+    let scratch = Scratch::new();
+    let place = ".worktrees/story-7";
+    git(&scratch.root, &["worktree", "add", "--quiet", "-b", "mine", place]);
+    assert_eq!(reasons(&remove(&scratch)), ["Piton did not make it"]);
+    assert!(scratch.root.join(place).join("a.txt").exists());
+}
+
+#[test]
+fn ignored_files_are_in_the_snapshot_unless_tools_make_them_again() {
+    let scratch = Scratch::new();
+    write(&scratch.root.join(".gitignore"), "*.ignored\n.env*\nnode_modules\nout/\n");
+    commit(&scratch.root, "what is ignored");
+    write(&scratch.root.join(".env.local"), "the same\n");
+    let path = scratch.story().path;
+    for (file, text) in [
+        (".env", "SECRET=1\n"),
+        (".env.local", "the same\n"),
+        ("deep/er/x.ignored", "x\n"),
+        ("node_modules/dep/index.js", "made again\n"),
+        ("out/report.txt", "a result\n"),
+        ("out/cache/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n"),
+        ("out/cache/blob", "made again\n"),
+    ] {
+        write(&path.join(file), text);
+    }
+    let Removal::Removed { snapshot } = remove(&scratch) else { panic!("it stays") };
+    assert!(!path.exists());
+    let files = git(&scratch.root, &["ls-tree", "-r", "--name-only", &snapshot.reference]);
+    assert_eq!(files, ".env\n.gitignore\na.txt\ndeep/er/x.ignored\nout/report.txt");
+    scratch.repository.restore(&snapshot, &RestoreTo::Worktree(path.clone())).expect("it comes back");
+    assert_eq!(read(&path.join(".env")), "SECRET=1\n");
+    assert_eq!(git(&path, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn worktree_with_ignored_files_that_no_snapshot_can_hold_stays() {
+    let scratch = Scratch::new();
+    let path = scratch.story().path;
+    let large = path.join("model.ignored");
+    std::fs::File::create(&large).and_then(|file| file.set_len(17 << 20)).expect("it can be made");
+    write(&path.join("small.ignored"), "x\n");
+    let kept = "ignored files are too large for a snapshot: model.ignored, small.ignored";
+    assert_eq!(reasons(&remove(&scratch)), [kept]);
+    std::fs::remove_file(&large).expect("it is ours");
+    git(&path, &["init", "--quiet", "inner.ignored"]);
+    assert_eq!(reasons(&remove(&scratch)), ["it holds a repository in inner.ignored"]);
+    assert!(path.join("inner.ignored/.git").exists());
+}
+
+#[test]
+fn commits_that_only_the_worktree_knows_are_kept() {
+    let scratch = Scratch::new();
+    let path = scratch.story().path;
+    git(&path, &["switch", "--quiet", "--detach"]);
+    write(&path.join("lost.txt"), "l\n");
+    let lost = commit(&path, "on no branch");
+    git(&path, &["switch", "--quiet", "feature/7-login"]);
+    let Removal::Removed { snapshot } = remove(&scratch) else { panic!("it stays") };
+    git(&scratch.root, &["merge-base", "--is-ancestor", &lost, &snapshot.reference]);
 }

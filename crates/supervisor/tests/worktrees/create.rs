@@ -95,3 +95,51 @@ fn what_is_in_the_way_is_named() {
     }
     assert_eq!(read(&scratch.root.join(".worktrees/taken/file")), "mine\n");
 }
+
+#[test]
+fn each_step_that_a_killed_lead_left_is_gone_on_from() {
+    let scratch = Scratch::new();
+    let first = git(&scratch.root, &["rev-parse", "main"]);
+    // Only the branch was made, and the base has moved since.
+    scratch.repository.create_branch("feature/7-login", &first).expect("it can be made");
+    write(&scratch.root.join("more.txt"), "more\n");
+    let second = commit(&scratch.root, "more");
+    let made = scratch.story();
+    assert_eq!(git(&made.path, &["rev-parse", "HEAD"]), second);
+    assert_eq!(git(&scratch.root, &["rev-parse", "feature/7-login"]), second);
+    // The worktree was made, and is neither on its branch nor marked.
+    git(&made.path, &["switch", "--quiet", "--detach"]);
+    fs::remove_file(scratch.root.join(".git/worktrees/story-7/piton")).expect("it is there");
+    git(&scratch.root, &["worktree", "lock", "--reason", "piton: being made", ".worktrees/story-7"]);
+    let again = scratch.story();
+    assert!(!again.was_there);
+    assert_eq!(git(&again.path, &["branch", "--show-current"]), "feature/7-login");
+    assert_eq!(git(&scratch.root, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn worktree_of_the_user_on_a_disk_that_is_not_mounted_is_remembered() {
+    let scratch = Scratch::new();
+    let disk = scratch.outer.join("disk");
+    git(&scratch.root, &["worktree", "add", "--quiet", "-b", "mine", "../disk/mine"]);
+    fs::rename(&disk, scratch.outer.join("unmounted")).expect("it is ours");
+    let path = scratch.story().path;
+    fs::remove_dir_all(&path).expect("it is ours");
+    scratch.story();
+    write(&scratch.root.join(".git/worktrees/story-7/locked"), "initializing");
+    scratch.story();
+    fs::rename(scratch.outer.join("unmounted"), &disk).expect("it is ours");
+    assert_eq!(git(&disk.join("mine"), &["branch", "--show-current"]), "mine");
+}
+
+#[test]
+fn command_that_moves_a_worktree_away_works() {
+    let scratch = Scratch::new();
+    git(&scratch.root, &["worktree", "add", "--quiet", "-b", "feature/7-login", ".worktrees/story-7"]);
+    let hint = scratch.repository.create(&wanted("story-7", "feature/7-login")).expect_err("it is refused").hint();
+    let hint = hint.expect("a hint");
+    let (_, command) = hint.split_once(": ").expect("a command");
+    let ran = std::process::Command::new("sh").args(["-c", command]).status().expect("it runs");
+    assert!(ran.success(), "{command}");
+    ready(scratch.repository.create(&wanted("story-7", "feature/7")).expect("the place is free"));
+}

@@ -32,7 +32,7 @@ fn a_snapshot_holds_everything_and_touches_nothing() {
     assert_eq!(git(&path, &["status", "--porcelain=v2"]), worktree_before);
     assert_eq!(snapshot.reference, "refs/piton/snapshots/story-7/20261116T031500Z");
     let files = git(&scratch.root, &["ls-tree", "-r", "--name-only", &snapshot.reference]);
-    assert_eq!(files, ".gitignore\na.txt\ndeep/er/untracked.txt\nlink\nstaged.txt");
+    assert_eq!(files, ".gitignore\na.txt\ndeep/er/untracked.txt\nlink\nstaged.txt\nx.ignored");
     assert_eq!(git(&scratch.root, &["show", &format!("{}:staged.txt", snapshot.commit)]), "staged, then changed");
     assert_eq!(git(&scratch.root, &["show", &format!("{}^2:staged.txt", snapshot.commit)]), "staged");
     let left = fs::read_dir(scratch.root.join(".git/worktrees/story-7")).expect("it is there").flatten();
