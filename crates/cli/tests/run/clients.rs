@@ -162,7 +162,7 @@ fn a_client_that_cannot_be_used_is_started_once_and_counts_as_no_crash() {
         assert_eq!(ended.code, Some(4), "{}", ended.stdout);
         assert!(ended.stdout.contains(&format!("pipeline:S-1 is paused: {want}")), "{}", ended.stdout);
         assert!(
-            ended.stdout.contains(&format!("pipeline:S-2 is paused: it cannot be started: {want}")),
+            ended.stdout.contains(&format!("pipeline:S-2 is paused: cannot start its worker: {want}")),
             "{}",
             ended.stdout
         );
@@ -201,7 +201,11 @@ fn stages_stories_and_fallbacks_choose_their_workers() {
     }
     assert!(calls(&yard, "claude").is_empty(), "nothing is started");
     let ended = yard.run(&["run", "--yes", "--json"]);
-    assert!(ended.stdout.contains("its worker's account is at its limit; worker.other goes on"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("story-S-1-s1-retry started with the brief, attempt 3, by [worker.other]"),
+        "{}",
+        ended.stdout
+    );
     let claude = calls(&yard, "claude");
     assert_eq!(claude.len(), 2, "stage 0, and stage 1 up to the limit: {claude:?}");
     assert!(claude[0].contains("--model small") && !claude[1].contains("--model"), "{claude:?}");
@@ -235,9 +239,9 @@ fn a_limit_in_the_far_future_or_past_is_waited_for_within_bounds() {
             let bytes = std::fs::read(yard.workspace.path(".piton/run/memory.json")).unwrap_or_default();
             serde_json::from_slice::<Value>(&bytes).unwrap_or_default()
         };
-        let is_parked = || memory()["lanes"]["pipeline:S-1"]["rules"]["state"] == "parked";
+        let is_parked = || memory()["lanes"]["pipeline:S-1"]["state"]["is"] == "parked";
         wait_for("it to be parked", is_parked, || memory().to_string());
-        let until = memory()["lanes"]["pipeline:S-1"]["rules"]["until"].as_str().expect("a time").to_owned();
+        let until = memory()["lanes"]["pipeline:S-1"]["state"]["until"].as_str().expect("a time").to_owned();
         lead.kill().expect("it can be killed");
         lead.wait().expect("it is gone");
         let until = std::process::Command::new("date").args(["-u", "-d", &until, "+%s"]).output().expect("date runs");

@@ -43,7 +43,8 @@ fn a_limit_of_the_account_outlives_the_lead_and_ends_staggered() {
     wait_for("both to be parked", are_parked, || memory(&yard).to_string());
     lead.kill().expect("it can be killed");
     lead.wait().expect("it is gone");
-    let until = memory(&yard)["parked"][""].as_str().expect("the account is parked").to_owned();
+    let parked = memory(&yard)["parked"]["command /bin/sh"].clone();
+    let until = parked.as_str().expect("the account is parked").to_owned();
     let ended = finish(yard.command(&["run", "--json"]).spawn().expect("it starts"));
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
     let again = begun_again(&events(&ended.stdout));
