@@ -14,6 +14,7 @@ mod homes;
 mod killed_lead;
 mod lies;
 mod limits;
+mod output;
 mod proof;
 mod pty;
 mod requests;

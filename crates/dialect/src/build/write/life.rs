@@ -228,8 +228,8 @@ pub(super) fn both_ways(name: &str) -> Refusal {
 
 /// The refusal of a resume that does not say whether what failed is fixed.
 fn not_fixed(draft: &Draft) -> Refusal {
-    let failures = draft.unit.troubles.iter().map(super::super::resume::failure);
-    let failure = failures.last().unwrap_or_else(|| "it failed".to_owned());
+    let mut failures = draft.unit.troubles.iter().map(super::super::resume::failure);
+    let failure = failures.next_back().unwrap_or_else(|| "it failed".to_owned());
     Refusal::rule(failure).hint(super::super::resume::when_fixed(&draft.name))
 }
 

@@ -208,9 +208,12 @@ pub(in super::super) fn mend(draft: &Draft) -> String {
     }
 }
 
+/// Lists of tasks that are brought into line: completed, remaining, and whether a verdict is left over.
+type Repair = (Vec<String>, Vec<String>, bool);
+
 /// The lists with every task once: one that is listed as done and as remaining is not done. And whether a verdict is
 /// left over. Nothing when all is in line.
-fn to_repair(draft: &Draft) -> Result<Option<(Vec<String>, Vec<String>, bool)>, Refusal> {
+fn to_repair(draft: &Draft) -> Result<Option<Repair>, Refusal> {
     let (completed, remaining) = (draft.list(&["tasksCompleted"])?, draft.list(&["tasksRemaining"])?);
     let before = completed.len() + remaining.len();
     let mut seen = std::collections::HashSet::new();

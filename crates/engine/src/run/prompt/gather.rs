@@ -1,6 +1,6 @@
 //! Reads what a prompt is made of: the unit's documents and journal, the settings, and what the lead remembers.
 
-use piton_dialect::pipeline::{Briefs, Scores, state_path};
+use piton_dialect::pipeline::{self, Briefs, Scores, StoryTask, state_path};
 use piton_dialect::{build, plan};
 use piton_model::fleet::{How, Lane, LaneAt};
 use piton_model::{Dialect, Gate, GateState, Rework, StepState, Unit};
@@ -13,7 +13,7 @@ use super::{
     CriterionFacts, DependencyFacts, Excerpt, GateFacts, PromptContext, PromptKind, ResumeFacts, TaskFacts, TaskState,
 };
 use crate::instructions;
-use crate::record::fresh_id;
+use crate::record::{DiskFiles, fresh_id};
 
 /// Notes of a unit that say nothing to a worker, or that its prompt has a place of its own for.
 const NOT_TOLD: [&str; 17] = [
@@ -74,7 +74,10 @@ impl Lead<'_> {
             description: work.text.clone(),
             sources,
             phase: self.phase_of(lane, work),
-            tasks: tasks(&known),
+            tasks: match work.dialect {
+                Dialect::Pipeline => self.story_tasks(at),
+                Dialect::Plan | Dialect::Build | Dialect::Task | Dialect::Crew => tasks(&known),
+            },
             unnamed: unnamed(&known),
             criteria: self.criteria(&known, criteria),
             outputs: work.outputs.clone(),
@@ -104,6 +107,22 @@ impl Lead<'_> {
     fn briefs_of_run(&self) -> Briefs {
         let state = self.workspace.disk.read(&state_path()).ok();
         state.map(|state| Briefs::read(&state.bytes)).unwrap_or_default().with(&self.briefs())
+    }
+
+    /// A story's tasks as stage 0 planned them, with title and description.
+    fn story_tasks(&self, at: LaneAt) -> Vec<TaskFacts> {
+        let fact = |StoryTask { task, state }: StoryTask| TaskFacts {
+            id: task.id,
+            title: task.title,
+            description: task.description,
+            state: match state {
+                pipeline::TaskState::Open => TaskState::Open,
+                pipeline::TaskState::Done => TaskState::Done,
+                pipeline::TaskState::Skipped => TaskState::Skipped,
+            },
+        };
+        let files = DiskFiles::new(&*self.workspace.disk, None);
+        pipeline::story_tasks(&self.place(at), &files, &self.moment()).into_iter().map(fact).collect()
     }
 
     fn scores(&self, at: LaneAt) -> Scores {

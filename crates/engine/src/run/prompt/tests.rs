@@ -207,11 +207,15 @@ fn rendered(context: &PromptContext) -> String {
 
 #[test]
 fn every_prompt_is_as_it_was_read() {
-    let cases: [(&str, fn(PromptKind) -> PromptContext); 4] =
-        [("fresh", fresh), ("resumed", resumed), ("rework", reworked), ("instruction", instructed)];
     for (kind, name) in KINDS {
+        let cases = [
+            ("fresh", fresh(kind)),
+            ("resumed", resumed(kind)),
+            ("rework", reworked(kind)),
+            ("instruction", instructed(kind)),
+        ];
         for (case, context) in cases {
-            insta::assert_snapshot!(format!("{name}-{case}"), rendered(&context(kind)));
+            insta::assert_snapshot!(format!("{name}-{case}"), rendered(&context));
         }
     }
 }

@@ -78,12 +78,12 @@ fn edit(bench: &mut Bench, edit: &Edit) {
 
 #[derive(Debug, Clone)]
 enum Act {
-    Verb(Event),
+    Verb(Box<Event>),
     Hand(Edit),
 }
 
 fn any_act() -> impl Strategy<Value = Act> {
-    prop_oneof![9 => any_event().prop_map(Act::Verb), 1 => any_edit().prop_map(Act::Hand)]
+    prop_oneof![9 => any_event().prop_map(|event| Act::Verb(Box::new(event))), 1 => any_edit().prop_map(Act::Hand)]
 }
 
 proptest! {
@@ -105,7 +105,7 @@ proptest! {
                     edit(&mut bench, &change);
                     continue;
                 }
-                Act::Verb(event) => event,
+                Act::Verb(event) => *event,
             };
             let ticket = is_worker.then(|| "1.1".parse().expect("a ticket"));
             let moment = Moment { ticket, ..at(bench.minutes) };
