@@ -1,6 +1,6 @@
 //! Resources: what can be read about units, and which units there are.
 
-use piton_engine::{Problem, ProblemKind, find, json, log, preview, status};
+use piton_engine::{Problem, ProblemKind, find, json, last_words, log, preview, status};
 use piton_model::{ResumeAction, Row};
 use rmcp::ErrorData;
 use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
@@ -94,7 +94,9 @@ fn text_of(door: &Door, uri: &Uri) -> Result<(String, &'static str), Problem> {
     match kind {
         Kind::Unit => {
             let found = find(&workspace, wanted, now).map_err(|error| Problem::not_found(wanted, &error))?;
-            let document = json::unit(&found, &workspace.root().display().to_string(), now);
+            let mut document = json::unit(&found, &workspace.root().display().to_string(), now);
+            let words = last_words(&workspace, &found.name, &found.unit);
+            document["units"][0]["last_worker"] = words.as_ref().map(json::last_words).into();
             Ok((fit(&page_steps(document, 0), MOST_CHARACTERS).to_string(), JSON))
         }
         Kind::Document => {

@@ -49,7 +49,7 @@ fn a_message_is_sent_listed_and_marked_as_read() {
     let list = workspace.run(&["inbox", "Secondary-A"]).exits(0);
     assert_snapshot!("listed", list.transcript());
     let read = workspace.run(&["inbox", "Secondary-A", "--read", "1", "--from", "Agent-Primary"]).exits(0);
-    assert_eq!(read.stdout, "crew:Secondary-A message 1 from primary read @2\n");
+    assert_eq!(read.stdout, "crew:epics/tides/Secondary-A message 1 from primary read @2\n");
     let left = workspace.run(&["inbox", "crew:tides/Secondary-A", "--json"]).exits(0);
     assert_snapshot!("left_json", left.transcript());
     assert_eq!(workspace.run(&["inbox", "Secondary-A", "--all", "--json"]).json()["messages"][0]["unread"], false);

@@ -7,7 +7,7 @@ use crate::support::fixtures::{BUILDS, agent, build};
 use crate::support::harbour::{harbour, put};
 
 /// Every verb there is.
-const VERBS: [&str; 42] = [
+const VERBS: [&str; 43] = [
     "status",
     "check",
     "stale",
@@ -41,6 +41,7 @@ const VERBS: [&str; 42] = [
     "compact",
     "run",
     "stop",
+    "output",
     "approve",
     "demo",
     "worktrees",

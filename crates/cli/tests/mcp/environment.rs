@@ -19,7 +19,6 @@ fn a_call_that_names_no_unit_means_the_environments() {
     assert_eq!(client.does("why", json!({}))["unit"], "build:PRD-001");
     // Another unit has attempts of its own.
     assert_eq!(client.does("start", json!({ "unit": "build:PRD-002", "steps": ["WS1"] }))["attempt"], 1);
-    client.does("pause", json!({ "unit": "build:PRD-002" }));
     assert_eq!(client.does("resume", json!({ "unit": "build:PRD-002" }))["attempt"], 2);
     client.does("beat", json!({ "unit": "build:PRD-002" }));
 }
@@ -55,7 +54,7 @@ fn the_agent_of_the_environment_sends_and_reads() {
     let workspace = super::support::harbour::harbour();
     let mut client = Client::start_with(&workspace, &["--at", NOW], &[("PITON_AGENT", "Secondary-A")]).greeted();
     let sent = client.does("send", json!({ "to": "Secondary-B", "subject": "Tides", "body": "They turn" }));
-    assert_eq!(sent["unit"], "crew:Secondary-A");
+    assert_eq!(sent["unit"], "crew:epics/tides/Secondary-A");
     assert_eq!(client.does("inbox", json!({}))["agent"], "Secondary-A");
     assert_eq!(client.does("inbox", json!({ "agent": "Secondary-B" }))["messages"][0]["subject"], "Tides");
 }

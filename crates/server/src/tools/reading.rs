@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-use piton_engine::{Problem, ProblemKind, Target, UnitLog, check, find, json, log, resumable, status};
+use piton_engine::{Problem, ProblemKind, Target, UnitLog, check, find, json, last_words, log, resumable, status};
 use piton_model::text::{counted, printable};
 use piton_model::{Dialect, Lifecycle, Tally};
 use schemars::JsonSchema;
@@ -129,7 +129,9 @@ fn show_status(door: &Door, input: &StatusInput) -> Result<Answer, Problem> {
     if let Some(name) = &input.unit {
         let wanted = parse(name)?;
         let found = find(&workspace, &wanted, now).map_err(|error| Problem::not_found(&wanted, &error))?;
-        let document = json::unit(&found, &workspace.root().display().to_string(), now);
+        let mut document = json::unit(&found, &workspace.root().display().to_string(), now);
+        let words = last_words(&workspace, &found.name, &found.unit);
+        document["units"][0]["last_worker"] = words.as_ref().map(json::last_words).into();
         let document = page_steps(document, input.offset.unwrap_or(0));
         let text = unit_line(&document["units"][0]);
         return Ok(Answer { document, text });
