@@ -107,7 +107,7 @@ impl Fleet {
             (standing, end) => {
                 let why = match standing {
                     Standing::Incomplete { missing } => {
-                        format!("{}; its checkpoint lacks {}", death(&worker, end, now), missing.join(", "))
+                        format!("{}; not complete: {}", death(&worker, end, now), missing.join(", "))
                     }
                     // A worker that calls done what is not there has not done it.
                     Standing::Unproved { missing } => lie(missing),
