@@ -131,8 +131,7 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         (Dialect::Pipeline, Lifecycle::Unknown) => &[Unblock, Note, Replace],
         // An agent that is complete goes on giving signs of life until the others are.
         (Dialect::Crew, Lifecycle::Done) => &[Reopen, Note, Beat, Start],
-        // A pause is a word beside WAITING, and an agent that waits may go on by itself.
-        (Dialect::Crew, Lifecycle::Paused) => &[Resume, Work, Unblock, Note, Beat, Pause, Block, Finish, Replace],
+        (Dialect::Crew, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Block, Replace],
         // A claim of completion that is not true counts as blocked, and is opened again.
         (Dialect::Task, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Fail, Replace, Reopen],
         (_, Lifecycle::Queued) => &[Start, Work, Resume, Note, Beat, Block, Pause, Fail, Replace],

@@ -223,7 +223,7 @@ mod tests {
             &[(Crew, "epic-7/Secondary-A"), (Crew, "epic-8/Secondary-A")],
             &["epic-7/Secondary-A", "epic-8/Secondary-A"],
         );
-        check(&[(Crew, "a/x/P"), (Crew, "b/x/P"), (Crew, "P")], &["a/x/P", "b/x/P", "P"]);
+        check(&[(Crew, "a/x/P"), (Crew, "b/x/P"), (Crew, "P")], &["a/x/P", "b/x/P", "./P"]);
         check(&[(Plan, "one/x"), (Crew, "two/x")], &["x", "x"]);
         check(&[(Task, "docs/migration/T1"), (Task, "docs/content/T1")], &["migration/T1", "content/T1"]);
         check(&[(Plan, "same"), (Plan, "same")], &["same", "same"]);

@@ -122,7 +122,7 @@ crate::with_both! {
         pauses_with_a_way_out(&WET_BUILD, who, build);
     }
 
-    fn of_a_plan_never_passes(who) {
+    fn of_a_plan_never_passes(who) open(both) {
         pauses_with_a_way_out(&WET_PLAN, who, plan);
     }
 

@@ -56,7 +56,7 @@ fn never_done(work: &Work, who: Who) {
 }
 
 crate::with_both! {
-    fn two_stories(who) open(by_the_book) {
+    fn two_stories(who) open(both) {
         never_done(&STORIES, who);
     }
 

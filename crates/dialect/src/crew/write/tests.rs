@@ -154,21 +154,6 @@ fn the_first_checkpoint_is_the_one_of_the_document() {
 }
 
 #[test]
-fn a_step_is_named_by_its_number_too() {
-    let mut world = World::started();
-    assert_eq!(world.ok(Event::StepMoved(step(StepTo::Done, &["4"]))).summary, "Read S2.P1 guide done (4/6)");
-    // Done in order, the others keep their numbers.
-    assert_eq!(world.ok(Event::StepMoved(step(StepTo::Done, &["5", "6"]))).summary.split(" done").count(), 2);
-    assert_eq!(world.json()["next_steps"], json!([]));
-    assert!(!world.json()["completed_steps"].to_string().contains("\"4\""));
-    let refused = world.try_to(&Event::StepMoved(step(StepTo::Begun, &["7"]))).unwrap_err();
-    assert_eq!(refused.message, "there is no step number 7; 6 steps are listed");
-    // A step that is called so is meant by its name.
-    world.ok(Event::StepMoved(step(StepTo::Begun, &["the 8th"])));
-    assert_eq!(world.ok(Event::StepMoved(step(StepTo::Done, &["7"]))).summary, "the 8th done (7/7)");
-}
-
-#[test]
 fn the_update_of_the_document_is_reached_verb_by_verb() {
     let mut world = World::started();
     world.ok(Event::StepMoved(step(
@@ -437,7 +422,10 @@ fn a_resume_message_is_the_one_of_the_document() {
     let moment = world.moment();
     let plan = resume(&world.place, &world.files, None, &moment).expect("a plan");
     assert_eq!(plan.action, piton_model::ResumeAction::Continue);
-    assert_eq!(plan.next, "go on with the step that is quoted below as \"current step\"");
+    assert_eq!(
+        plan.next,
+        "go on with the step that is quoted below as \"current step\"; when step 4 is done: piton step crew:Secondary-A done 4"
+    );
     assert_eq!(
         (plan.position.as_str(), plan.outputs),
         ("S2.P1 (Research Phase - In Progress)", vec!["spec.md".into()])

@@ -68,7 +68,7 @@ fn stages_go_forward_one_at_a_time() {
         ("S2.P1", "S2.P2", Ok("entered S2.P2")),
         ("S2.P1", "p2", Ok("entered S2.P2")),
         ("S2.P1", "1", Ok("already in S2.P1")),
-        ("S2.P1", "S2.P3", Err("piton stage crew:Secondary-A S2.P2")),
+        ("S2.P1", "S2.P3", Err("enter the next one: piton stage crew:Secondary-A S2.P2")),
         ("S2.P3", "S2.P2", Err("begin again from nothing: piton restart crew:Secondary-A")),
         ("S2.P1 COMPLETE", "S2.P2", Ok("entered S2.P2")),
         ("S1", "S2.P1", Ok("entered S2.P1")),
