@@ -431,7 +431,7 @@ fn a_resume_message_is_the_one_of_the_document() {
         ("S2.P1 (Research Phase - In Progress)", vec!["spec.md".into()])
     );
     let block = plan.block.expect("a message");
-    assert!(block.starts_with("✅ Checkpoint found! Resuming work...\n\n**Previous Session:**\n- Stage: S2.P1 (Research Phase - In Progress)\n- Last Update: 14:00 (45 minutes ago)\n- Status: IN_PROGRESS\n\n**Current State:**\n- spec.md: modified\n\n**Resuming from:** Writing Acceptance Criteria in spec.md\n\n**Next Steps:**\n1. Writing"), "{block}");
+    assert!(block.starts_with("✅ Checkpoint found! Resuming work...\n\n**Previous Session:**\n- Stage: S2.P1 (Research Phase - In Progress)\n- Last Update: 14:00 (45 minutes ago)\n- Status: IN_PROGRESS\n\n**Current State:**\n- spec.md: modified\n\n**Resuming from:** Writing Acceptance Criteria in spec.md\n\n**Next Steps:**\n4. Writing"), "{block}");
     assert!(block.ends_with("I'll continue where I left off..."));
     world.ok(Event::Resumed { mode: None });
     holds(&world.json(), &json!({"session_id": "fresh-4", "stage": "S2.P1", "status": "IN_PROGRESS"}));
