@@ -105,7 +105,19 @@ fn at_a_story_that_is_to_be_judged() {
         yard: || {
             let story = "[gates]\nmade = 'true'\n[[stories]]\nid = \"S-1\"\ntitle = \"One\"\n";
             let yard = Yard::with(SETTINGS, story);
-            yard.run(&["start", "pipeline:S-1", "--stage", "3"]);
+            // A story is judged only when its planned tasks are done.
+            for words in [
+                &["start", "pipeline:S-1"][..],
+                &["step", "pipeline:S-1", "begin", "S-1-a"],
+                &["verdict", "pipeline:S-1", "PLAN", "--score", "3"],
+                &["stage", "pipeline:S-1", "1"],
+                &["verdict", "pipeline:S-1", "GO", "--score", "8"],
+                &["stage", "pipeline:S-1", "2"],
+                &["step", "pipeline:S-1", "done", "S-1-a"],
+                &["stage", "pipeline:S-1", "3"],
+            ] {
+                yard.run(words);
+            }
             yard
         },
         check: |yard, said| {
