@@ -37,6 +37,13 @@ impl Bench {
         log.write_all(line.as_bytes()).expect("the log can be written");
     }
 
+    /// Waits until no other worker of the journey edits a file that they share. The turn ends with the value.
+    pub fn turn(&self) -> fs::File {
+        let file = fs::File::create(self.directory.join("turn")).expect("a lock file");
+        file.lock().expect("a lock");
+        file
+    }
+
     /// Prints a line. The script of the worker leaves its standard output open as the third stream, because the first is
     /// the test program's own.
     pub fn says(&self, line: &str) {

@@ -26,11 +26,15 @@ pub fn work(book: &Book<'_>) {
     book.bench.reaches("recorded");
 }
 
-/// Edits a file in place, one worker of the journey at a time: editors of agents look before they write, too.
+/// Edits a file, one worker of the journey at a time, and replaces it as a whole: editors of agents look before they
+/// write, too.
 fn edit(book: &Book<'_>, path: &str, change: impl Fn(&str) -> String) {
+    let _turn = book.bench.turn();
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     // A box that is ticked stays so: work that is done again was done before.
-    fs::write(path, change(&text)).expect("the plan can be written");
+    let aside = format!("{path}.{}", std::process::id());
+    fs::write(&aside, change(&text)).expect("the plan can be written");
+    fs::rename(&aside, path).expect("the plan can be replaced");
     book.bench.note(&format!("edited {path}"));
 }
 
