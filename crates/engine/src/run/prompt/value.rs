@@ -13,6 +13,9 @@ use super::{
 /// The longest id that stands in a command.
 const LONGEST_WORD: usize = 200;
 
+/// The longest text that stands in a line of ours, in characters.
+const LONGEST_LINE: usize = 400;
+
 /// The values of a context, by the names that templates use.
 pub(super) fn of(context: &PromptContext) -> Value {
     let mut value = about_worker(context);
@@ -55,7 +58,9 @@ fn about_work(context: &PromptContext) -> Value {
     let outputs = context.outputs.iter();
     let words = outputs.clone().filter_map(|output| word(output)).map(|word| format!(" --output {word}"));
     json!({
-        "work_text": quote(context, &work(context)),
+        "title": context.title.as_deref().map(one_line),
+        "description": context.description.as_deref().filter(|text| is_short(text)).map(one_line),
+        "description_text": quote_one(context, context.description.as_ref().filter(|text| !is_short(text))),
         "sources": sources(context),
         "outputs": outputs.map(|output| one_line(output)).collect::<Vec<_>>(),
         "outputs_words": words.collect::<String>(),
@@ -105,9 +110,10 @@ fn about_past(context: &PromptContext) -> Value {
     })
 }
 
-fn work(context: &PromptContext) -> Vec<String> {
-    let title = context.title.iter().map(|title| format!("title: {}", one_line(title)));
-    title.chain(context.description.iter().cloned()).collect()
+/// Whether a text is one line, and not a long one: then it stands in a line of ours.
+fn is_short(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && !text.contains('\n') && text.chars().count() <= LONGEST_LINE
 }
 
 fn sources(context: &PromptContext) -> Vec<Value> {
