@@ -165,11 +165,15 @@ fn skip(draft: &mut Draft, tasks: &[String]) -> Result<Moved, Refusal> {
     Ok(("left out", format!("{} left out ({})", tasks.join(", "), counts(draft)?)))
 }
 
-/// Moves tasks from those that remain to another list.
+/// Moves tasks from those that remain to another list. A task that stood in both lists was not done.
 fn leave(draft: &mut Draft, tasks: &[String], to: &str) -> Result<(), Refusal> {
-    let remaining = draft.list(&["tasksRemaining"])?;
-    let left: Vec<_> = remaining.into_iter().filter(|task| !tasks.contains(task)).collect();
-    draft.editor.set(&["tasksRemaining"], left);
+    for key in ["tasksRemaining", "tasksCompleted"] {
+        let listed = draft.list(&[key])?;
+        let left: Vec<_> = listed.iter().filter(|task| key == to || !tasks.contains(task)).cloned().collect();
+        if key == "tasksRemaining" || left != listed {
+            draft.editor.set(&[key], left);
+        }
+    }
     for task in tasks {
         draft.editor.push_new(&[to], task);
     }
