@@ -55,6 +55,11 @@ fn ids(checkpoint: &Value, key: &str) -> BTreeSet<String> {
     checkpoint[key].as_array().into_iter().flatten().filter_map(|id| id.as_str().map(str::to_owned)).collect()
 }
 
+fn in_plan(checkpoint: &Value) -> BTreeSet<String> {
+    let tasks = checkpoint["plannedTasks"].as_array().into_iter().flatten();
+    tasks.filter_map(|task| task["id"].as_str().map(str::to_owned)).collect()
+}
+
 /// The tasks of the story, as somebody would keep them on paper.
 #[derive(Debug, Default)]
 struct Paper {
@@ -77,7 +82,8 @@ impl Paper {
         self.skipped = &ids(checkpoint, "tasksSkipped") - &listed;
         self.planned = match checkpoint["stage"] == 0 {
             true => listed,
-            false => &(&self.planned | &listed) - &self.skipped,
+            // A task that some worker listed before validation began again is kept in the plan alone.
+            false => &(&(&self.planned | &listed) | &in_plan(checkpoint)) - &self.skipped,
         };
     }
 
