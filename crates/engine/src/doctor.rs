@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use piton_model::{Dialect, Lifecycle, Time};
 use piton_store::seal;
+use piton_supervisor::{Kind, Login, Repository, login};
 
 use crate::Workspace;
 use crate::hook::fired;
@@ -85,7 +86,8 @@ pub fn doctor(workspace: &Workspace, programs: &Programs, now: Time) -> Vec<Chec
     all.extend(disk::checkups(workspace));
     all.extend(of_hooks(workspace, &dialects, now));
     all.extend(of_servers(workspace, programs));
-    all.extend(of_git(workspace, programs));
+    all.extend(of_clients(programs));
+    all.push(of_git(workspace));
     all.extend(of_leftovers(workspace));
     all
 }
@@ -201,20 +203,42 @@ fn of_servers(workspace: &Workspace, programs: &Programs) -> Vec<Checkup> {
     all
 }
 
-fn of_git(workspace: &Workspace, programs: &Programs) -> Option<Checkup> {
+/// Whether the clients that workers are made of are logged in.
+fn of_clients(programs: &Programs) -> Vec<Checkup> {
+    let clients = [
+        (Kind::Claude, &programs.claude, "Claude Code", "claude auth login"),
+        (Kind::Codex, &programs.codex, "Codex", "codex login"),
+    ];
+    let of = |(kind, program, name, advice): (Kind, &Option<PathBuf>, &str, &str)| {
+        Some(match login(kind, program.as_deref()?) {
+            Login::Yes => Checkup::good("clients", format!("{name} is logged in")),
+            Login::No => Checkup::note(
+                "clients",
+                format!("{name} says that it is not logged in, so workers of that kind cannot work"),
+                advice,
+            ),
+            Login::Unknown => Checkup::good("clients", format!("{name} does not say whether it is logged in")),
+        })
+    };
+    clients.into_iter().filter_map(of).collect()
+}
+
+fn of_git(workspace: &Workspace) -> Checkup {
     let disk = &*workspace.disk;
-    let is_repository = disk.stamp(".git").is_ok_and(|found| found.is_some());
     let has_home = matches!(seal::inspect(disk), Ok(seal::Home::Ours));
     let is_ignored = disk.stamp(".piton/.gitignore").is_ok_and(|found| found.is_some());
-    match (is_repository, programs.git.is_some(), has_home && !is_ignored) {
-        (false, _, _) => Some(Checkup::good("git", "not a git repository")),
-        (true, _, true) => Some(Checkup::note(
+    match Repository::find(workspace.root()) {
+        Ok(None) => Checkup::good("git", "not a git repository"),
+        Ok(Some(_)) if has_home && !is_ignored => Checkup::note(
             "git",
             ".piton is not ignored, and its journals belong to this machine alone",
             "echo '*' > .piton/.gitignore",
-        )),
-        (true, false, false) => Some(Checkup::note("git", "a repository, but no git is found", "install git")),
-        (true, true, false) => Some(Checkup::good("git", "a repository; .piton stays out of it")),
+        ),
+        Ok(Some(_)) => Checkup::good("git", "a repository; .piton stays out of it"),
+        Err(error) => {
+            let advice = error.hint().unwrap_or_else(|| "ask git itself: git status".to_owned());
+            Checkup::bad("git", format!("a repository that git does not use, so nothing can run here: {error}"), advice)
+        }
     }
 }
 

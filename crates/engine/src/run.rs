@@ -51,7 +51,9 @@ use piton_model::fleet::waves;
 use piton_store::disk::{Access, DiskError, LockError, make_directories};
 use piton_supervisor::{GitError, Identity};
 
-pub use approvals::{ApprovedPhase, NotApproved, Unapproved, approve_commands, approve_phase, unapproved};
+pub use approvals::{
+    ApprovedPhase, NotApproved, Unapproved, approve_commands, approve_phase, approve_settings, unapproved,
+};
 pub use attach::{Attached, Followed, OtherWork};
 pub use denials::{ALLOW, DeniedCommand, allow_denied, denied};
 pub use end::{EndedLane, RunEnd};

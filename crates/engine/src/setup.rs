@@ -9,6 +9,7 @@ mod codex;
 mod plugin;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 use piton_model::{Dialect, Refusal, Time};
 use piton_store::disk::{Access, Rename};
@@ -18,6 +19,8 @@ use serde_json::{Value, json};
 
 use crate::Workspace;
 use crate::record::RecordError;
+use crate::run::SETTINGS as RUN;
+use tools::Tools;
 
 pub use self::plugin::write_plugin;
 
@@ -86,7 +89,11 @@ pub fn plan_setup(workspace: &Workspace, request: &SetupRequest, now: Time) -> R
     // Who has the plugin already needs no hooks beside it.
     let has_plugin = text_of(workspace, SETTINGS)?.is_some_and(|text| claude::has_plugin(&text));
     let request = &SetupRequest { plugin: request.plugin || (has_plugin && !request.remove), ..*request };
-    let paths = paths(workspace, request, &receipt)?;
+    let proposal = tools_of(workspace).settings();
+    let mut paths = paths(workspace, request, &receipt)?;
+    if proposal.is_some() || receipt.find(RUN).is_some() {
+        paths.push(RUN);
+    }
     for path in paths {
         let before = text_of(workspace, path)?;
         let after = match request.remove {
@@ -96,11 +103,16 @@ pub fn plan_setup(workspace: &Workspace, request: &SetupRequest, now: Time) -> R
                 without(path, before.as_deref(), &receipt, claude::remove_hooks)
             }
             false if request.plugin && path == SERVERS => without(path, before.as_deref(), &receipt, remover(path)),
+            // Settings that are there are the user's.
+            false if path == RUN => Ok(before.clone().or_else(|| proposal.clone())),
             false => with(path, before.as_deref(), scope).map(Some),
         };
         let after = after.map_err(|why| RecordError::Refused(in_the_way(path, &why, scope)))?;
         if path == SETTINGS && after.as_deref().is_some_and(has_comments) {
             setup.notes.push(format!("{SETTINGS} has comments: Claude Code ignores such a file as a whole, with its hooks; take them out of it"));
+        }
+        if path == RUN && !request.remove {
+            setup.notes.extend(about_settings(before.as_deref(), proposal.as_deref()));
         }
         setup.files.push(SetupFile { path, before, after });
     }
@@ -108,6 +120,30 @@ pub fn plan_setup(workspace: &Workspace, request: &SetupRequest, now: Time) -> R
         setup.notes.push("the plugin itself goes with: claude plugin uninstall piton@piton --scope project".to_owned());
     }
     Ok(setup)
+}
+
+/// The build tools of the repository, as far as workers need them.
+fn tools_of(workspace: &Workspace) -> Tools {
+    let text = |name: &str| text_of(workspace, name).ok().flatten();
+    let is_ignored = |name: &str| {
+        let is_there = matches!(workspace.disk.stamp(name), Ok(Some(_)));
+        is_there && piton_supervisor::is_ignored(workspace.root(), name)
+    };
+    Tools::find(&text, &is_ignored)
+}
+
+/// What has to be said about the settings of runs.
+fn about_settings(before: Option<&str>, proposal: Option<&str>) -> Option<String> {
+    match (before, proposal) {
+        (None, Some(_)) => {
+            Some(format!("{RUN} names the build tools that workers may use; allow them with: piton approve"))
+        }
+        (Some(text), Some(proposal)) if text != proposal && !text.contains("allow") => {
+            let lines: Vec<&str> = proposal.lines().filter(|line| line.contains(" = ")).collect();
+            Some(format!("{RUN} is yours and stays as it is; what workers here may need: {}", lines.join("; ")))
+        }
+        _ => None,
+    }
 }
 
 /// Writes what was decided: all of it, or nothing.
@@ -271,6 +307,7 @@ fn remover(path: &str) -> fn(&str) -> Result<String, String> {
         SETTINGS => claude::remove,
         SERVERS => claude::remove_server,
         CODEX => codex::remove,
+        RUN => |text| Ok(text.to_owned()),
         _ => block::remove,
     }
 }

@@ -2,7 +2,7 @@
 
 mod error;
 mod lock;
-mod process;
+pub(crate) mod process;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -287,6 +287,12 @@ pub fn was_removed(directory: &Path, base: Option<&str>, path: &str) -> bool {
     };
     let log = ["--literal-pathspecs", "log", "-1", "--format=%H", "--diff-filter=D", &range, "--", path];
     answer(directory, &log).is_some()
+}
+
+/// Whether git ignores a path of a directory.
+pub fn is_ignored(directory: &Path, path: &str) -> bool {
+    let git = Git::at(directory);
+    git.ask(&["check-ignore", "--quiet", "--no-index", "--", path]).is_ok_and(|said| said.is_success())
 }
 
 /// What git answers, unless that is nothing. Nothing is fetched for it.

@@ -27,12 +27,12 @@ mod worktree;
 mod scratch;
 
 pub use adapter::{
-    Adapter, Agent, Allow, CommandLine, Denied, Grants, Kind, Limit, LimitScope, Outcome, PromptBy, Reading, Remedy,
-    ResultSeen, Seen, Spent, Tokens, Trace, Transcript, Wait, Work, commit_directories, is_in_git, new_session_id,
-    quoted, simple_commands,
+    Adapter, Agent, Allow, CommandLine, Denied, Grants, Kind, Limit, LimitScope, Login, Outcome, PromptBy, Reading,
+    Remedy, ResultSeen, Seen, Spent, Tokens, Trace, Transcript, Wait, Work, commit_directories, is_in_git, login,
+    new_session_id, quoted, simple_commands,
 };
 pub use end::{End, Exit, Signs};
-pub use git::{GitError, are_commits, tree_of, was_removed};
+pub use git::{GitError, are_commits, is_ignored, tree_of, was_removed};
 pub use identity::Identity;
 pub use keeper::keep;
 pub use launch::{About, Input, Launch, Spool};

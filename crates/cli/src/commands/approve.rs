@@ -1,7 +1,8 @@
 use clap::{ArgMatches, Args};
 use piton_engine::approve_review;
 use piton_engine::run::{
-    ApprovedPhase, NotApproved, RunRequest, allow_denied, approve_commands, approve_phase, plan_run,
+    ApprovedPhase, NotApproved, RunError, RunRequest, WorkError, allow_denied, approve_commands, approve_phase,
+    approve_settings, plan_run,
 };
 use piton_model::text::{printable, shell_word};
 
@@ -66,8 +67,13 @@ pub fn run(matches: &ArgMatches, args: &ApproveArgs) -> Result<u8, Failure> {
 fn commands(context: &Context, wanted: &[String]) -> Result<u8, Failure> {
     // Nothing named means the run that is not finished, as it does for who tries again.
     let request = RunRequest { wanted: wanted.to_vec(), retry: true, ..RunRequest::default() };
-    let plan = plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error, wanted))?;
-    let approved = approve_commands(&context.workspace, &plan).map_err(|error| failure(&error, wanted))?;
+    let approved = match plan_run(&context.workspace, &request, context.now) {
+        Ok(plan) => approve_commands(&context.workspace, &plan),
+        // Settings name commands before there is work.
+        Err(RunError::Work(WorkError::Nothing { .. })) => approve_settings(&context.workspace),
+        Err(error) => Err(error),
+    };
+    let approved = approved.map_err(|error| failure(&error, wanted))?;
     for each in &approved {
         print(&format!("approved {}: {}\n", each.what, printable(&each.command)))?;
     }

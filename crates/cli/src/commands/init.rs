@@ -12,7 +12,7 @@ use crate::output::print;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  piton init --dry-run\n  piton init --yes\n  piton init --remove\n\nWrites hooks into .claude/settings.json, the server into .mcp.json and .codex/config.toml, and a short block into AGENTS.md or CLAUDE.md. Lines of others stay as they are; --remove brings every file back."
+    after_help = "Examples:\n  piton init --dry-run\n  piton init --yes\n  piton init --remove\n\nWrites hooks into .claude/settings.json, the server into .mcp.json and .codex/config.toml, and a short block into AGENTS.md or CLAUDE.md. Where there is no piton.toml and build tools are found, it is made, with the commands that workers may use. Lines of others stay as they are; --remove brings every file back."
 )]
 pub struct InitArgs {
     /// Show what would be written, and write nothing

@@ -168,6 +168,7 @@ pub fn failure(error: &RunError, wanted: &[String]) -> Failure {
             Failure::new(REFUSED, format!("these wait for each other, so none can begin: {ring}"))
                 .hint("take one of them out of `depends_on`")
         }
+        RunError::Work(WorkError::Nothing { hint }) => Failure::new(USAGE, "there is nothing to run").hint(hint),
         RunError::Work(WorkError::Unusable { message, hint }) => Failure::new(USAGE, message.clone()).hint(hint),
         RunError::Busy { holder } => {
             let pid = holder.split(' ').next().filter(|pid| !pid.is_empty());

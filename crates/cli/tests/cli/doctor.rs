@@ -45,6 +45,27 @@ fn hooks_are_shown_with_when_they_really_fired() {
 }
 
 #[test]
+fn clients_say_whether_they_are_logged_in() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let workspace = Workspace::new();
+    let bin = workspace.path("../clients");
+    fs::create_dir_all(&bin).expect("it can be made");
+    for (name, says) in [
+        ("claude", "test \"$*\" = 'auth status' && echo '{\"loggedIn\": false}'; exit 1"),
+        ("codex", "test \"$*\" = 'login status' && echo 'Logged in using an API key' >&2"),
+    ] {
+        fs::write(bin.join(name), format!("#!/bin/sh\n{says}\n")).expect("it can be written");
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).expect("it can be run");
+    }
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let run = workspace.call(&["doctor"]).env("PATH", path).run().exits(3);
+    let is_there = |text: &str| assert!(run.stdout.contains(text), "{text}: {}", run.stdout);
+    is_there("Claude Code says that it is not logged in");
+    is_there("hint: claude auth login");
+    is_there("Codex is logged in");
+}
+
+#[test]
 fn what_makes_hooks_silent_is_said() {
     let workspace = Workspace::new();
     workspace.run(&["init", "--yes"]).exits(0);

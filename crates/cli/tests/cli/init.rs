@@ -58,6 +58,48 @@ fn an_empty_repository_gets_everything_and_loses_it_again() {
 }
 
 #[test]
+fn build_tools_are_found_and_proposed_to_workers() {
+    let workspace = Workspace::new();
+    workspace.write("package.json", r#"{"scripts": {"test": "node test.js", "deploy": "./deploy"}}"#);
+    workspace.write("package-lock.json", "{}");
+    let before = tree(&workspace);
+    assert_snapshot!("init_tools", workspace.run(&["init", "--yes"]).exits(0).transcript());
+    assert_snapshot!("init_tools_settings", read(&workspace, "piton.toml").expect("it was made"));
+    // The printed command shows exactly what was written, and approves it.
+    let home = workspace.path("../home").display().to_string();
+    let approved = workspace.call(&["approve"]).env("HOME", home).run().exits(0);
+    assert!(approved.stdout.contains("npm test") && approved.stdout.contains("npm ci"), "{}", approved.transcript());
+    assert!(!workspace.run(&["init", "--yes"]).exits(0).stdout.contains("would be"), "a second time changes nothing");
+    workspace.run(&["init", "--remove"]).exits(0);
+    assert!(read(&workspace, "piton.toml").is_none(), "it goes as it came");
+    let without_journal = |all: Vec<(PathBuf, Option<Vec<u8>>)>| -> Vec<PathBuf> {
+        all.into_iter().map(|(path, _)| path).filter(|path| !path.to_string_lossy().contains(".piton")).collect()
+    };
+    assert_eq!(without_journal(tree(&workspace)), without_journal(before));
+}
+
+#[test]
+fn settings_that_are_there_are_the_users() {
+    let workspace = Workspace::new();
+    workspace.write("Cargo.toml", "");
+    workspace.write("piton.toml", "[run]\nworkers = 2\n");
+    let run = workspace.run(&["init", "--yes"]).exits(0);
+    assert!(run.stdout.contains("piton.toml is yours and stays as it is"), "{}", run.transcript());
+    assert!(run.stdout.contains("\"cargo test\""), "{}", run.transcript());
+    assert_eq!(read(&workspace, "piton.toml").as_deref(), Some("[run]\nworkers = 2\n"));
+    workspace.run(&["init", "--remove"]).exits(0);
+    assert_eq!(read(&workspace, "piton.toml").as_deref(), Some("[run]\nworkers = 2\n"));
+    // What the user wrote into settings that were made here stays.
+    let workspace = Workspace::new();
+    workspace.write("Cargo.toml", "");
+    workspace.run(&["init", "--yes"]).exits(0);
+    let made = read(&workspace, "piton.toml").expect("it was made");
+    workspace.write("piton.toml", format!("{made}\n[gates]\ntest = \"cargo test\"\n"));
+    workspace.run(&["init", "--remove"]).exits(0);
+    assert!(read(&workspace, "piton.toml").is_some_and(|text| text.contains("[gates]")));
+}
+
+#[test]
 fn a_directory_stays_that_was_there_or_that_somebody_uses() {
     let workspace = Workspace::new();
     workspace.directory(".claude");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::lead::Lead;
 use super::memory::DIRECTORY;
 use super::view::{Published, Waiting};
-use super::{RunError, RunPlan, RunRecord, failed, runs};
+use super::{RunError, RunPlan, RunRecord, Settings, Work, failed, runs};
 use crate::{NotFound, Trust, Workspace, approve, is_approved};
 
 /// Something that a repository asks for and that needs a person's approval.
@@ -38,27 +38,39 @@ impl Unapproved {
 
 /// What a run asks for and nobody approved.
 pub fn unapproved(workspace: &Workspace, plan: &RunPlan) -> Vec<Unapproved> {
-    let is_missing = |each: &Unapproved| !is_approved(&Trust::of(workspace, &each.key));
-    commands(plan).into_iter().filter(is_missing).collect()
+    missing(workspace, commands(&plan.settings, Some(&plan.work)))
 }
 
 /// Approves all that a run asks for, from now on.
 pub fn approve_commands(workspace: &Workspace, plan: &RunPlan) -> Result<Vec<Unapproved>, RunError> {
-    let missing = unapproved(workspace, plan);
-    for each in &missing {
-        approve(&Trust::of(workspace, &each.key)).map_err(failed)?;
-    }
-    Ok(missing)
+    approve_all(workspace, unapproved(workspace, plan))
 }
 
-fn commands(plan: &RunPlan) -> Vec<Unapproved> {
+/// Approves all that the settings ask for, from now on: for a workspace that has no work yet.
+pub fn approve_settings(workspace: &Workspace) -> Result<Vec<Unapproved>, RunError> {
+    let settings = Settings::load(workspace)?;
+    approve_all(workspace, missing(workspace, commands(&settings, None)))
+}
+
+fn missing(workspace: &Workspace, mut all: Vec<Unapproved>) -> Vec<Unapproved> {
+    all.retain(|each| !is_approved(&Trust::of(workspace, &each.key)));
+    all
+}
+
+fn approve_all(workspace: &Workspace, all: Vec<Unapproved>) -> Result<Vec<Unapproved>, RunError> {
+    for each in &all {
+        approve(&Trust::of(workspace, &each.key)).map_err(failed)?;
+    }
+    Ok(all)
+}
+
+fn commands(settings: &Settings, work: Option<&Work>) -> Vec<Unapproved> {
     let mut all: Vec<Unapproved> = Vec::new();
     let mut add = |each: Unapproved| {
         if all.iter().all(|known| known.key != each.key) {
             all.push(each);
         }
     };
-    let settings = &plan.settings;
     // Without settings the worker is the user's own agent, started as its adapter does.
     if settings.workers.is_there {
         for spec in settings.workers.all() {
@@ -74,7 +86,7 @@ fn commands(plan: &RunPlan) -> Vec<Unapproved> {
         add(Unapproved::command("worktree setup", command));
     }
     let own = settings.gates.iter().map(|(name, command)| (name.clone(), command.clone()));
-    let named = plan.work.groups.iter().flat_map(|group| group.gates.clone());
+    let named = work.into_iter().flat_map(|work| &work.groups).flat_map(|group| group.gates.clone());
     for (name, command) in own.chain(named) {
         add(Unapproved::command(format!("gate {name}"), command));
     }

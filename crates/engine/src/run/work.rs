@@ -98,6 +98,11 @@ pub enum WorkError {
         /// Their names, each waits for the next.
         names: Vec<String>,
     },
+    /// Nothing was named, and there are no stories.
+    Nothing {
+        /// What to do next.
+        hint: String,
+    },
     /// Something else that a person can mend.
     Unusable {
         /// What, as a fragment.
@@ -313,5 +318,5 @@ fn nothing_to_do(workspace: &Workspace, now: Time) -> WorkError {
         Some(name) => format!("name what to run, such as: piton run {name}"),
         None => format!("list stories in {}, or name a specification: piton run FILE", super::settings::SETTINGS),
     };
-    unusable("there is nothing to run", hint)
+    WorkError::Nothing { hint }
 }

@@ -24,7 +24,7 @@ const WITHOUT_HANDLE: Duration = Duration::from_millis(20);
 
 /// How a process ended, and what it printed.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(crate) struct Ended {
     pub status: ExitStatus,
     pub out: Vec<u8>,
     pub err: Vec<u8>,
@@ -39,7 +39,7 @@ impl Ended {
 }
 
 #[derive(Debug)]
-pub(super) enum ProcessError {
+pub(crate) enum ProcessError {
     Io(io::Error),
     TimedOut,
     TooMuchOutput,
@@ -62,7 +62,7 @@ impl From<rustix::io::Errno> for ProcessError {
 /// The standard library begins no session without `unsafe`, so `setsid` from util-linux or BusyBox does. It becomes the
 /// program itself, with the same pid, because it does not lead its process group. Without it the command gets at least a
 /// process group of its own.
-pub(super) fn in_own_session(program: &Path) -> Command {
+pub(crate) fn in_own_session(program: &Path) -> Command {
     match in_path("setsid") {
         Some(setsid) => {
             let mut command = Command::new(setsid);
@@ -78,7 +78,7 @@ pub(super) fn in_own_session(program: &Path) -> Command {
 }
 
 /// Where a program is.
-pub(super) fn in_path(name: &str) -> Option<PathBuf> {
+pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
     // Without PATH, programs are looked for where the C library does.
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     std::env::split_paths(&path)
@@ -87,7 +87,7 @@ pub(super) fn in_path(name: &str) -> Option<PathBuf> {
 }
 
 /// Runs a command to its end.
-pub(super) fn run(command: &mut Command, input: &[u8], limit: Duration) -> Result<Ended, ProcessError> {
+pub(crate) fn run(command: &mut Command, input: &[u8], limit: Duration) -> Result<Ended, ProcessError> {
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
     let mut child = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let done = attend(&mut child, input, Instant::now() + limit);
