@@ -6,7 +6,7 @@ use std::io::Write as _;
 
 use piton_engine::{CheckError, GitError, NotFound, OpenError, Problem, ProblemKind, RecordError, WorktreesError};
 use piton_model::text::printable;
-use piton_model::{BadUnit, Refusal, UnitRef};
+use piton_model::{BadUnit, Hint, Refusal, UnitRef};
 
 /// I/O and everything internal.
 pub const FAILED: u8 = 1;
@@ -30,7 +30,7 @@ pub struct Failure {
     pub code: u8,
     message: String,
     quoted: Vec<String>,
-    hints: Vec<String>,
+    hints: Vec<Hint>,
 }
 
 impl Failure {
@@ -46,7 +46,7 @@ impl Failure {
     }
 
     /// Adds what to do next.
-    pub fn hint(mut self, hint: impl Into<String>) -> Failure {
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Failure {
         self.hints.push(hint.into());
         self
     }
@@ -122,7 +122,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "error: {}", printable(&self.message))?;
         self.quoted.iter().try_for_each(|line| writeln!(f, "  | {}", printable(line)))?;
-        self.hints.iter().try_for_each(|hint| writeln!(f, "hint: {}", printable(hint)))
+        self.hints.iter().try_for_each(|hint| writeln!(f, "hint: {}", printable(&hint.to_string())))
     }
 }
 

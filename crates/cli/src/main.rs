@@ -5,6 +5,7 @@ mod clock;
 mod commands;
 mod context;
 mod failure;
+mod hints;
 mod hook;
 mod output;
 mod recording;
@@ -18,6 +19,7 @@ use piton_pages::LargePages;
 static MEMORY: LargePages = LargePages;
 
 fn main() -> ExitCode {
+    hints::write_down();
     if let Some(call) = hook::called() {
         return call.run();
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use piton_engine::{Recorded, Recorder, record};
-use piton_model::{Event, Ticket, UnitRef};
+use piton_model::{Event, Hint, Ticket, UnitRef};
 
 use crate::context::Context;
 use crate::failure::{Failure, USAGE};
@@ -107,9 +107,9 @@ pub fn hand_off(recorded: &Recorded, as_json: bool) -> Result<u8, Failure> {
 }
 
 /// Says loudly what has to be said, beside the answer.
-pub fn warn(warnings: &[String]) {
+pub fn warn(warnings: &[Hint]) {
     for warning in warnings {
-        eprintln!("warning: {}", crate::render::clean(warning));
+        eprintln!("warning: {}", crate::render::clean(&warning.to_string()));
     }
 }
 

@@ -123,7 +123,7 @@ fn findings_page() -> String {
         for code in codes {
             let meaning = code.meaning.lines().map(str::trim).collect::<Vec<_>>().join(" ");
             let _ = write!(page, "\n### `{}`\n\n*{}.* {}\n", code.name, code.severity, meaning.trim());
-            let _ = write!(page, "\nWhat to do: {}.\n", code.help);
+            let _ = write!(page, "\nWhat to do: {}.\n", code.hint());
         }
     }
     page

@@ -3,8 +3,9 @@
 //! Facts that Piton computed come first and stand alone. Text that others wrote is quoted behind a fence that nobody
 //! could have guessed when they wrote it, so no note can end the quotation and speak for Piton.
 
+use piton_model::hint::verbs;
 use piton_model::text::{fit, printable};
-use piton_model::{Dialect, Names, Note, ResumePlan, Unit, secret};
+use piton_model::{Audience, Dialect, Names, Note, ResumePlan, Unit, secret};
 
 /// The most characters that a host takes.
 pub const BUDGET: usize = 10_000;
@@ -34,6 +35,8 @@ pub struct BriefFacts<'a> {
     pub budget: usize,
     /// Whether the reader's environment names its attempt already, as that of a lead's worker does.
     pub has_attempt: bool,
+    /// Who reads it.
+    pub audience: Audience,
 }
 
 /// Writes the brief: the exact next action first, then what is done, what remains, and what others left.
@@ -62,7 +65,7 @@ fn is_too_long(facts: &BriefFacts<'_>) -> bool {
 
 fn write(facts: &BriefFacts<'_>, most: usize) -> String {
     let BriefFacts { name, attempt, plan, unit, .. } = facts;
-    let mut out = format!("# Resume {name}, attempt {attempt}\n\nNext: {}\n", line(&plan.next));
+    let mut out = format!("# Resume {name}, attempt {attempt}\n\nNext: {}\n", line(&plan.next.render(facts.audience)));
     for alarm in facts.alarms {
         out.push_str(&format!("ALARM: {}\n", line(alarm)));
     }
@@ -73,7 +76,7 @@ fn write(facts: &BriefFacts<'_>, most: usize) -> String {
         out.push_str(&format!("Progress: {} of {}\n", unit.progress.done, unit.progress.total));
     }
     for reason in &plan.reasons {
-        out.push_str(&format!("Because: {}\n", line(reason)));
+        out.push_str(&format!("Because: {}\n", line(&reason.render(facts.audience))));
     }
     list(&mut out, facts.fence, "Done, not to be done again", &plan.done, most);
     list(&mut out, facts.fence, "Remaining, next first", &plan.remaining, most);
@@ -90,13 +93,18 @@ fn write(facts: &BriefFacts<'_>, most: usize) -> String {
         quote(&mut out, facts.fence, texts.iter().map(String::as_str), texts.len(), most);
     }
     out.push_str("\n## How to record\n");
-    match facts.has_attempt {
-        true => out.push_str("Record each step when it is done:\n"),
-        false => out.push_str(&format!(
+    match (facts.has_attempt, facts.audience) {
+        (true, _) => out.push_str("Record each step when it is done:\n"),
+        (false, Audience::Shell) => out.push_str(&format!(
             "Record each step when it is done, with this attempt:\n    export PITON_ATTEMPT={attempt}\n"
         )),
+        (false, Audience::Tools) => out.push_str(&format!(
+            "Record each step when it is done, with this attempt:\n    pass \"attempt\": {attempt} in every call about this unit\n"
+        )),
     }
-    out.push_str(&format!("    piton step {name} done STEP\n    piton beat {name}\n"));
+    for command in [verbs::STEP.on(name).word("done").fill("STEP"), verbs::BEAT.on(name)] {
+        out.push_str(&format!("    {}\n", command.render(facts.audience)));
+    }
     out
 }
 
@@ -217,10 +225,10 @@ mod tests {
         ResumePlan {
             action: ResumeAction::Continue,
             position: texts.join(" "),
-            next: "go on with WS2".to_owned(),
+            next: "go on with WS2".into(),
             done: texts.iter().collect(),
             remaining: texts.iter().collect(),
-            reasons: vec!["the status is paused".to_owned()],
+            reasons: vec!["the status is paused".into()],
             block: texts.first().cloned(),
             instructions: texts.to_vec(),
             outputs: Vec::new(),
@@ -239,6 +247,7 @@ mod tests {
             fence: FENCE,
             budget,
             has_attempt: false,
+            audience: Audience::Shell,
         })
     }
 

@@ -4,12 +4,13 @@ use piton_model::Code;
 
 /// Declares codes and the list of them.
 macro_rules! codes {
-    ($list:ident: $( $(#[doc = $meaning:literal])+ $constant:ident = $severity:ident $name:literal, $help:literal; )+) => {
+    ($list:ident: $( $(#[doc = $meaning:literal])+ $constant:ident = $severity:ident $name:literal, $help:literal $(=> $verb:ident $fill:literal)?; )+) => {
         $( $(#[doc = $meaning])+
         pub static $constant: piton_model::Code = piton_model::Code {
             name: $name,
             severity: piton_model::Severity::$severity,
             help: $help,
+            command: $crate::codes::command!($(($verb, $fill))?),
             meaning: concat!($($meaning, "\n"),+),
         }; )+
         /// The codes declared here.
@@ -17,6 +18,16 @@ macro_rules! codes {
     };
 }
 pub(crate) use codes;
+
+macro_rules! command {
+    () => {
+        None
+    };
+    (($verb:ident, $fill:literal)) => {
+        Some((&piton_model::hint::verbs::$verb, $fill))
+    };
+}
+pub(crate) use command;
 
 /// All codes, by the dialect they belong to; the first group belongs to all of them.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static [&'static Code])> {
@@ -45,9 +56,9 @@ codes! { ANY:
     /// A byte order mark stands before the text. It is skipped and kept; many readers of JSON refuse it.
     BYTE_ORDER_MARK = Note "byte-order-mark", "save the file as UTF-8 without a byte order mark";
     /// The text is not JSON. The usual cause is a torn write: the file ends in the middle of a value.
-    NOT_JSON = Error "not-json", "restore it with: piton repair UNIT; or from a backup or git";
+    NOT_JSON = Error "not-json", "restore it from a backup or git, or with" => REPAIR "UNIT";
     /// The document is JSON, but not an object.
-    NOT_AN_OBJECT = Error "not-an-object", "restore it with: piton repair UNIT; or from a backup or git";
+    NOT_AN_OBJECT = Error "not-an-object", "restore it from a backup or git, or with" => REPAIR "UNIT";
     /// An object has the same key twice. The last one counts, as in JavaScript; other readers may take the first.
     REPEATED_KEY = Error "repeated-key", "remove one of the two";
     /// A string holds half of a surrogate pair, which no text can hold. It is shown as U+FFFD.
@@ -55,15 +66,15 @@ codes! { ANY:
     /// A number is too large for any program to compute with.
     HUGE_NUMBER = Error "huge-number", "write a number that fits";
     /// A key that the protocol requires is not there.
-    MISSING_KEY = Error "missing-key", "add the key; `piton schema` shows what belongs there";
+    MISSING_KEY = Error "missing-key", "add the key; see what belongs there" => SCHEMA "DIALECT";
     /// A value has another type than the protocol says.
-    WRONG_TYPE = Error "wrong-type", "correct the value; `piton schema` shows what belongs there";
+    WRONG_TYPE = Error "wrong-type", "correct the value; see what belongs there" => SCHEMA "DIALECT";
     /// A number lies outside of the range that the protocol allows.
-    OUT_OF_RANGE = Error "out-of-range", "correct the number; `piton schema` shows the range";
+    OUT_OF_RANGE = Error "out-of-range", "correct the number; see the range" => SCHEMA "DIALECT";
     /// A status or verdict is spelled in another way than the protocol spells it, or is a synonym. It is understood.
     WORD_FOLDED = Warning "word-folded", "write the word as the protocol spells it";
     /// A status or verdict is no word of the protocol. It is shown as it is, and the unit is never resumed without a person.
-    WORD_UNKNOWN = Error "word-unknown", "use one of the protocol's words; `piton schema` lists them";
+    WORD_UNKNOWN = Error "word-unknown", "use one of the protocol's words; see them" => SCHEMA "DIALECT";
     /// A time is written without a zone, without seconds, as a date alone or in another unusual form. It is read as UTC.
     TIME_ODD = Note "time-odd", "write times as 2026-02-20T11:49:00Z";
     /// Words stand where a time should be (`N/A`, `PAUSED`, `pending`). Another sign decides about life.

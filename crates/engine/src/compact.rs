@@ -1,5 +1,6 @@
 //! Makes the journal of a unit shorter.
 
+use piton_model::hint::verbs;
 use piton_model::{Refusal, UnitRef};
 use piton_store::{CompactError, Keep};
 
@@ -33,7 +34,7 @@ pub fn compact(
     let name = session.target.name.clone();
     let compacted = session.unit.compact(&keep, entry).map_err(|error| match error {
         CompactError::NoSuchVersion { seq } => RecordError::Refused(
-            Refusal::missing(format!("{name} has no version @{seq}")).hint(format!("see them with: piton log {name}")),
+            Refusal::missing(format!("{name} has no version @{seq}")).hint(verbs::LOG.on(&name).to("see them with")),
         ),
         CompactError::Broken { .. } | CompactError::Unequal { .. } => RecordError::Refused(
             Refusal::document(format!("the journal of {name} stays as it is: {error}"))

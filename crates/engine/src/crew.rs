@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use piton_dialect::crew::layout::{self, File};
 use piton_dialect::crew::read_checkpoint;
 use piton_dialect::{Detail, Source};
-use piton_model::{Dialect, Id, Refusal, Time};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Dialect, Id, Refusal, Time};
 
 use crate::find::{found, merge_superseded};
 use crate::survey::{Scope, Seen, Surveyed, survey};
@@ -99,8 +100,13 @@ impl Named {
 pub(crate) fn no_crew<'b>(typed: Option<&str>, bases: impl Iterator<Item = &'b str>) -> Refusal {
     let mut bases = bases.peekable();
     if bases.peek().is_none() {
-        return Refusal::missing("there is no crew in this workspace")
-            .hint("begin one with: piton start crew:Agent-Primary --feature FEATURE --stage S2.P1");
+        return Refusal::missing("there is no crew in this workspace").hint(
+            verbs::START
+                .on("crew:Agent-Primary")
+                .filled("--feature", "FEATURE")
+                .with("--stage", Arg::Word("S2.P1"))
+                .to("begin one with"),
+        );
     }
     let refusal = Refusal::missing(format!("there is no crew in {}", shown(typed.unwrap_or_default())));
     bases.fold(refusal, |refusal, base| refusal.hint(format!("there is one in {}", shown(base))))

@@ -4,7 +4,8 @@ mod disk;
 
 use std::path::PathBuf;
 
-use piton_model::{Dialect, Lifecycle, Time};
+use piton_model::hint::verbs;
+use piton_model::{Dialect, Hint, Lifecycle, Time};
 use piton_store::seal;
 use piton_supervisor::{Kind, Login, Repository, login};
 
@@ -38,7 +39,7 @@ pub struct Checkup {
     /// What that means.
     pub verdict: Health,
     /// What to do about it, with a command.
-    pub advice: Option<String>,
+    pub advice: Option<Hint>,
 }
 
 /// What something that was looked at means.
@@ -68,11 +69,11 @@ impl Checkup {
         Checkup { area, found: found.into(), verdict: Health::Good, advice: None }
     }
 
-    fn note(area: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Checkup {
+    fn note(area: &'static str, found: impl Into<String>, advice: impl Into<Hint>) -> Checkup {
         Checkup { area, found: found.into(), verdict: Health::Note, advice: Some(advice.into()) }
     }
 
-    fn bad(area: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Checkup {
+    fn bad(area: &'static str, found: impl Into<String>, advice: impl Into<Hint>) -> Checkup {
         Checkup { verdict: Health::Bad, ..Checkup::note(area, found, advice) }
     }
 }
@@ -135,7 +136,7 @@ fn of_units(workspace: &Workspace, now: Time, all: &mut Vec<Checkup>) -> Vec<Dia
         let found = format!("{dialect}: {}, {open} open", piton_model::text::counted(rows.len(), "unit", "units"));
         all.push(match errors {
             0 => Checkup::good("dialects", found),
-            errors => Checkup::note("dialects", format!("{found}, {errors} errors in documents"), "piton check"),
+            errors => Checkup::note("dialects", format!("{found}, {errors} errors in documents"), verbs::CHECK.call()),
         });
     }
     if dialects.is_empty() {
@@ -145,7 +146,7 @@ fn of_units(workspace: &Workspace, now: Time, all: &mut Vec<Checkup>) -> Vec<Dia
 }
 
 fn of_hooks(workspace: &Workspace, dialects: &[Dialect], now: Time) -> Vec<Checkup> {
-    let init = "piton init";
+    let init = verbs::INIT.call();
     let state = match hooks_state(workspace, Scope::of(dialects)) {
         Ok(state) => state,
         Err(error) => return vec![Checkup::bad("hooks", error.to_string(), init)],
@@ -157,7 +158,7 @@ fn of_hooks(workspace: &Workspace, dialects: &[Dialect], now: Time) -> Vec<Check
         HooksState::Unreadable(why) => Checkup::bad(
             "hooks",
             format!(".claude/settings.json cannot be read, so Claude Code ignores it: {why}"),
-            "put it right, then: piton init",
+            verbs::INIT.call().to("put it right, then"),
         ),
         HooksState::Comments => Checkup::bad(
             "hooks",
@@ -188,16 +189,18 @@ fn of_hooks(workspace: &Workspace, dialects: &[Dialect], now: Time) -> Vec<Check
 fn of_servers(workspace: &Workspace, programs: &Programs) -> Vec<Checkup> {
     let (claude, codex) = match has_servers(workspace) {
         Ok(found) => found,
-        Err(error) => return vec![Checkup::bad("mcp", error.to_string(), "piton init")],
+        Err(error) => return vec![Checkup::bad("mcp", error.to_string(), verbs::INIT.call())],
     };
     let is_plugin = matches!(hooks_state(workspace, Scope::Documents), Ok(HooksState::Plugin));
     let mut all = vec![match claude || is_plugin {
         true => Checkup::good("mcp", "the server is named to Claude Code"),
-        false => Checkup::note("mcp", "no server of ours in .mcp.json", "piton init"),
+        false => Checkup::note("mcp", "no server of ours in .mcp.json", verbs::INIT.call()),
     }];
     match (codex, &programs.codex) {
         (true, _) => all.push(Checkup::good("mcp", "the server is named to Codex")),
-        (false, Some(_)) => all.push(Checkup::note("mcp", "no server of ours in .codex/config.toml", "piton init")),
+        (false, Some(_)) => {
+            all.push(Checkup::note("mcp", "no server of ours in .codex/config.toml", verbs::INIT.call()))
+        }
         (false, None) => {}
     }
     all
@@ -209,7 +212,7 @@ fn of_clients(programs: &Programs) -> Vec<Checkup> {
         (Kind::Claude, &programs.claude, "Claude Code", "claude auth login"),
         (Kind::Codex, &programs.codex, "Codex", "codex login"),
     ];
-    let of = |(kind, program, name, advice): (Kind, &Option<PathBuf>, &str, &str)| {
+    let of = |(kind, program, name, advice): (Kind, &Option<PathBuf>, &str, &'static str)| {
         Some(match login(kind, program.as_deref()?) {
             Login::Yes => Checkup::good("clients", format!("{name} is logged in")),
             Login::No => Checkup::note(

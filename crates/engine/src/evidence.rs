@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use piton_model::text::shell_word;
+use piton_model::hint::verbs;
 use piton_model::{Dialect, Evidence, Refusal, Time, UnitRef, secret};
 use piton_store::journal::Hash;
 use piton_supervisor::tree_of;
@@ -65,8 +65,8 @@ pub fn gate_command(workspace: &Workspace, wanted: &UnitRef, gate: &str, now: Ti
     Err(RecordError::Refused(match known.contains(&gate) {
         true => refusal
             .hint(format!("name it in {SETTINGS}: [gates] {} = \"COMMAND\"", toml_key(gate)))
-            .hint(format!("or judge it yourself: piton gate {name} pass {}", shell_word(gate))),
-        false if known.is_empty() => refusal.hint(format!("it has no gates; see: piton status {name}")),
+            .hint(verbs::GATE.on(name).word("pass").name(gate, "NAME").to("or judge it yourself")),
+        false if known.is_empty() => refusal.hint(verbs::STATUS.on(name).to("it has no gates; see")),
         false => refusal.hint(format!("its gates are: {}", known.join(", "))),
     }))
 }

@@ -1,6 +1,7 @@
 //! What a unit's journal tells: its events, every version of its documents, and the way back to one of them.
 
 use piton_dialect::Files as _;
+use piton_model::hint::verbs;
 use piton_model::{Change, Effect, Refusal, Time, UnitRef};
 use piton_store::journal::{Entry, FileChange};
 use piton_store::{History, Log, seal};
@@ -104,7 +105,7 @@ fn open(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<(Target, H
         Some(history) => Ok((target, history)),
         None => {
             let refusal = Refusal::missing(format!("nothing has been recorded about {} yet", target.name))
-                .hint(format!("the first record keeps the document as it is now: piton beat {}", target.name));
+                .hint(verbs::BEAT.on(&target.name).to("the first record keeps the document as it is now"));
             Err(RecordError::Refused(refusal))
         }
     }
@@ -116,5 +117,5 @@ fn no_such_version(unit: &str, seq: u64, log: &Log) -> Refusal {
     let older: String = log.older().map(|entry| format!("@{}, ", entry.seq)).collect();
     let why = if seq > 0 && seq <= after { " any more, because its journal was compacted" } else { "" };
     Refusal::missing(format!("{unit} has no version @{seq}{why}; there are {older}@{} to @{last}", after + 1))
-        .hint(format!("see them with: piton log {unit}"))
+        .hint(verbs::LOG.on(unit).to("see them with"))
 }

@@ -14,7 +14,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use piton_dialect::hook::{Payload, Reply, Told, reaches_model};
-use piton_model::{Dialect, Event, Ticket, Time, UnitRef};
+use piton_model::hint::verbs;
+use piton_model::{Dialect, Event, Hint, Ticket, Time, UnitRef};
 use piton_store::disk::DiskError;
 
 use self::documents::{Deed, unit_of};
@@ -311,8 +312,8 @@ impl Hook<'_> {
     }
 
     /// Remembers something that the model has to be told.
-    fn alarm(&mut self, text: String) {
-        self.session().alarm(text);
+    fn alarm(&mut self, alarm: impl Into<Hint>) {
+        self.session().alarm(alarm.into().to_string());
     }
 
     /// Tells the model what waits for it, where this event lets it hear.
@@ -338,8 +339,9 @@ impl Hook<'_> {
     fn tell_failure(&mut self, result: Result<(), RecordError>) {
         if let Err(error) = result {
             if matches!(error, RecordError::Failed { .. }) && self.event == "SessionStart" {
-                let message = "piton could not record this session; see .piton/hook.log, or run: piton doctor";
-                self.done.reply.message = Some(message.to_owned());
+                let doctor =
+                    verbs::DOCTOR.call().to("piton could not record this session; see .piton/hook.log, or run");
+                self.done.reply.message = Some(doctor.to_string());
             }
             self.done.troubles.push(error.to_string());
         }

@@ -2,8 +2,8 @@
 
 use piton_dialect::crew::Mail;
 use piton_model::{
-    Believed, Dialect, Finding, GateState, Lifecycle, Percent, Refusal, Report, ResumeAction, Role, Row, State,
-    StepState, Summary, Tally, Time, UnitRef,
+    Audience, Believed, Dialect, Finding, GateState, Hint, Lifecycle, Percent, Refusal, Report, ResumeAction, Role,
+    Row, State, StepState, Summary, Tally, Time, UnitRef,
 };
 use serde_json::{Value, json};
 
@@ -106,7 +106,7 @@ pub fn recorded(recorded: &Recorded) -> Value {
         "seq": recorded.seq,
         "attempt": recorded.attempt,
         "summary": recorded.summary,
-        "warnings": recorded.warnings,
+        "warnings": recorded.warnings.iter().map(Hint::to_string).collect::<Vec<_>>(),
     });
     if let Some(handoff) = &recorded.handoff {
         document["handoff"] = json!(handoff);
@@ -156,14 +156,14 @@ pub fn sync(points: &[SyncPoint], now: Time) -> Value {
 }
 
 /// `notified` of `stale --notify --json`
-pub fn notified(all: &[Notified]) -> Value {
+pub fn notified(all: &[Notified], audience: Audience) -> Value {
     let crew = |notified: &Notified| {
         let notices = notified.notices.iter().map(|notice| {
             json!({
                 "agent": notice.agent,
                 "stale": notice.is_stale,
                 "message": notice.message,
-                "commands": notice.commands,
+                "commands": notice.commands.iter().map(|command| command.render(audience)).collect::<Vec<_>>(),
             })
         });
         json!({
@@ -197,18 +197,18 @@ pub fn inbox(inbox: &Inbox) -> Value {
 }
 
 /// `resume UNIT --json`
-pub fn resumption(resumption: &Resumption) -> Value {
+pub fn resumption(resumption: &Resumption, audience: Audience) -> Value {
     let plan = &resumption.plan;
     json!({
         "unit": resumption.unit,
         "attempt": resumption.attempt,
         "action": plan.action.word(),
         "position": plan.position,
-        "next": plan.next,
+        "next": plan.next.render(audience),
         "done": plan.done.iter().collect::<Vec<_>>(),
         "remaining": plan.remaining.iter().collect::<Vec<_>>(),
         "brief": resumption.brief,
-        "reasons": plan.reasons,
+        "reasons": plan.reasons.iter().map(|reason| reason.render(audience)).collect::<Vec<_>>(),
         "alarms": resumption.alarms,
         "seq": resumption.seq,
     })
@@ -216,7 +216,8 @@ pub fn resumption(resumption: &Resumption) -> Value {
 
 /// The same for a refusal before there was a plan.
 pub fn not_resumed(wanted: &UnitRef, refusal: &Refusal) -> Value {
-    let reasons: Vec<&String> = [&refusal.message].into_iter().chain(&refusal.hints).collect();
+    let hints = refusal.hints.iter().map(Hint::to_string);
+    let reasons: Vec<String> = [refusal.message.clone()].into_iter().chain(hints).collect();
     json!({
         "unit": wanted.to_string(),
         "attempt": null,
@@ -290,7 +291,7 @@ fn finding(finding: &Finding) -> Value {
         "path": *finding.place.path,
         "line": finding.place.line,
         "message": finding.message,
-        "help": finding.code.help,
+        "help": finding.code.hint().to_string(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Whether a unit may be taken from whoever has it: an agent that gives signs of life keeps it.
 
-use piton_model::{Lifecycle, Liveness, Patience, Refusal, UnitRef};
+use piton_model::hint::verbs;
+use piton_model::{Invocation, Lifecycle, Liveness, Patience, Refusal, UnitRef};
 use serde_json::Value;
 
 use crate::record::{ALIVE_AT, HOLDER, HOLDER_SESSION, RecordError, Recorder, Session};
@@ -13,7 +14,7 @@ pub(crate) struct Claim<'a> {
     /// Even if an agent seems to be alive.
     pub force: bool,
     /// The command that does it all the same, without `--force`.
-    pub command: &'a str,
+    pub command: &'a Invocation,
     /// Whether it is to be gone on with. That is what a unit waits for that was given to another agent.
     pub goes_on: bool,
 }
@@ -83,7 +84,7 @@ fn refused_for_life(session: &Session<'_>, found: &Found, claim: &Claim<'_>, rec
     };
     Some(
         Refusal::rule(format!("{name} has a live agent: {who}{attempt}{seen}"))
-            .hint(format!("see how it was judged: piton why {name}"))
-            .hint(format!("if it is gone for certain: {} --force", claim.command)),
+            .hint(verbs::WHY.on(name).to("see how it was judged"))
+            .hint(claim.command.clone().flag("--force").to("if it is gone for certain")),
     )
 }

@@ -1,7 +1,7 @@
 //! What is done about agents of a crew that are silent: a warning to their inbox, a line in the epic.
 
 use piton_dialect::crew::{self, Notice, Watch};
-use piton_model::{Change, Id, Judgement, Refusal, Time, Unit};
+use piton_model::{Arg, Change, Id, Judgement, Refusal, Time, Unit};
 use serde_json::Map;
 
 use crate::Workspace;
@@ -69,8 +69,7 @@ fn name_crew(notice: &mut Notice, base: &str) {
     if base.is_empty() || !base.split('/').all(|part| Id::parse(part).is_ok()) {
         return;
     }
-    let (short, full) = (format!("crew:{}", notice.agent), format!("crew:{base}/{}", notice.agent));
     for command in &mut notice.commands {
-        *command = command.replacen(&short, &full, 1);
+        command.args[0] = Arg::unit(format!("crew:{base}/{}", notice.agent));
     }
 }

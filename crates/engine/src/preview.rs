@@ -1,7 +1,7 @@
 //! What whoever resumes a unit would be told. Nothing is locked, recorded or begun.
 
 use piton_dialect::brief::{BriefFacts, brief};
-use piton_model::{Moment, ResumeAction, Time, UnitRef};
+use piton_model::{Audience, Moment, ResumeAction, Time, UnitRef};
 
 use crate::find::find;
 use crate::record::{DiskFiles, RecordError, fresh_id, resume_plan};
@@ -12,7 +12,13 @@ use crate::{Resumption, Workspace};
 /// Plans a resume and writes its brief as things stand, for the attempt that would begin.
 ///
 /// It is no promise: when the unit is really resumed, somebody may have been at it, or be at it still.
-pub fn preview(workspace: &Workspace, wanted: &UnitRef, budget: usize, now: Time) -> Result<Resumption, RecordError> {
+pub fn preview(
+    workspace: &Workspace,
+    wanted: &UnitRef,
+    budget: usize,
+    audience: Audience,
+    now: Time,
+) -> Result<Resumption, RecordError> {
     let target = Target::find(workspace, wanted, now)?;
     let (_, ahead) = glance(workspace, &target)?;
     let workspace = ahead.as_ref().unwrap_or(workspace);
@@ -31,6 +37,7 @@ pub fn preview(workspace: &Workspace, wanted: &UnitRef, budget: usize, now: Time
         fence: &fresh_id(),
         budget,
         has_attempt: false,
+        audience,
     };
     let brief = if plan.action == ResumeAction::Refuse { String::new() } else { brief(&facts) };
     Ok(Resumption { unit: target.name, attempt, seq: None, plan, brief, alarms, warnings: Vec::new(), question: None })

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use piton_model::{BadUnit, Refusal, RefusalKind, UnitRef};
+use piton_model::hint::verbs;
+use piton_model::{BadUnit, Hint, Refusal, RefusalKind, UnitRef};
 
 use crate::{CheckError, NotFound, OpenError, RecordError, Resumption};
 
@@ -42,7 +43,7 @@ pub struct Problem {
     /// What happened: a lower-case fragment. It may quote text of others.
     pub message: String,
     /// What to do next, the most likely first.
-    pub hints: Vec<String>,
+    pub hints: Vec<Hint>,
 }
 
 impl Problem {
@@ -52,7 +53,7 @@ impl Problem {
     }
 
     /// Adds what to do next.
-    pub fn hint(mut self, hint: impl Into<String>) -> Problem {
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Problem {
         self.hints.push(hint.into());
         self
     }
@@ -67,9 +68,8 @@ impl Problem {
     pub fn not_found(wanted: impl fmt::Display, error: &NotFound) -> Problem {
         let message = format!("{error}: {wanted}");
         match error {
-            NotFound::Nothing { similar } if similar.is_empty() => {
-                Problem::new(ProblemKind::Missing, message).hint("list all units with: piton status --all")
-            }
+            NotFound::Nothing { similar } if similar.is_empty() => Problem::new(ProblemKind::Missing, message)
+                .hint(verbs::STATUS.call().flag("--all").to("list all units with")),
             NotFound::Nothing { similar } => {
                 Problem::new(ProblemKind::Missing, message).hint(format!("did you mean {}?", similar.join(" or ")))
             }
@@ -95,7 +95,7 @@ impl Problem {
                 let problem = Problem::new(ProblemKind::Failed, message.clone());
                 match message.contains("No space left") {
                     true => problem.hint("nothing has changed; make room on the disk and run the same command again"),
-                    false => problem.hint(format!("see what is wrong: piton check {wanted}")),
+                    false => problem.hint(verbs::CHECK.on(wanted).to("see what is wrong")),
                 }
             }
         }
@@ -115,12 +115,12 @@ impl Problem {
     /// A unit that its dialect's protocol does not let be resumed.
     pub fn not_resumed(resumption: &Resumption) -> Problem {
         let mut reasons = resumption.plan.reasons.iter();
-        let first = reasons.next().map_or("it cannot be resumed", String::as_str);
+        let first = reasons.next().map_or_else(|| "it cannot be resumed".to_owned(), Hint::to_string);
         let message = match first.starts_with(&resumption.unit) {
-            true => first.to_owned(),
+            true => first,
             false => format!("{} is not resumed: {first}", resumption.unit),
         };
-        reasons.fold(Problem::new(ProblemKind::Refused, message), Problem::hint)
+        reasons.cloned().fold(Problem::new(ProblemKind::Refused, message), Problem::hint)
     }
 
     /// A check that could not be made.

@@ -15,7 +15,8 @@ mod restore;
 mod shared;
 
 use piton_dialect::Place;
-use piton_model::{Change, Dialect, Effect, Event, Moment, Refusal, UnitRef};
+use piton_model::hint::verbs;
+use piton_model::{Change, Dialect, Effect, Event, Hint, Moment, Refusal, UnitRef};
 use piton_store::disk::{Disk, Handle, LockError};
 use piton_store::{CommitError, Contact, LockedUnit, NewEntry, Observation, holder_of, seal};
 
@@ -62,7 +63,7 @@ pub fn record(
     };
     session.fence_writer(recorder, event.name())?;
     if let Event::Restarted { force } = event {
-        let command = format!("piton restart {}", session.target.name);
+        let command = verbs::RESTART.on(&session.target.name);
         session.spare_the_living(&Claim { force: *force, command: &command, goes_on: false }, recorder)?;
     }
     if let Some(ready) = session.make_ready(event, recorder)? {
@@ -111,7 +112,7 @@ pub(crate) struct Session<'w> {
     pub target: Target,
     pub unit: LockedUnit<'w>,
     pub contact: Contact,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Hint>,
     /// Whether documents may be written later than events.
     pub is_deferring: bool,
     /// What later events are to know, beside when this one was.
@@ -146,8 +147,8 @@ impl<'w> Session<'w> {
         }
         let name = &session.target.name;
         let refusal = Refusal::missing(format!("the document of {name} is gone: {path}"))
-            .hint(format!("bring it back: piton repair {name}"))
-            .hint(format!("see what is known of it: piton log {name}"));
+            .hint(verbs::REPAIR.on(name).to("bring it back"))
+            .hint(verbs::LOG.on(name).to("see what is known of it"));
         Err(RecordError::Refused(refusal))
     }
 
@@ -162,7 +163,7 @@ impl<'w> Session<'w> {
         if !target.is_journaled
             && let Some(kept) = seal::prepare(disk)?
         {
-            warnings.push(format!("a journal that came from elsewhere is not believed; it was put into {kept}"));
+            warnings.push(format!("a journal that came from elsewhere is not believed; it was put into {kept}").into());
         }
         let documents = dialects::documents(target.dialect, &target.place, &DiskFiles::new(disk, None));
         target.key.document = documents.first().cloned().unwrap_or_default();
@@ -172,8 +173,9 @@ impl<'w> Session<'w> {
         };
         let mut unit = LockedUnit::lock(disk, target.key.clone(), recorder.wait, &recorder.holder).map_err(busy)?;
         if let Some(cut) = unit.cut() {
-            warnings
-                .push(format!("the journal ended in a torn line, which was never acknowledged; it is kept in {cut}"));
+            warnings.push(
+                format!("the journal ended in a torn line, which was never acknowledged; it is kept in {cut}").into(),
+            );
         }
         if let Some(saved) = &target.saved {
             unit.is_saved(saved)?;
@@ -183,7 +185,7 @@ impl<'w> Session<'w> {
         }
         let others = || dialects::shared(target.dialect, &target.place, &DiskFiles::new(disk, None));
         let contact = unit.contact_beside(&documents, &others, recorder.now)?;
-        warnings.extend(contact.observed.iter().map(described));
+        warnings.extend(contact.observed.iter().map(|seen| Hint::text(described(seen))));
         let mut session = Session {
             workspace,
             target,
@@ -295,7 +297,7 @@ impl<'w> Session<'w> {
     pub(crate) fn look_again(&mut self, recorder: &Recorder) -> Result<(), RecordError> {
         let documents: Vec<String> = self.contact.documents.keys().cloned().collect();
         self.contact = self.unit.contact(&documents, recorder.now)?;
-        self.warnings.extend(self.contact.observed.iter().map(described));
+        self.warnings.extend(self.contact.observed.iter().map(|seen| Hint::text(described(seen))));
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Brings the documents of a unit back into order: the dialect's own cascade, and what the journal can rebuild.
 
+use piton_model::hint::verbs;
 use piton_model::{Change, Dialect, Effect, Event, Lifecycle, Refusal, Time, UnitRef};
 
 use crate::record::{RecordError, Recorded, Recorder, Session};
@@ -22,7 +23,7 @@ pub fn repair(workspace: &Workspace, wanted: &UnitRef, recorder: &Recorder) -> R
         && last.event == TAKEN_OVER
     {
         let refusal = Refusal::rule(format!("its document went away on purpose: {}", last.summary))
-            .hint(format!("see where its work went: piton log {}", session.target.name));
+            .hint(verbs::LOG.on(&session.target.name).to("see where its work went"));
         return Err(RecordError::Refused(refusal));
     }
     let gone = match is_plan {

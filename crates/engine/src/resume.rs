@@ -3,9 +3,10 @@
 use piton_dialect::brief::{BriefFacts, brief};
 use piton_dialect::git_names;
 use piton_dialect::plan::{Sketch, sketch};
+use piton_model::hint::verbs;
 use piton_model::{
-    Dialect, Event, Lifecycle, Liveness, Moment, Names, ResumeAction, ResumeMode, ResumePlan, ResumeQuestion, Row,
-    Time, Unit, UnitRef,
+    Audience, Dialect, Event, Hint, Lifecycle, Liveness, Moment, Names, ResumeAction, ResumeMode, ResumePlan,
+    ResumeQuestion, Row, Time, Unit, UnitRef,
 };
 use piton_store::{Glance, seal};
 use serde_json::{Map, Value};
@@ -30,6 +31,8 @@ pub struct ResumeRequest {
     pub budget: usize,
     /// The directory, below the workspace, where files that are recorded as made are looked for: a worktree.
     pub outputs_in: Option<String>,
+    /// For whom the brief is written.
+    pub audience: Audience,
 }
 
 /// A unit that is resumed, or the reasons why it is not.
@@ -48,7 +51,7 @@ pub struct Resumption {
     /// What has to be said loudly.
     pub alarms: Vec<String>,
     /// What was found out on the way.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Hint>,
     /// What a person has to answer before it is resumed.
     pub question: Option<ResumeQuestion>,
 }
@@ -63,7 +66,7 @@ pub fn resume(
     let found = Target::find(workspace, wanted, recorder.now);
     let mut session = Session::open_found(workspace, wanted, found, recorder)?;
     session.fence_writer(recorder, "resume")?;
-    let command = format!("piton resume {}", session.target.name);
+    let command = verbs::RESUME.on(&session.target.name);
     let found = session.take(&Claim { force: request.force, command: &command, goes_on: true }, recorder)?;
     let event = Event::Resumed { mode: request.mode };
     let moment = session.moment(&event, recorder);
@@ -104,6 +107,7 @@ pub fn resume(
         fence: &fresh_id(),
         budget: request.budget,
         has_attempt: false,
+        audience: request.audience,
     };
     let brief = brief(&facts);
     Ok(Resumption {
@@ -210,6 +214,7 @@ fn told(
         fence: &moment.fresh_id,
         budget,
         has_attempt: reader == Reader::Worker,
+        audience: Audience::Shell,
     };
     let names = [&plan.done, &plan.remaining].into_iter().flat_map(Names::iter);
     let texts = [&plan.instructions, &unit.blockers, &alarms].into_iter().flatten().map(String::as_str);

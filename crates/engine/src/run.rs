@@ -55,7 +55,7 @@ pub use approvals::{
     ApprovedPhase, NotApproved, Unapproved, approve_commands, approve_phase, approve_settings, unapproved,
 };
 pub use attach::{Attached, Followed, OtherWork};
-pub use denials::{ALLOW, DeniedCommand, allow_denied, denied};
+pub use denials::{DeniedCommand, allow_denied, denied};
 pub use end::{EndedLane, RunEnd};
 pub use lead::slept;
 pub use prompt::{BadTemplate, Templates};

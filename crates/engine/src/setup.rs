@@ -11,6 +11,7 @@ mod plugin;
 mod tests;
 mod tools;
 
+use piton_model::hint::verbs;
 use piton_model::{Dialect, Refusal, Time};
 use piton_store::disk::{Access, Rename};
 use piton_store::journal::Hash;
@@ -136,7 +137,8 @@ fn tools_of(workspace: &Workspace) -> Tools {
 fn about_settings(before: Option<&str>, proposal: Option<&str>) -> Option<String> {
     match (before, proposal) {
         (None, Some(_)) => {
-            Some(format!("{RUN} names the build tools that workers may use; allow them with: piton approve"))
+            let allow = verbs::APPROVE.call();
+            Some(allow.to(format!("{RUN} names the build tools that workers may use; allow them with")).to_string())
         }
         (Some(text), Some(proposal)) if text != proposal && !text.contains("allow") => {
             let lines: Vec<&str> = proposal.lines().filter(|line| line.contains(" = ")).collect();
@@ -346,7 +348,7 @@ fn in_the_way(path: &str, why: &str, scope: Scope) -> Refusal {
             }
             refusal.hint(format!("put it right, or add this to it by hand: {}", json!({"hooks": groups})))
         }
-        _ => refusal.hint(format!("put {path} right, then run: piton init")),
+        _ => refusal.hint(verbs::INIT.call().to(format!("put {path} right, then run"))),
     }
 }
 

@@ -6,7 +6,8 @@
 //! off, the next record of the new agent finds its document, and adopts it.
 
 use piton_dialect::crew::layout::agent_key;
-use piton_model::{Change, Dialect, Effect, Event, Id, Refusal, UnitRef};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Change, Dialect, Effect, Event, Hint, Id, Refusal, UnitRef};
 use piton_store::{SeenContent, SeenDocument};
 use serde_json::Map;
 
@@ -39,7 +40,7 @@ pub fn take_over(
         found => Session::open_found(workspace, wanted, found, recorder)?.target.clone(),
     };
     let event = Event::TakenOver { agent: agent.to_owned() };
-    let command = format!("piton takeover {} --as {agent}", target.name);
+    let command = verbs::TAKEOVER.on(&target.name).with("--as", Arg::name(agent, "AGENT"));
     let claim = Claim { force: force == Force::Yes, command: &command, goes_on: false };
     if target.dialect != Dialect::Crew || agent_key(agent) == agent_key(&target.key.id) {
         let mut session = Session::open(workspace, target, recorder)?;
@@ -59,7 +60,7 @@ pub fn take_over(
     match new.begin(&old, recorded.seq, recorder) {
         Ok(warnings) => recorded.warnings.extend(warnings),
         // The work is in its new place, and its journal begins with the next record.
-        Err(error) => recorded.warnings.push(format!("the journal of {agent} could not be begun yet: {error}")),
+        Err(error) => recorded.warnings.push(format!("the journal of {agent} could not be begun yet: {error}").into()),
     }
     recorded.handoff = new.handoff(Some(&old.target.key.id), recorder);
     Ok(recorded)
@@ -107,7 +108,7 @@ impl Session<'_> {
     }
 
     /// Begins an attempt with the document that another unit's event has put there.
-    fn begin(&mut self, from: &Session<'_>, seq: u64, recorder: &Recorder) -> Result<Vec<String>, RecordError> {
+    fn begin(&mut self, from: &Session<'_>, seq: u64, recorder: &Recorder) -> Result<Vec<Hint>, RecordError> {
         let path = self.target.key.document.clone();
         let content = self.workspace().disk.read(&path);
         let content = content.map_err(|error| RecordError::Failed { message: format!("`{path}`: {error}") })?;

@@ -1,12 +1,14 @@
 use std::fmt;
 
+use crate::Hint;
+
 /// What a writer of a dialect decides: files to be written, and what is true then. Nothing has happened yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Change {
     /// What became true, for the line that a command prints: `WS1 done (2/5)`.
     pub summary: String,
     /// What has to be said loudly beside it: progress that went backwards, two tasks at one file.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Hint>,
     /// What happens to files, in this order. Paths are relative to the workspace.
     pub effects: Vec<Effect>,
 }
@@ -114,7 +116,7 @@ pub struct Refusal {
     /// What is refused and why, as a lower-case fragment.
     pub message: String,
     /// What would be possible, each as something to do next.
-    pub hints: Vec<String>,
+    pub hints: Vec<Hint>,
 }
 
 /// Kinds of refusal, each with an exit code of its own.
@@ -153,7 +155,7 @@ impl Refusal {
 
     /// Adds what would be possible.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Refusal {
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Refusal {
         self.hints.push(hint.into());
         self
     }

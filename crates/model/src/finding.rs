@@ -1,6 +1,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::hint::{Hint, Verb};
+
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
@@ -31,8 +33,28 @@ pub struct Code {
     pub severity: Severity,
     /// What to do, in a line.
     pub help: &'static str,
+    /// The command that does it, if one does, and what the reader fills in: a finding knows a file, not a unit.
+    pub command: Option<(&'static Verb, &'static str)>,
     /// What it means and why it matters, for the page in `docs/`.
     pub meaning: &'static str,
+}
+
+impl Code {
+    /// What to do about a finding of this kind.
+    pub fn hint(&self) -> Hint {
+        match self.command {
+            Some((verb, fill)) => verb.call().fill(fill).to(self.help),
+            None => Hint::text(self.help),
+        }
+    }
+
+    /// The same where the unit is known.
+    pub fn hint_for(&self, unit: &str) -> Hint {
+        match self.command {
+            Some((verb, "UNIT")) => verb.on(unit).to(self.help),
+            Some(_) | None => self.hint(),
+        }
+    }
 }
 
 /// Where something was found.

@@ -8,6 +8,7 @@ mod dialect;
 mod event;
 mod finding;
 pub mod fleet;
+pub mod hint;
 mod id;
 mod lifecycle;
 mod liveness;
@@ -33,6 +34,7 @@ pub use event::{
     StepMove, StepTo, Verdict,
 };
 pub use finding::{Code, Finding, Place, Severity, Tally};
+pub use hint::{Arg, Audience, Hint, Invocation};
 pub use id::{BadId, BadUnit, Id, UnitRef};
 pub use lifecycle::{Lifecycle, State};
 pub use liveness::{Believed, Judgement, Liveness, PassedOver, Patience, Rule, Said, Sign, Source, judge};

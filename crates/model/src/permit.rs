@@ -1,6 +1,7 @@
 //! Which events are legal where: one lifecycle, with each dialect's own arrows.
 
-use crate::{Dialect, Event, Lifecycle, NotePurpose, Refusal};
+use crate::hint::verbs;
+use crate::{Dialect, Event, Hint, Lifecycle, NotePurpose, Refusal};
 
 /// What is asked of a unit, as far as its lifecycle is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,17 +194,17 @@ fn deed(act: Act) -> &'static str {
 }
 
 /// The next command, as it is typed. An act that needs more words than the unit's name is left to whoever reads.
-fn first_aid(dialect: Dialect, lifecycle: Lifecycle, act: Act, unit: &str) -> String {
+fn first_aid(dialect: Dialect, lifecycle: Lifecycle, act: Act, unit: &str) -> Hint {
     match act {
-        Start => format!("start it: piton start {unit}"),
-        Unblock => format!("when what blocks it is gone: piton unblock {unit}"),
+        Start => verbs::START.on(unit).to("start it"),
+        Unblock => verbs::UNBLOCK.on(unit).to("when what blocks it is gone"),
         Resume if dialect == Dialect::Build && lifecycle == Lifecycle::Failed => {
-            format!("when what failed is fixed: piton resume {unit} --fixed")
+            verbs::RESUME.on(unit).flag("--fixed").to("when what failed is fixed")
         }
-        Resume => format!("continue it: piton resume {unit}"),
-        Replace => format!("begin it again from nothing: piton restart {unit}"),
-        Reopen => format!("open it again: piton reopen {unit}"),
-        Work | Block | Pause | Fail | Note | Beat | Finish => format!("see where it stands: piton why {unit}"),
+        Resume => verbs::RESUME.on(unit).to("continue it"),
+        Replace => verbs::RESTART.on(unit).to("begin it again from nothing"),
+        Reopen => verbs::REOPEN.on(unit).to("open it again"),
+        Work | Block | Pause | Fail | Note | Beat | Finish => verbs::WHY.on(unit).to("see where it stands"),
     }
 }
 
@@ -279,9 +280,8 @@ mod tests {
         let dialects = [Dialect::Pipeline, Dialect::Plan, Dialect::Build, Dialect::Task, Dialect::Crew];
         for (dialect, lifecycle) in dialects.into_iter().flat_map(|it| Lifecycle::ALL.map(|each| (it, each))) {
             let act = legal(dialect, lifecycle)[0];
-            let hint = first_aid(dialect, lifecycle, act, "UNIT");
-            let rest = hint.split_once("piton ").expect("a command").1.replace("UNIT", "");
-            assert!(!rest.contains(|c: char| c.is_ascii_uppercase()), "{hint}");
+            let hint = first_aid(dialect, lifecycle, act, "build:X");
+            assert!(hint.commands.iter().all(|command| command.args.len() == 1), "{hint}");
         }
     }
 }

@@ -47,8 +47,7 @@ pub struct Correction {
 
 /// Decides what becomes of a worker that is to start again.
 pub fn prove(facts: &Facts) -> Proof {
-    let mut reasons: Vec<String> =
-        facts.lost.iter().map(|lost| format!("{lost}; bring it back, then piton run --retry")).collect();
+    let mut reasons: Vec<String> = facts.lost.iter().map(|lost| bring_back(lost)).collect();
     let mut correction = Correction::default();
     for step in facts.steps.iter().filter(|step| !step.missing.is_empty()) {
         let claim = format!("{} is claimed done, not there: {}", step.step, step.missing.join(", "));
@@ -57,7 +56,7 @@ pub fn prove(facts: &Facts) -> Proof {
                 correction.open.push(step.step.clone());
                 correction.told.push(claim);
             }
-            false => reasons.push(format!("{claim}; bring it back, then piton run --retry")),
+            false => reasons.push(bring_back(&claim)),
         }
     }
     match (reasons.is_empty(), correction.told.is_empty()) {
@@ -65,6 +64,10 @@ pub fn prove(facts: &Facts) -> Proof {
         (true, false) => Proof::Corrected(correction),
         (true, true) => Proof::Holds,
     }
+}
+
+fn bring_back(lost: &str) -> String {
+    crate::hint::verbs::RUN.call().flag("--retry").to(format!("{lost}; bring it back, then")).to_string()
 }
 
 /// Who called a gate passed.
@@ -99,12 +102,12 @@ mod tests {
             (facts(&[step("a", true, &["x", "y"])], &[]), "open a; a is claimed done, not there: x, y"),
             (
                 facts(&[step("b", false, &["x"])], &[]),
-                "refused: b is claimed done, not there: x; bring it back, then piton run --retry",
+                "refused: b is claimed done, not there: x; bring it back, then: piton run --retry",
             ),
             // One reason to refuse outweighs everything that could be corrected.
             (
                 facts(&[step("a", true, &["x"])], &["a commit abc is gone"]),
-                "refused: a commit abc is gone; bring it back, then piton run --retry",
+                "refused: a commit abc is gone; bring it back, then: piton run --retry",
             ),
         ] {
             let got = match prove(&facts) {

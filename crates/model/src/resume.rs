@@ -1,4 +1,4 @@
-use crate::Names;
+use crate::{Hint, Names};
 
 /// How a unit is continued, as its dialect's resume protocol says. A brief is made from this.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,13 +8,13 @@ pub struct ResumePlan {
     /// Where it goes on: a stage, a phase, a step.
     pub position: String,
     /// The exact next thing to do, as an order to whoever resumes. Made of ids and rules, never of free text.
-    pub next: String,
+    pub next: Hint,
     /// What is done, and not to be done again.
     pub done: Names,
     /// What remains, next first.
     pub remaining: Names,
     /// Why it is this action; for a refusal, what is in the way.
-    pub reasons: Vec<String>,
+    pub reasons: Vec<Hint>,
     /// The dialect's own resume block or message, word for word as its document gives it.
     pub block: Option<String>,
     /// Instructions that somebody left for whoever resumes; text of others, to be quoted.

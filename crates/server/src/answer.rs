@@ -1,12 +1,12 @@
 //! What a tool returns: a document for programs and a few words for people, or a problem that says what to do.
 
 use piton_engine::{Problem, Recorded, json};
+use piton_model::Audience;
 use piton_model::text::printable;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 
 use crate::bounds::{MOST_CHARACTERS, fit, shorten_text};
-use crate::hints::for_tools;
 
 /// The most characters of the words.
 const MOST_WORDS: usize = 4_000;
@@ -27,7 +27,7 @@ impl Answer {
         let mut text =
             format!("{} {} @{}, attempt {attempt}", recorded.unit, printable(&recorded.summary), recorded.seq);
         for warning in &recorded.warnings {
-            text.push_str(&format!("\nwarning: {}", printable(&for_tools(warning))));
+            text.push_str(&format!("\nwarning: {}", printable(&warning.render(Audience::Tools))));
         }
         if let Some(handoff) = &recorded.handoff {
             text.push_str("\n\nfor the new session:");
@@ -54,7 +54,7 @@ pub fn result(answer: Result<Answer, Problem>) -> CallToolResult {
 pub fn words(problem: &Problem) -> String {
     let mut text = format!("error: {}", printable(&problem.message));
     for hint in &problem.hints {
-        text.push_str(&format!("\nhint: {}", printable(&for_tools(hint))));
+        text.push_str(&format!("\nhint: {}", printable(&hint.render(Audience::Tools))));
     }
     shorten_text(&text, MOST_WORDS)
 }

@@ -9,7 +9,6 @@ mod answer;
 mod bounds;
 mod door;
 mod handler;
-mod hints;
 mod http;
 mod prompts;
 mod resources;

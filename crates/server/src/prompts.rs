@@ -1,7 +1,7 @@
 //! Prompts: what a person picks to have a unit resumed, or handed over.
 
 use piton_engine::{Problem, find, preview};
-use piton_model::ResumeAction;
+use piton_model::{Audience, ResumeAction};
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;
@@ -9,7 +9,6 @@ use serde_json::Value;
 use crate::answer::words;
 use crate::bounds::shorten_text;
 use crate::door::Door;
-use crate::hints::brief_for_tools;
 use crate::tools::BUDGET;
 
 /// The name of the prompt that resumes.
@@ -48,7 +47,8 @@ pub fn get(door: &Door, name: &str, arguments: Option<&JsonObject>) -> Result<Ge
 
 fn resume_text(door: &Door, unit: Option<&str>) -> Result<String, Problem> {
     let wanted = door.wanted(unit)?;
-    let seen = preview(&door.open()?, &wanted, BUDGET, door.now()).map_err(|error| Problem::record(&wanted, &error))?;
+    let seen = preview(&door.open()?, &wanted, BUDGET, Audience::Tools, door.now())
+        .map_err(|error| Problem::record(&wanted, &error))?;
     if seen.plan.action == ResumeAction::Refuse {
         return Err(Problem::not_resumed(&seen));
     }
@@ -60,7 +60,7 @@ fn resume_text(door: &Door, unit: Option<&str>) -> Result<String, Problem> {
          3. Record each step with `step` the moment it is done, decisions with `decide`, what stops you with `block` or \
          `fail`. At the end call `finish`; if it is refused, do what it says is missing.\n\n{brief}",
         unit = seen.unit,
-        brief = brief_for_tools(&seen.brief)
+        brief = seen.brief
     ))
 }
 

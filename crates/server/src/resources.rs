@@ -1,7 +1,7 @@
 //! Resources: what can be read about units, and which units there are.
 
 use piton_engine::{Problem, ProblemKind, find, json, last_words, log, preview, status};
-use piton_model::{ResumeAction, Row};
+use piton_model::{Audience, ResumeAction, Row};
 use rmcp::ErrorData;
 use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
@@ -9,7 +9,6 @@ use serde_json::json;
 use crate::answer::words;
 use crate::bounds::{MOST_CHARACTERS, fit, shorten_document, shorten_text};
 use crate::door::Door;
-use crate::hints::brief_for_tools;
 use crate::tools::{BUDGET, log_page, page_steps};
 use crate::uri::{Kind, STATUS, Uri, read as read_uri};
 
@@ -110,11 +109,12 @@ fn text_of(door: &Door, uri: &Uri) -> Result<(String, &'static str), Problem> {
             }
         }
         Kind::Brief => {
-            let seen = preview(&workspace, wanted, BUDGET, now).map_err(|error| Problem::record(wanted, &error))?;
+            let seen = preview(&workspace, wanted, BUDGET, Audience::Tools, now)
+                .map_err(|error| Problem::record(wanted, &error))?;
             match seen.plan.action {
                 ResumeAction::Refuse => Err(Problem::not_resumed(&seen)),
                 ResumeAction::Continue | ResumeAction::Restart | ResumeAction::Respawn => {
-                    Ok((brief_for_tools(&seen.brief), "text/markdown"))
+                    Ok((seen.brief, "text/markdown"))
                 }
             }
         }

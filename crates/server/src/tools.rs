@@ -104,7 +104,7 @@ fn check_names(entry: &Entry, arguments: &JsonObject) -> Result<(), Problem> {
 
 /// Whoever called in a wrong way and is not told a right one is shown one.
 fn with_example(entry: &Entry, problem: Problem) -> Problem {
-    let is_told = problem.hints.iter().any(|hint| hint.contains("piton "));
+    let is_told = problem.hints.iter().any(|hint| !hint.commands.is_empty());
     match problem.kind {
         ProblemKind::Usage if !is_told => {
             problem.hint(format!("call {} with arguments such as {}", entry.name, entry.example))
@@ -150,6 +150,40 @@ mod tests {
             for required in schema.get("required").and_then(Value::as_array).into_iter().flatten() {
                 let name = required.as_str().expect("a name");
                 assert!(example.contains_key(name), "the example of {} lacks {name}", entry.name);
+            }
+        }
+    }
+
+    /// A hint for an agent without a shell is a call that the tool understands.
+    #[test]
+    fn every_verb_of_a_hint_fits_the_schema_of_its_tool() {
+        use piton_model::hint::{Place, Taken, VERBS};
+        for verb in VERBS {
+            let Some(name) = verb.tool else { continue };
+            let entry = entries().find(|entry| entry.name == name).unwrap_or_else(|| panic!("there is no tool {name}"));
+            let schema = Value::Object((entry.input)());
+            let takes = |argument: &str, wanted: &str| {
+                let found = schema["properties"][argument].to_string().replace("integer", "number");
+                assert!(found != "null" && found.contains(wanted), "{name}.{argument} takes no {wanted}: {found}");
+            };
+            for place in verb.places {
+                match place {
+                    Place::One(argument) => takes(argument, ""),
+                    Place::Rest(argument) => takes(argument, "\"array\""),
+                    Place::UnitOrPath => {
+                        ["unit", "path"].into_iter().for_each(|argument| takes(argument, "\"string\""))
+                    }
+                }
+            }
+            for (_, taken) in verb.options {
+                match taken {
+                    Taken::Value(argument) => takes(argument, "\"string\""),
+                    Taken::Number(argument) => takes(argument, "\"number\""),
+                    Taken::List(argument) => takes(argument, "\"array\""),
+                    Taken::Flag(argument) => takes(argument, "\"boolean\""),
+                    Taken::Choice(argument, word) => takes(argument, &format!("{word:?}")),
+                    Taken::Always | Taken::Never => {}
+                }
             }
         }
     }

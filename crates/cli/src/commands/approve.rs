@@ -4,9 +4,10 @@ use piton_engine::run::{
     ApprovedPhase, NotApproved, RunError, RunRequest, WorkError, allow_denied, approve_commands, approve_phase,
     approve_settings, plan_run,
 };
-use piton_model::text::{printable, shell_word};
+use piton_model::hint::verbs;
+use piton_model::text::printable;
 
-use super::run::failure;
+use super::run::{failure, with_wanted};
 use crate::context::Context;
 use crate::failure::{Failure, REFUSED, USAGE};
 use crate::output::print;
@@ -55,11 +56,11 @@ pub fn run(matches: &ArgMatches, args: &ApproveArgs) -> Result<u8, Failure> {
     match (args.commands, units) {
         (true, _) | (false, 0) => commands(&context, &args.wanted),
         (false, count) if count == args.wanted.len() => phases(&context, args),
-        (false, _) => {
-            let typed: Vec<_> = args.wanted.iter().map(|typed| shell_word(typed)).collect();
-            Err(Failure::new(USAGE, "units wait at phases, files name commands: approve one or the other")
-                .hint(format!("approve the commands of all of them: piton approve --commands {}", typed.join(" "))))
-        }
+        (false, _) => Err(Failure::new(USAGE, "units wait at phases, files name commands: approve one or the other")
+            .hint(
+                with_wanted(verbs::APPROVE.call().flag("--commands"), &args.wanted)
+                    .to("approve the commands of all of them"),
+            )),
     }
 }
 
@@ -108,15 +109,14 @@ fn phases(context: &Context, args: &ApproveArgs) -> Result<u8, Failure> {
         let directory = std::env::current_dir().unwrap_or_default();
         match lead {
             Some(pid) => print(&format!("the lead at work (process {pid}) continues with it\n"))?,
-            None => print(&format!("continue: {}\n", run.command(context.workspace.root(), &directory, &[])))?,
+            None => print(&format!("{}\n", run.command(context.workspace.root(), &directory, &[]).to("continue")))?,
         }
     }
     Ok(0)
 }
 
 fn not_waiting(unit: &str) -> Failure {
-    let typed = shell_word(unit);
     Failure::new(REFUSED, format!("{unit} waits for no approval"))
-        .hint(format!("see where it stands: piton status {typed}"))
-        .hint(format!("to approve the commands that a run of it needs: piton approve --commands {typed}"))
+        .hint(verbs::STATUS.on(unit).to("see where it stands"))
+        .hint(verbs::APPROVE.on(unit).flag("--commands").to("to approve the commands that a run of it needs"))
 }

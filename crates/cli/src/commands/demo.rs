@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use clap::Args;
 use piton_engine::run::catch_interrupts;
+use piton_model::hint::verbs;
 
 use crate::failure::{FAILED, Failure, USAGE};
 use crate::output::print;
@@ -55,7 +56,7 @@ fn prepare(wanted: Option<&Path>) -> Result<PathBuf, Failure> {
     let directory = std::path::absolute(&directory).unwrap_or(directory);
     if directory.exists() {
         return Err(Failure::new(USAGE, format!("there is something already: {}", directory.display()))
-            .hint("name a directory that is not there yet: piton demo DIR"));
+            .hint(verbs::DEMO.call().fill("DIR").to("name a directory that is not there yet")));
     }
     fs::create_dir_all(&directory).map_err(|error| failed("make the directory", &error))?;
     for (name, text) in [
@@ -90,18 +91,21 @@ fn own(mut command: Command, directory: &Path) -> Command {
 }
 
 fn close(directory: &Path, status: ExitStatus, leads: u32, since: Instant) -> Result<u8, Failure> {
+    let directory = directory.display().to_string();
     if !status.success() {
         return Err(Failure::new(FAILED, format!("the demo did not come to its end: the lead ended with {status}"))
-            .hint(format!("look at it: piton -C {} status", directory.display())));
+            .hint(verbs::STATUS.call().within(&directory).to("look at it")));
     }
-    let log = own(Command::new("git"), directory).args(["log", "--oneline", "--graph", "-n", "20"]).output();
+    let log =
+        own(Command::new("git"), Path::new(&directory)).args(["log", "--oneline", "--graph", "-n", "20"]).output();
     let log = log.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    let shown = directory.display();
     let killed = if leads == 2 { "the lead".to_owned() } else { format!("{} leads", leads - 1) };
     print(&format!(
         "\n{log}\ncomplete in {} s, though one worker and {killed} were killed on the way\n\
-         look around:\n  piton -C {shown} status\n  piton -C {shown} log pipeline:TRAIL-4\n  cat {shown}/.pipeline/report.md\n",
-        since.elapsed().as_secs()
+         look around:\n  {}\n  {}\n  cat {directory}/.pipeline/report.md\n",
+        since.elapsed().as_secs(),
+        verbs::STATUS.call().within(&directory),
+        verbs::LOG.on("pipeline:TRAIL-4").within(&directory)
     ))?;
     Ok(0)
 }

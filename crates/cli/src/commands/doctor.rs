@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
 use piton_engine::{Checkup, Health, Programs, doctor};
+use piton_model::Hint;
 use piton_model::text::printable;
 use serde_json::json;
 
@@ -39,12 +40,12 @@ pub fn run(matches: &ArgMatches, args: &DoctorArgs) -> Result<u8, Failure> {
 }
 
 fn document(each: &Checkup) -> serde_json::Value {
-    json!({"area": each.area, "found": each.found, "verdict": each.verdict.word(), "advice": each.advice})
+    json!({"area": each.area, "found": each.found, "verdict": each.verdict.word(), "advice": each.advice.as_ref().map(Hint::to_string)})
 }
 
 fn text(all: &[Checkup]) -> String {
     let line = |each: &Checkup| {
-        let advice = each.advice.as_ref().map(|advice| format!("      hint: {}\n", printable(advice)));
+        let advice = each.advice.as_ref().map(|advice| format!("      hint: {}\n", printable(&advice.to_string())));
         let (word, area) = (each.verdict.word(), each.area);
         format!("{word:<4}  {area:<9}  {}\n{}", printable(&each.found), advice.unwrap_or_default())
     };

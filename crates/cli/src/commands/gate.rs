@@ -1,6 +1,6 @@
 use clap::{ArgMatches, Args, ValueEnum};
 use piton_engine::{Trust, approve, gate_command, is_approved, record, run_evidence};
-use piton_model::text::shell_word;
+use piton_model::hint::verbs;
 use piton_model::{Event, Evidence, GateJudgement};
 
 use crate::context::Context;
@@ -113,7 +113,9 @@ fn permit(context: &Context, command: &str, name: &str, args: &GateArgs) -> Resu
         REFUSED,
         format!("the repository names a command for gate {name} that you have not approved: {command}"),
     )
-    .hint(format!("look at it, then: piton gate {} run {} --approve", args.writing.unit, shell_word(name))))
+    .hint(
+        verbs::GATE_RUN.on(&args.writing.unit).word("run").name(name, "NAME").flag("--approve").to("look at it, then"),
+    ))
 }
 
 /// Runs a command that proves something. For a claim that it must bear out, failing is a refusal.

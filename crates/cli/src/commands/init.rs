@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
 use piton_engine::{Setup, SetupFile, SetupRequest, apply_setup, plan_setup, write_plugin};
+use piton_model::hint::verbs;
 use similar::TextDiff;
 
 use super::doctor::find_program;
@@ -73,7 +74,10 @@ pub fn run(matches: &ArgMatches, args: &InitArgs) -> Result<u8, Failure> {
     }
     apply_setup(&context.workspace, &setup, &request).map_err(failed)?;
     if is_changed {
-        print(if args.remove { "taken back\n" } else { "done; see whether it works: piton doctor\n" })?;
+        match args.remove {
+            true => print("taken back\n")?,
+            false => print(&format!("{}\n", verbs::DOCTOR.call().to("done; see whether it works")))?,
+        }
     }
     Ok(0)
 }
@@ -84,7 +88,7 @@ fn plugin_directory() -> Result<PathBuf, Failure> {
     let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
     data.map(|data| data.join("piton/claude-code")).ok_or_else(|| {
         Failure::new(FAILED, "there is no place for the plugin: neither HOME nor XDG_DATA_HOME is set")
-            .hint("write the hooks into the settings instead: piton init")
+            .hint(verbs::INIT.call().to("write the hooks into the settings instead"))
     })
 }
 

@@ -28,7 +28,8 @@ pub fn run(matches: &ArgMatches, args: &LogArgs) -> Result<u8, Failure> {
     let context = Context::new(matches)?;
     let mut found = log(&context.workspace, &wanted, context.now).map_err(|error| Failure::record(&wanted, &error))?;
     if let Some(at) = found.log.broken_at {
-        warn(&[format!("the journal of {} is whole up to byte {at}; the next record cuts what is torn", found.unit)]);
+        let torn = format!("the journal of {} is whole up to byte {at}; the next record cuts what is torn", found.unit);
+        warn(&[torn.into()]);
     }
     if let Some(last) = args.last {
         let skipped = found.log.events.len().saturating_sub(last);

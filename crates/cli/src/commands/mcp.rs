@@ -2,7 +2,8 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args, FromArgMatches as _};
-use piton_model::Time;
+use piton_model::hint::verbs;
+use piton_model::{Arg, Time};
 use piton_server::{Bound, Door, Listen, NotLoopback, serve_http, serve_stdio};
 
 use crate::args::Global;
@@ -81,11 +82,11 @@ fn refused(error: &NotLoopback) -> Failure {
         NotLoopback::Reachable { .. } => REFUSED,
     };
     let hint = match error {
-        NotLoopback::NoAddress { .. } => "such as: piton mcp --http 127.0.0.1:8931",
+        NotLoopback::NoAddress { .. } => verbs::MCP.call().with("--http", Arg::Word("127.0.0.1:8931")).to("such as"),
         NotLoopback::Reachable { .. } => {
-            "listen on 127.0.0.1; from another machine, tunnel to it: ssh -L 8931:127.0.0.1:8931 HOST"
+            "listen on 127.0.0.1; from another machine, tunnel to it: ssh -L 8931:127.0.0.1:8931 HOST".into()
         }
-        NotLoopback::WeakToken => "leave it out, and a token is made",
+        NotLoopback::WeakToken => "leave it out, and a token is made".into(),
     };
     Failure::new(code, error.to_string()).hint(hint)
 }

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use piton_engine::{KeptWorker, NoWorker, Piece, Sight, Stream, WorkerQuery, find_worker};
+use piton_model::hint::verbs;
 use piton_model::text::{counted, printable};
 use serde_json::{Value, json};
 
@@ -159,17 +160,17 @@ fn failure(query: &WorkerQuery, error: &NoWorker) -> Failure {
     let unit = &query.unit;
     match error {
         NoWorker::Nothing => Failure::new(NOTHING, format!("no output of a worker of {unit} is kept"))
-            .hint(format!("start one: piton run {unit}")),
+            .hint(verbs::RUN.on(unit).to("start one")),
         NoWorker::Ambiguous { units } => {
             let failure = Failure::new(USAGE, format!("workers of several units are called {unit}"));
-            units.iter().fold(failure, |failure, unit| failure.hint(format!("piton output {unit}")))
+            units.iter().fold(failure, |failure, unit| failure.hint(verbs::OUTPUT.on(unit)))
         }
         NoWorker::Other { known } => {
             let wanted = [query.step.clone(), query.attempt.as_ref().map(|attempt| format!("attempt {attempt}"))];
             let wanted = wanted.into_iter().flatten().collect::<Vec<_>>().join(", ");
             let count = counted(known.len(), "worker of it is kept", "workers of it are kept");
             let message = format!("no output of {unit}, {wanted} is kept; {count}: {}", known.join("; "));
-            Failure::new(NOTHING, message).hint(format!("piton output {unit}"))
+            Failure::new(NOTHING, message).hint(verbs::OUTPUT.on(unit))
         }
         NoWorker::Unreadable { message } => {
             Failure::new(FAILED, format!("cannot read what workers printed: {message}"))

@@ -2,7 +2,7 @@ use std::io::{IsTerminal as _, Write as _};
 
 use clap::{ArgMatches, Args};
 use piton_engine::{Problem, RecordError, ResumeRequest, Resumption, resumable, resume};
-use piton_model::{RefusalKind, ResumeAction, ResumeMode, ResumeQuestion};
+use piton_model::{Audience, Hint, RefusalKind, ResumeAction, ResumeMode, ResumeQuestion};
 use serde_json::json;
 
 use crate::context::Context;
@@ -58,7 +58,8 @@ pub fn run(matches: &ArgMatches, args: &ResumeArgs) -> Result<u8, Failure> {
         (false, false, true) => Some(ResumeMode::Fixed),
         (false, false, false) => None,
     };
-    let mut request = ResumeRequest { mode, force: args.force, budget: args.budget, outputs_in: None };
+    let mut request =
+        ResumeRequest { mode, force: args.force, budget: args.budget, outputs_in: None, audience: Audience::Shell };
     let recorder = args.writer.recorder(&context, "resume")?;
     let resumed = match resume(&context.workspace, &wanted, &request, &recorder) {
         Ok(Resumption { question: Some(question), plan, .. }) if !args.json && is_on_terminal() => {
@@ -78,7 +79,7 @@ pub fn run(matches: &ArgMatches, args: &ResumeArgs) -> Result<u8, Failure> {
     warn(&resumption.warnings);
     let is_refused = resumption.plan.action == ResumeAction::Refuse;
     if args.json {
-        print_json(&render::json::resumption(&resumption))?;
+        print_json(&render::json::resumption(&resumption, Audience::Shell))?;
         return Ok(if is_refused { REFUSED } else { 0 });
     }
     if is_refused {
@@ -94,9 +95,9 @@ fn is_on_terminal() -> bool {
 }
 
 /// Asks what a protocol asks before a unit is continued. No clear answer leaves it as it is.
-fn ask(question: ResumeQuestion, reasons: &[String]) -> Result<Option<ResumeMode>, Failure> {
+fn ask(question: ResumeQuestion, reasons: &[Hint]) -> Result<Option<ResumeMode>, Failure> {
     if let Some(first) = reasons.first() {
-        eprintln!("{}", render::clean(first));
+        eprintln!("{}", render::clean(&first.to_string()));
     }
     let words = match question {
         ResumeQuestion::IsFixed => "is it fixed? [y/N] ",

@@ -1,5 +1,6 @@
 use clap::{ArgMatches, Args};
 use piton_engine::rollback;
+use piton_model::hint::verbs;
 
 use crate::context::Context;
 use crate::failure::{Failure, USAGE};
@@ -23,7 +24,7 @@ pub fn run(matches: &ArgMatches, args: &RollbackArgs) -> Result<u8, Failure> {
     let wanted = unit(typed)?;
     let Some(seq) = seq else {
         return Err(Failure::new(USAGE, format!("to which version? {}", args.version))
-            .hint(format!("see them with: piton log {typed}")));
+            .hint(verbs::LOG.on(typed).to("see them with")));
     };
     let context = Context::new(matches)?;
     let recorder = args.writer.recorder(&context, "rollback")?;

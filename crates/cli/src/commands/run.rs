@@ -7,7 +7,8 @@ use piton_engine::run::{
     plan_run, run as lead,
 };
 use piton_model::fleet::Outcome;
-use piton_model::text::shell_word;
+use piton_model::hint::verbs;
+use piton_model::{Arg, Invocation};
 
 use crate::clock;
 use crate::context::{Context, prompts_directory};
@@ -160,7 +161,7 @@ pub fn failure(error: &RunError, wanted: &[String]) -> Failure {
     match error {
         RunError::Work(WorkError::File(bad)) => {
             let failure = Failure::new(USAGE, format!("{}: {}", bad.path, bad.message));
-            bad.hint.iter().fold(failure, Failure::hint)
+            bad.hint.clone().into_iter().fold(failure, Failure::hint)
         }
         RunError::Work(WorkError::Unit { wanted, error }) => Failure::not_found(wanted, error),
         RunError::Work(WorkError::Cycle { names }) => {
@@ -168,18 +169,22 @@ pub fn failure(error: &RunError, wanted: &[String]) -> Failure {
             Failure::new(REFUSED, format!("these wait for each other, so none can begin: {ring}"))
                 .hint("take one of them out of `depends_on`")
         }
-        RunError::Work(WorkError::Nothing { hint }) => Failure::new(USAGE, "there is nothing to run").hint(hint),
-        RunError::Work(WorkError::Unusable { message, hint }) => Failure::new(USAGE, message.clone()).hint(hint),
+        RunError::Work(WorkError::Nothing { hint }) => {
+            Failure::new(USAGE, "there is nothing to run").hint(hint.clone())
+        }
+        RunError::Work(WorkError::Unusable { message, hint }) => {
+            Failure::new(USAGE, message.clone()).hint(hint.clone())
+        }
         RunError::Busy { holder } => {
             let pid = holder.split(' ').next().filter(|pid| !pid.is_empty());
             let pid = pid.map_or_else(String::new, |pid| format!(": process {pid}"));
             Failure::new(BUSY, format!("another lead is just starting or ending here{pid}"))
-                .hint(format!("try again: {}", command("run", wanted, &[])))
+                .hint(with_wanted(verbs::RUN.call(), wanted).to("try again"))
         }
         RunError::NotApproved(missing) => not_approved(missing, wanted),
         RunError::Git(error) => Failure::git(error),
         RunError::Disk { message } => Failure::new(FAILED, format!("{message}; the lead ends, its workers go on"))
-            .hint(format!("when the disk can be written again: {}", command("run", wanted, &[]))),
+            .hint(with_wanted(verbs::RUN.call(), wanted).to("when the disk can be written again")),
         RunError::Template(bad) => Failure::new(USAGE, bad.to_string())
             .hint("correct the file, or remove it to use the template that is built in"),
         RunError::Failed { message } => Failure::new(FAILED, message.clone()),
@@ -190,18 +195,16 @@ fn not_approved(missing: &[Unapproved], wanted: &[String]) -> Failure {
     let failure = Failure::new(REFUSED, "the repository names commands that you have not approved");
     let listed = missing.iter().map(|each| format!("{}: {}", each.what, each.command)).collect::<Vec<_>>().join("\n");
     let approve = match wanted {
-        [] => "piton approve".to_owned(),
-        wanted => command("approve", wanted, &["--commands"]),
+        [] => verbs::APPROVE.call(),
+        wanted => with_wanted(verbs::APPROVE.call(), wanted).flag("--commands"),
     };
     failure
         .quote(&listed)
-        .hint(format!("look at them, then: {approve}"))
-        .hint(format!("or approve them and run: {}", command("run", wanted, &["--yes"])))
+        .hint(approve.to("look at them, then"))
+        .hint(with_wanted(verbs::RUN.call(), wanted).flag("--yes").to("or approve them and run"))
 }
 
-/// A command with what was typed, as it can be typed.
-fn command(verb: &str, wanted: &[String], options: &[&str]) -> String {
-    let wanted = wanted.iter().map(|typed| shell_word(typed).into_owned());
-    let words = ["piton".to_owned(), verb.to_owned()].into_iter().chain(wanted);
-    words.chain(options.iter().map(|option| (*option).to_owned())).collect::<Vec<_>>().join(" ")
+/// A command with what was typed.
+pub fn with_wanted(command: Invocation, wanted: &[String]) -> Invocation {
+    wanted.iter().fold(command, |command, typed| command.arg(Arg::typed(typed)))
 }

@@ -1,5 +1,6 @@
 use clap::{ArgMatches, Args};
 use piton_engine::{notify, stale};
+use piton_model::Audience;
 
 use crate::context::Context;
 use crate::failure::{FOUND_STALE, Failure};
@@ -38,7 +39,7 @@ pub fn run(matches: &ArgMatches, args: &StaleArgs) -> Result<u8, Failure> {
     if args.json {
         let mut document = render::json::stale(&rows, context.now);
         if args.notify {
-            document["notified"] = render::json::notified(&notified);
+            document["notified"] = render::json::notified(&notified, Audience::Shell);
         }
         print_json(&document)?;
     } else {

@@ -1,5 +1,7 @@
 use clap::{ArgMatches, Args};
 use piton_engine::run::{LeftWorker, RunRecord, StopRequest, Stopping, stop_run};
+use piton_model::Invocation;
+use piton_model::hint::verbs;
 use piton_model::text::{counted, printable};
 
 use super::run::failure;
@@ -30,7 +32,7 @@ pub fn run(matches: &ArgMatches, args: &StopArgs) -> Result<u8, Failure> {
             let ended = workers.iter().map(|worker| format!("ended {}\n", shown(worker))).collect::<String>();
             print(&ended)?;
             if let Some(run) = run {
-                print(&format!("continue run {}: {}\n", run.number, again(&context, &run)))?;
+                print(&format!("{}\n", again(&context, &run).to(format!("continue run {}", run.number))))?;
             }
         }
     }
@@ -39,14 +41,16 @@ pub fn run(matches: &ArgMatches, args: &StopArgs) -> Result<u8, Failure> {
 
 fn asked(pid: u32, workers: usize, is_taken: bool, stops_workers: bool) -> String {
     if !is_taken {
-        return format!("the lead (process {pid}) was asked to end, and has not answered yet\nshow it: piton run\n");
+        let show = verbs::RUN.call().to("show it");
+        return format!("the lead (process {pid}) was asked to end, and has not answered yet\n{show}\n");
     }
     let counted = counted(workers, "worker", "workers");
     match (workers, stops_workers) {
         (0, _) => format!("the lead (process {pid}) ends\n"),
         (_, true) => format!("the lead (process {pid}) stops {counted}, then ends\n"),
         (_, false) => format!(
-            "the lead (process {pid}) starts nothing new and ends after {counted}\nstop them too: piton stop --workers\n"
+            "the lead (process {pid}) starts nothing new and ends after {counted}\n{}\n",
+            verbs::STOP.call().flag("--workers").to("stop them too")
         ),
     }
 }
@@ -55,15 +59,15 @@ fn no_lead(context: &Context, left: &[LeftWorker], run: Option<&RunRecord>) -> F
     let failure = Failure::new(NOTHING, "no lead is at work here");
     if left.is_empty() {
         let again = run.map_or_else(
-            || "start one: piton run".to_owned(),
-            |run| format!("continue run {}: {}", run.number, again(context, run)),
+            || verbs::RUN.call().to("start one"),
+            |run| again(context, run).to(format!("continue run {}", run.number)),
         );
         return failure.hint(again);
     }
     let listed = left.iter().map(|worker| format!("{} still runs\n", shown(worker))).collect::<String>();
-    let failure = failure.quote(&listed).hint("end them: piton stop --workers");
+    let failure = failure.quote(&listed).hint(verbs::STOP.call().flag("--workers").to("end them"));
     match run {
-        Some(run) => failure.hint(format!("or continue with them: {}", again(context, run))),
+        Some(run) => failure.hint(again(context, run).to("or continue with them")),
         None => failure,
     }
 }
@@ -79,7 +83,8 @@ fn shown(worker: &LeftWorker) -> String {
     }
 }
 
-fn again(context: &Context, run: &RunRecord) -> String {
+#[track_caller]
+fn again(context: &Context, run: &RunRecord) -> Invocation {
     let directory = std::env::current_dir().unwrap_or_default();
     run.command(context.workspace.root(), &directory, &[])
 }

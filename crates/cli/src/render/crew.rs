@@ -30,7 +30,7 @@ pub fn notified(all: &[Notified]) -> String {
         for notice in &notified.notices {
             let _ = writeln!(out, "{}", clean(&notice.message));
             for command in &notice.commands {
-                let _ = writeln!(out, "  {}", clean(command));
+                let _ = writeln!(out, "  {}", clean(&command.to_string()));
             }
         }
         if let Some(recorded) = &notified.recorded {

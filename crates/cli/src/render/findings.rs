@@ -19,7 +19,7 @@ pub fn text(findings: &[Finding], color: bool) -> String {
         let kind = style.severity(severity, &format!("{severity}[{}]", finding.code.name));
         let _ = writeln!(out, "{}{line}: {kind}: {}", clean(&finding.place.path), clean(&finding.message));
         if explained.insert(finding.code.name) {
-            let _ = writeln!(out, "  {}", style.dim(&format!("help: {}", finding.code.help)));
+            let _ = writeln!(out, "  {}", style.dim(&format!("help: {}", finding.code.hint())));
         }
     }
     out

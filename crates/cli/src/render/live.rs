@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 
 use piton_engine::run::{LaneView, View, Waiting};
-use piton_model::text::{cell, columns, fit, printable, shell_word};
+use piton_model::hint::verbs;
+use piton_model::text::{cell, columns, fit, printable};
 use piton_model::{Age, Time};
 
 use crate::output::write_out;
@@ -135,10 +136,9 @@ fn picture(view: &View, width: usize, height: usize, color: bool) -> Vec<Line> {
     lanes.sort_by_key(|lane| rank(lane));
     let longest = lanes.iter().map(|lane| columns(&lane.name)).max().unwrap_or(0);
     let names = longest.min(LONGEST_NAME).min(width / 2);
-    let ask =
-        |it: &Waiting| format!("{} waits for approval: piton approve {}", printable(&it.what), shell_word(&it.unit));
+    let ask = |it: &Waiting| verbs::APPROVE.on(&it.unit).to(format!("{} waits for approval", printable(&it.what)));
     let asks = view.waiting.iter().map(ask);
-    let asks: Vec<Line> = asks.map(|ask| Line::new(&ask, width, color.then_some("33"))).collect();
+    let asks: Vec<Line> = asks.map(|ask| Line::new(&ask.to_string(), width, color.then_some("33"))).collect();
     let room = height.saturating_sub(1 + asks.len()).max(1);
     let mut lines: Vec<Line> =
         lanes.iter().take(room).map(|lane| lane_line(lane, view.as_of, names, width, color)).collect();

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use piton_model::hint::verbs;
 use piton_model::text::{cell, columns, counted, fit};
 use piton_model::{Dialect, Lifecycle, Liveness, Report, Row, State, Tally};
 
@@ -33,7 +34,12 @@ pub fn text(report: &Report, all: bool, color: bool, width: usize) -> String {
             let _ = writeln!(
                 out,
                 "  {}",
-                style.dim(&format!("… {} more: {} (piton status --all)", hidden.len(), lifecycles(hidden)))
+                style.dim(&format!(
+                    "… {} more: {} ({})",
+                    hidden.len(),
+                    lifecycles(hidden),
+                    verbs::STATUS.call().flag("--all")
+                ))
             );
         }
     }
@@ -73,7 +79,7 @@ pub fn resumable(rows: &[Row], color: bool, width: usize) -> String {
             clean(row.position.as_deref().unwrap_or("")),
         );
     }
-    out.push_str("\nresume one with: piton resume UNIT\n");
+    let _ = writeln!(out, "\n{}", verbs::RESUME.call().fill("UNIT").to("resume one with"));
     out
 }
 
@@ -82,7 +88,7 @@ fn headline(report: &Report) -> String {
     if summary.units == 0 {
         let looked = format!("no units in {}", clean(&report.workspace));
         return match findings(summary.findings) {
-            Some(findings) => format!("{looked} · {findings} (piton check)"),
+            Some(findings) => format!("{looked} · {findings}"),
             None => looked,
         };
     }
@@ -94,7 +100,7 @@ fn headline(report: &Report) -> String {
         parts.push(missing.join(", "));
     }
     if let Some(findings) = findings(summary.findings) {
-        parts.push(format!("{findings} (piton check)"));
+        parts.push(findings);
     }
     parts.join(" · ")
 }
@@ -105,7 +111,7 @@ fn findings(tally: Tally) -> Option<String> {
         .into_iter()
         .flatten()
         .collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    (!parts.is_empty()).then(|| format!("{} ({})", parts.join(", "), verbs::CHECK.call()))
 }
 
 fn lifecycles(rows: &[Row]) -> String {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use piton_engine::run::{Choice, RunEnd, RunPlan, Unapproved, event_json};
 use piton_model::fleet::Approval;
+use piton_model::hint::verbs;
 use piton_model::text::printable;
 use piton_model::{Age, Time};
 use serde_json::{Value, json};
@@ -52,7 +53,7 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved]) -> String {
         }
     }
     if !missing.is_empty() {
-        page.push_str("\nnot approved yet (piton approve):\n");
+        let _ = writeln!(page, "\nnot approved yet ({}):", verbs::APPROVE.call());
         for each in missing {
             let _ = writeln!(page, "  {}: {}", each.what, printable(&each.command));
         }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use piton_engine::{Cleaned, Restored, Snapshot, WorktreeRow, Worktrees};
 use piton_model::Time;
+use piton_model::hint::verbs;
 use serde_json::{Value, json};
 
 use super::clean;
@@ -40,7 +41,7 @@ pub fn list(found: &Worktrees) -> String {
 fn snapshots(count: usize, newest: &Snapshot, name: &str) -> String {
     let count = if count == 1 { "1 snapshot".to_owned() } else { format!("{count} snapshots") };
     let at = Time::from_unix_seconds(newest.at);
-    format!("{count}, the newest of {at}: piton worktrees restore {}", clean(name))
+    verbs::WORKTREES_RESTORE.call().name(&clean(name), "NAME").to(format!("{count}, the newest of {at}")).to_string()
 }
 
 /// The same for programs.
@@ -85,7 +86,8 @@ pub fn cleaned(all: &[Cleaned], is_rehearsal: bool) -> String {
             (None, false) => writeln!(out, "{path}  removed"),
         };
         if let Some(snapshot) = &each.snapshot {
-            let _ = writeln!(out, "  kept as a snapshot: piton worktrees restore {}", clean(&snapshot.name));
+            let restore = verbs::WORKTREES_RESTORE.call().name(&clean(&snapshot.name), "NAME");
+            let _ = writeln!(out, "  {}", restore.to("kept as a snapshot"));
         }
     }
     if out.is_empty() {

@@ -37,7 +37,7 @@ fn what_others_made_and_is_gone_pauses_a_build_until_it_is_back() {
     let yard = build("rm WS1.txt");
     let ended = run(&yard);
     assert_eq!(ended.code, Some(4), "{}{}", ended.stdout, ended.stderr);
-    let want = "WS2 is paused: WS1 is claimed done, not there: WS1.txt; bring it back, then piton run --retry";
+    let want = "WS2 is paused: WS1 is claimed done, not there: WS1.txt; bring it back, then: piton run --retry";
     assert!(ended.stdout.contains(want), "{}", ended.stdout);
     yard.git(&["checkout", "--", "WS1.txt"]);
     let ended = yard.piton(&["run", "build:PRD-031", "--yes", "--retry"]);
@@ -103,8 +103,8 @@ fn a_gate_without_a_command_pauses_until_a_person_gives_one_or_judges() {
         yard.commit("a specification");
         let ended = run(&yard);
         assert_eq!(ended.code, Some(4), "{}{}", ended.stdout, ended.stderr);
-        let want = "gate floor cannot judge: no command is known for it; judge it: piton gate build:PRD-031 pass floor \
-                    --step WS1; or name one in piton.toml, [gates] floor = \"COMMAND\"";
+        let want = "gate floor cannot judge: no command is known for it; name one in piton.toml, [gates] floor = \
+                    \"COMMAND\", or judge it: piton gate build:PRD-031 pass floor --step WS1";
         assert!(ended.stdout.contains(want), "{way}: {}", ended.stdout);
         if by_settings {
             let settings = yard.text("piton.toml");

@@ -1,9 +1,10 @@
 //! How a build is continued.
 
-use piton_model::text::{printable, shell_word};
+use piton_model::hint::verbs;
+use piton_model::text::printable;
 use piton_model::{
-    Gate, GateState, Lifecycle, Moment, Names, Refusal, ResumeAction, ResumeMode, ResumePlan, ResumeQuestion, Step,
-    StepState, Trouble, Unit,
+    Arg, Gate, GateState, Hint, Lifecycle, Moment, Names, Refusal, ResumeAction, ResumeMode, ResumePlan,
+    ResumeQuestion, Step, StepState, Trouble, Unit,
 };
 
 use super::unit::REVIEW;
@@ -36,7 +37,7 @@ pub fn resume(
     Ok(ResumePlan {
         action,
         position: format!("phase {phase}"),
-        next: if goes_on { next(&draft, mode, phase) } else { String::new() },
+        next: if goes_on { next(&draft, mode, phase) } else { Hint::text("") },
         done,
         remaining,
         reasons,
@@ -63,36 +64,36 @@ fn is_open(state: &StepState) -> bool {
 }
 
 /// What is done with it, and why.
-fn decide(draft: &Draft, mode: Option<ResumeMode>) -> (ResumeAction, Vec<String>) {
+fn decide(draft: &Draft, mode: Option<ResumeMode>) -> (ResumeAction, Vec<Hint>) {
     let (name, unit) = (&draft.name, &draft.unit);
     let refuse = |reasons| (ResumeAction::Refuse, reasons);
     match (unit.state.lifecycle(), mode) {
         (Lifecycle::Done, _) => refuse(vec![
-            format!("{} already complete", unit.id),
-            format!("begin it again from nothing: piton restart {name}"),
+            format!("{} already complete", unit.id).into(),
+            verbs::RESTART.on(name).to("begin it again from nothing"),
         ]),
         (Lifecycle::Blocked, _) => {
             let why = unit.blockers.iter().map(|blocker| printable(blocker)).collect::<Vec<_>>().join("; ");
             let hints = refuse_when_blocked(draft).err().map(|refusal| refusal.hints).unwrap_or_default();
-            refuse([format!("it is blocked: {why}")].into_iter().chain(hints).collect())
+            refuse([Hint::text(format!("it is blocked: {why}"))].into_iter().chain(hints).collect())
         }
-        (Lifecycle::Unknown, _) => refuse(vec!["its status is not understood; a person decides".to_owned()]),
+        (Lifecycle::Unknown, _) => refuse(vec!["its status is not understood; a person decides".into()]),
         (Lifecycle::Running | Lifecycle::Waiting, None | Some(ResumeMode::Fixed)) => refuse(vec![
-            "it is in progress: say whether what was interrupted begins again or goes on".to_owned(),
-            format!("begin it again: piton resume {name} --restart"),
-            format!("go on with it: piton resume {name} --continue"),
+            "it is in progress: say whether what was interrupted begins again or goes on".into(),
+            verbs::RESUME.on(name).flag("--restart").to("begin it again"),
+            verbs::RESUME.on(name).flag("--continue").to("go on with it"),
         ]),
         (Lifecycle::Running | Lifecycle::Waiting, Some(ResumeMode::Restart)) => {
-            (ResumeAction::Restart, vec!["it was in progress; what was interrupted is pending again".to_owned()])
+            (ResumeAction::Restart, vec!["it was in progress; what was interrupted is pending again".into()])
         }
         (Lifecycle::Running | Lifecycle::Waiting, Some(ResumeMode::Continue)) => {
-            (ResumeAction::Continue, vec!["it was in progress; what was interrupted goes on".to_owned()])
+            (ResumeAction::Continue, vec!["it was in progress; what was interrupted goes on".into()])
         }
         (Lifecycle::Failed, mode) => {
-            let failures = unit.troubles.iter().map(failure);
+            let failures = unit.troubles.iter().map(|trouble| Hint::text(failure(trouble)));
             match mode {
                 Some(ResumeMode::Fixed) => {
-                    let then = "the caller says that it is fixed".to_owned();
+                    let then = Hint::text("the caller says that it is fixed");
                     (ResumeAction::Continue, failures.chain([then]).collect())
                 }
                 Some(ResumeMode::Restart | ResumeMode::Continue) | None => {
@@ -103,14 +104,16 @@ fn decide(draft: &Draft, mode: Option<ResumeMode>) -> (ResumeAction, Vec<String>
         (Lifecycle::Paused, _) => {
             let has_passed = |gate: &&Gate| gate.name != REVIEW && matches!(gate.state, GateState::Passed { .. });
             let passed = unit.gates.iter().rfind(has_passed);
-            let last = passed.map(|gate| match &gate.step {
-                Some(step) => format!("the last gate that passed is {} ({step})", gate.name),
-                None => format!("the last gate that passed is {}", gate.name),
+            let last = passed.map(|gate| {
+                Hint::text(match &gate.step {
+                    Some(step) => format!("the last gate that passed is {} ({step})", gate.name),
+                    None => format!("the last gate that passed is {}", gate.name),
+                })
             });
-            let paused = "it is paused; resuming approves of the next phase".to_owned();
+            let paused = Hint::text("it is paused; resuming approves of the next phase");
             (ResumeAction::Continue, [paused].into_iter().chain(last).collect())
         }
-        (Lifecycle::Queued, _) => (ResumeAction::Continue, vec!["nothing has begun yet".to_owned()]),
+        (Lifecycle::Queued, _) => (ResumeAction::Continue, vec!["nothing has begun yet".into()]),
     }
 }
 
@@ -137,40 +140,40 @@ pub(super) fn failure(trouble: &Trouble) -> String {
 }
 
 /// The command that continues a build after a fix.
-pub(super) fn when_fixed(name: &str) -> String {
-    format!("when that is fixed: piton resume {name} --fixed")
+pub(super) fn when_fixed(name: &str) -> Hint {
+    verbs::RESUME.on(name).flag("--fixed").to("when that is fixed")
 }
 
 /// The next order, with the command that records it.
-fn next(draft: &Draft, mode: Option<ResumeMode>, phase: usize) -> String {
+fn next(draft: &Draft, mode: Option<ResumeMode>, phase: usize) -> Hint {
     let restarts = mode == Some(ResumeMode::Restart);
     let steps = &draft.unit.steps;
     let running: Vec<_> = steps.iter().filter(|step| step.state == StepState::Running).map(|step| &*step.id).collect();
     if !running.is_empty() && !restarts {
-        let done = format!("piton step {} done {}", draft.name, running[0]);
-        return format!("go on with {}; when one is done: {done}", running.join(", "));
+        let done = verbs::STEP.on(&draft.name).word("done").name(running[0], "STEP");
+        return done.to(format!("go on with {}; when one is done", running.join(", ")));
     }
     next_of(draft, phase)
 }
 
 /// The command that moves the build on as it stands, with what it does.
-pub(super) fn next_command(draft: &Draft) -> String {
+pub(super) fn next_command(draft: &Draft) -> Hint {
     let running = draft.unit.steps.iter().find(|step| step.state == StepState::Running);
     match running {
-        Some(step) => format!("when it is done: piton step {} done {}", draft.name, step.id),
+        Some(step) => verbs::STEP.on(&draft.name).word("done").name(&step.id, "STEP").to("when it is done"),
         None => next_of(draft, resume_phase(draft)),
     }
 }
 
 /// What comes next when nothing is executed: a gate that is due, the next workstreams, the gates that are left, the end.
-fn next_of(draft: &Draft, phase: usize) -> String {
+fn next_of(draft: &Draft, phase: usize) -> Hint {
     let (name, unit) = (&draft.name, &draft.unit);
     let here = |step: &&Step| draft.phase_of(&step.id).is_none_or(|found| found == phase);
     // A phase ends with its gates, so those of an earlier one come first.
     let is_earlier = |step: &str| draft.phase_of(step).is_none_or(|found| found < phase);
     if let Some((gate, step)) = due(draft).filter(|(_, step)| is_earlier(step)) {
-        let command = format!("piton gate {name} pass {} --step {step}", shell_word(&gate));
-        return format!("run the gate {gate} of {step}; when it passes: {command}");
+        let command = verbs::GATE.on(name).word("pass").name(&gate, "NAME").with("--step", Arg::name(&step, "STEP"));
+        return command.to(format!("run the gate {gate} of {step}; when it passes"));
     }
     let open = unit.steps.iter().filter(|step| is_open(&step.state)).filter(here);
     let open: Vec<_> = open.filter(|step| draft.can_begin(&step.id)).map(|step| &*step.id).collect();
@@ -179,14 +182,18 @@ fn next_of(draft: &Draft, phase: usize) -> String {
     let gate = draft.waiting.first();
     match (open, gate) {
         ([], Some(gate)) => {
-            let command = format!("piton gate {name} pass {}", shell_word(&gate.name));
-            format!("run the gate {}; when it passes: {command}", gate.name)
+            let command = verbs::GATE.on(name).word("pass").name(&gate.name, "NAME");
+            command.to(format!("run the gate {}; when it passes", gate.name))
         }
         ([], None) if unit.steps.iter().any(|step| is_open(&step.state)) => {
-            format!("see what is left: piton status {name}")
+            verbs::STATUS.on(name).to("see what is left")
         }
-        ([], None) => format!("nothing is left: piton finish {name}"),
-        (open, _) => format!("begin {} of phase {phase}: piton step {name} begin {}", open.join(", "), open.join(" ")),
+        ([], None) => verbs::FINISH.on(name).to("nothing is left"),
+        (open, _) => verbs::STEP
+            .on(name)
+            .word("begin")
+            .names(open, "STEP")
+            .to(format!("begin {} of phase {phase}", open.join(", "))),
     }
 }
 

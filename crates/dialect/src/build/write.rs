@@ -1,5 +1,6 @@
 //! What an event changes in a build's checkpoint.
 
+use piton_model::hint::verbs;
 use piton_model::{BuildStatus, Change, Dialect, Event, Lifecycle, Moment, NotePurpose, Refusal, StepTo, permit};
 
 use super::checkpoint::Bucket;
@@ -107,12 +108,14 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
         Event::Reopened => life::reopened(draft),
         Event::Restarted { .. } => restart::restarted(draft),
         Event::TakenOver { .. } => {
-            let hint = format!("go on with it: piton resume {}", draft.name);
+            let hint = verbs::RESUME.on(&draft.name).to("go on with it");
             Err(Refusal::rule("a build has no agent of its own that another could replace").hint(hint))
         }
         Event::Repaired => life::repaired(draft),
-        Event::Marked => Err(Refusal::usage("the workstreams of a build have ids already")
-            .hint("only the checkboxes of a plan get ids: piton plan mark plan:ID")),
+        Event::Marked => {
+            Err(Refusal::usage("the workstreams of a build have ids already")
+                .hint("only the checkboxes of a plan get ids"))
+        }
         Event::Checkpointed { reason, .. } => Ok(format!("checkpoint: {reason}")),
         Event::Crashed { session } => Ok(format!("the session {session} went away without an end")),
         Event::BackedUp { .. }
@@ -135,6 +138,6 @@ pub(super) fn id(place: &Place) -> &str {
 
 pub(super) fn no_checkpoint(place: &Place) -> Refusal {
     let name = place.unit(Dialect::Build);
-    let hint = format!("start it: piton start {name} --title TITLE --spec FILE");
+    let hint = verbs::START.on(&name).filled("--title", "TITLE").filled("--spec", "FILE").to("start it");
     Refusal::missing(format!("there is no checkpoint of {name}")).hint(hint)
 }

@@ -36,7 +36,7 @@ codes! { CREW:
     /// A file has so many messages that the rest was not read.
     CREW_MESSAGES_CUT = Warning "crew-messages-cut", "move old messages to another file";
     /// An agent without a checkpoint has messages that it has not read.
-    CREW_UNREAD_MESSAGES = Note "crew-unread-messages", "let the agent read them: piton inbox AGENT";
+    CREW_UNREAD_MESSAGES = Note "crew-unread-messages", "let the agent read them" => INBOX "AGENT";
     /// A line of a STATUS file is not `KEY: value`.
     CREW_STATUS_LINE = Note "crew-status-line", "write one `KEY: value` a line";
     /// A STATUS file has a key twice. The last one counts.

@@ -1,5 +1,6 @@
 //! The handoff package: what a person pastes into the new session of an agent.
 
+use piton_model::hint::verbs;
 use piton_model::{Moment, Refusal, Unit, text};
 
 use super::layout::stem_of;
@@ -29,11 +30,11 @@ pub fn handoff(place: &Place, files: &dyn Files, from: Option<&str>, moment: &Mo
                 "I'm taking over {feature} from crashed {from}.\n\nResuming work from crashed agent {from}.\nCheckpoint File: {checkpoint}\nResume from: {}",
                 position(&unit)
             );
-            (opening, format!("Resume now, with the checkpoint: piton resume {}", spot.unit))
+            (opening, verbs::RESUME.on(&spot.unit).to("Resume now, with the checkpoint"))
         }
         None => {
             let stage = one_line(unit.stage.as_deref().unwrap_or("the first stage"));
-            (format!("I'm joining as {agent} to work on {feature}."), format!("Begin {stage} now."))
+            (format!("I'm joining as {agent} to work on {feature}."), format!("Begin {stage} now.").into())
         }
     };
     let mut package = format!(

@@ -1,6 +1,7 @@
 //! Messages that are sent, listed and marked as read.
 
-use piton_model::{Change, Effect, Id, Moment, Refusal, Time};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Change, Effect, Id, Moment, Refusal, Time};
 
 use super::write::{Origin, Spot, commit, find, short};
 use super::{Mark, Message, codes, layout, read_messages};
@@ -119,12 +120,18 @@ pub fn mark_read(
         let unread = unread.map(|number| number.to_string()).collect::<Vec<_>>().join(", ");
         let unread = if unread.is_empty() { "none".to_owned() } else { unread };
         return Err(Refusal::missing(format!("{agent} has no message {number}; unread: {unread}"))
-            .hint(format!("list them: piton inbox {agent}")));
+            .hint(verbs::INBOX.call().name(agent, "AGENT").to("list them")));
     };
     if senders.len() > 1 {
         let names = senders.into_iter().collect::<Vec<_>>().join(", ");
-        return Err(Refusal::usage(format!("several agents sent {agent} a message {number}: {names}"))
-            .hint(format!("say whose: piton inbox {agent} --read {number} --from {}", mail.from)));
+        return Err(Refusal::usage(format!("several agents sent {agent} a message {number}: {names}")).hint(
+            verbs::INBOX_READ
+                .call()
+                .name(agent, "AGENT")
+                .with("--read", number)
+                .with("--from", Arg::name(&mail.from, "AGENT"))
+                .to("say whose"),
+        ));
     }
     let mut change = Change { summary: format!("message {number} from {} read", mail.from), ..Change::default() };
     let mut left = mails.iter().filter(|mail| mail.is_unread).count() as u64;
@@ -245,7 +252,9 @@ fn note_check(
         Ok(Some(found)) if found.origin == Origin::Document => found,
         Ok(None) => return Ok(()),
         Ok(Some(_)) | Err(_) => {
-            change.warnings.push(format!("the checkpoint of {agent} cannot be read, so nothing was noted in it"));
+            change
+                .warnings
+                .push(format!("the checkpoint of {agent} cannot be read, so nothing was noted in it").into());
             return Ok(());
         }
     };

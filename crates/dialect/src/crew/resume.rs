@@ -1,6 +1,9 @@
 //! How an agent goes on: the first recovery scenario of the protocol, or why not.
 
-use piton_model::{Age, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, Said, Step, StepState, Unit, text};
+use piton_model::hint::verbs;
+use piton_model::{
+    Age, Hint, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, Said, Step, StepState, Unit, text,
+};
 
 use super::write::{Origin, Spot, not_resumable, number_of, short};
 use crate::brief::in_an_order;
@@ -23,25 +26,25 @@ pub fn resume(
     let mut plan = plan(unit, &spot, &found.editor);
     plan.outputs = outputs(unit, &spot, files);
     if let Origin::Backup(path) = &found.origin {
-        plan.reasons.push(format!("the checkpoint is unreadable; {path} is its newest whole backup"));
+        plan.reasons.push(format!("the checkpoint is unreadable; {path} is its newest whole backup").into());
     }
     let refusal = if !unit.resumable {
         Some(not_resumable(&spot, unit))
     } else if mode == Some(ResumeMode::Restart) {
-        let hint = format!("begin again from nothing: piton restart {}", spot.unit);
+        let hint = verbs::RESTART.on(&spot.unit).to("begin again from nothing");
         Some(Refusal::rule("an agent of a crew goes on where it stopped, or its feature begins again").hint(hint))
     } else {
         None
     };
     if let Some(refusal) = refusal {
         plan.action = ResumeAction::Refuse;
-        plan.next = format!("do not go on with {agent}");
-        plan.reasons.push(refusal.message);
+        plan.next = format!("do not go on with {agent}").into();
+        plan.reasons.push(refusal.message.into());
         plan.reasons.extend(refusal.hints);
         return Ok(plan);
     }
     if !unit.blockers.is_empty() {
-        plan.reasons.push(format!("blockers are still named; when they are gone: piton unblock {}", spot.unit));
+        plan.reasons.push(verbs::UNBLOCK.on(&spot.unit).to("blockers are still named; when they are gone"));
     }
     plan.reasons.push("the checkpoint allows it: the same agent, feature and stage, with a new session".into());
     plan.block = Some(message(unit, &found.editor, moment));
@@ -51,9 +54,14 @@ pub fn resume(
 fn plan(unit: &Unit, spot: &Spot, editor: &Editor) -> ResumePlan {
     let first = unit.steps.iter().find(|step| step.state == StepState::Pending);
     let first = first.and_then(|step| number_of(editor, &step.id));
-    let then = first.map_or_else(String::new, |number| {
-        format!("; when step {number} is done: piton step {} done {number}", spot.unit)
-    });
+    let order = |order: String| match first {
+        Some(number) => verbs::STEP
+            .on(&spot.unit)
+            .word("done")
+            .name(&number.to_string(), "STEP")
+            .to(format!("{order}; when step {number} is done")),
+        None => Hint::text(order),
+    };
     let named = |wanted: fn(&StepState) -> bool| {
         unit.steps.iter().filter(move |step| wanted(&step.state)).map(|step| &step.id).collect()
     };
@@ -62,8 +70,8 @@ fn plan(unit: &Unit, spot: &Spot, editor: &Editor) -> ResumePlan {
         action: ResumeAction::Continue,
         position: format!("{}{phase}", unit.stage.as_deref().unwrap_or("no stage")),
         next: match &unit.current {
-            Some(current) => format!("go on with {}{then}", in_an_order(current)),
-            None => format!("go on from the beginning of the stage: no current step is recorded{then}"),
+            Some(current) => order(format!("go on with {}", in_an_order(current))),
+            None => order("go on from the beginning of the stage: no current step is recorded".to_owned()),
         },
         done: named(|state| matches!(state, StepState::Done { .. })),
         remaining: named(|state| *state == StepState::Pending),

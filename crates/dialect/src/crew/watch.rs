@@ -1,6 +1,7 @@
 //! What the primary does about agents that are silent, and whether a sync point is reached.
 
-use piton_model::{Change, Effect, Id, Judgement, Liveness, Refusal, State, Time, Unit, text};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Change, Effect, Id, Invocation, Judgement, Liveness, Refusal, State, Time, Unit, text};
 
 use super::mail::{self, Letter};
 use super::resume::ago;
@@ -30,7 +31,7 @@ pub struct Notice {
     /// What there is to tell a person.
     pub message: String,
     /// How it can be recovered, as commands: the same agent, another one, from nothing. None for a mere warning.
-    pub commands: Vec<String>,
+    pub commands: Vec<Invocation>,
 }
 
 /// Decides what is done about the silent agents of a crew: from 30 minutes on a warning, once for each silence; from
@@ -63,7 +64,7 @@ pub fn watch(
                     match section_with(&path, old, agent, "STALE (likely crashed)") {
                         Ok(Some(new)) => epic = Some(new),
                         Ok(None) => {}
-                        Err(why) => watch.change.warnings.push(format!("{why}, so it was not updated: {path}")),
+                        Err(why) => watch.change.warnings.push(format!("{why}, so it was not updated: {path}").into()),
                     }
                 }
                 watch.notices.push(stale(agent, last, crew, now));
@@ -150,10 +151,11 @@ fn stale(agent: &str, last: Time, crew: &[(&Unit, &Judgement)], now: Time) -> No
     let is_taken = |name: &str| crew.iter().any(|(unit, _)| layout::agent_key(&unit.id) == layout::agent_key(name));
     let free = ('A'..='Z').map(|letter| format!("Secondary-{letter}")).find(|name| !is_taken(name));
     let other = free.unwrap_or_else(|| agent.to_owned());
+    let name = format!("crew:{agent}");
     let commands = vec![
-        format!("piton resume crew:{agent}"),
-        format!("piton takeover crew:{agent} --as {other}"),
-        format!("piton restart crew:{agent}"),
+        verbs::RESUME.on(&name),
+        verbs::TAKEOVER.on(&name).with("--as", Arg::name(&other, "AGENT")),
+        verbs::RESTART.on(&name),
     ];
     // A name from a document that is no id is nothing to be run.
     let commands = if Id::parse(agent).is_ok() { commands } else { Vec::new() };

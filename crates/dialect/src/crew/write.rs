@@ -9,7 +9,8 @@ mod update;
 
 use std::time::Duration;
 
-use piton_model::{Change, Dialect, Effect, Event, Id, Moment, Refusal, Unit, permit};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Change, Dialect, Effect, Event, Id, Moment, Refusal, Unit, permit};
 
 use super::{layout, read_checkpoint};
 use crate::json::Editor;
@@ -106,7 +107,13 @@ impl Spot {
         match place.document.as_deref().filter(|document| *document != spot.path) {
             None => Ok(spot),
             Some(document) => Err(Refusal::document(format!("only a checkpoint in JSON is written, not {document}"))
-                .hint(format!("begin one with: piton start {} --feature FEATURE --stage S2.P1", spot.unit))),
+                .hint(
+                    verbs::START
+                        .on(&spot.unit)
+                        .filled("--feature", "FEATURE")
+                        .with("--stage", Arg::Word("S2.P1"))
+                        .to("begin one with"),
+                )),
         }
     }
 
@@ -152,9 +159,13 @@ impl Spot {
             return Ok(found);
         }
         let refusal = Refusal::missing(format!("there is no checkpoint of {}", self.agent));
-        let start = format!("begin one with: piton start {} --feature FEATURE --stage S2.P1", self.unit);
+        let start = verbs::START
+            .on(&self.unit)
+            .filled("--feature", "FEATURE")
+            .with("--stage", Arg::Word("S2.P1"))
+            .to("begin one with");
         Err(match backup::lost(self, files)? {
-            Some(_) => refusal.hint(format!("restore it from its backup: piton repair {}", self.unit)).hint(start),
+            Some(_) => refusal.hint(verbs::REPAIR.on(&self.unit).to("restore it from its backup")).hint(start),
             None => refusal.hint(start),
         })
     }

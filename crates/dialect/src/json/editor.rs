@@ -1,4 +1,5 @@
 use piton_model::Refusal;
+use piton_model::hint::verbs;
 use serde_json::{Map, Value as NewValue};
 
 use crate::{Source, codes, open_json};
@@ -42,7 +43,7 @@ impl Editor {
             (_, odd) => {
                 let why = odd.map_or("it cannot be read", |finding| &finding.message);
                 Err(Refusal::document(format!("nothing is written into a broken document: {why}: {path}"))
-                    .hint(format!("see what is wrong with: piton check {path}")))
+                    .hint(verbs::CHECK.call().path(path).to("see what is wrong with")))
             }
         }
     }

@@ -14,7 +14,7 @@ codes! { PIPELINE:
     /// The verdict is GO, but the readiness is below 5.
     PIPELINE_READINESS = Error "pipeline-readiness", "validate the story again; GO needs a readiness of 5";
     /// A story has no task: stage 0 created none, or a checkpoint of stage 2 or 3 lists none and none is known to be planned. Such a story does not reach the quality gate.
-    PIPELINE_NO_TASKS = Error "pipeline-no-tasks", "list its tasks, or plan it again: piton restart UNIT";
+    PIPELINE_NO_TASKS = Error "pipeline-no-tasks", "list its tasks, or plan it again" => RESTART "UNIT";
     /// Stage 0 created more than 8 tasks.
     PIPELINE_TASK_COUNT = Warning "pipeline-task-count", "plan 1 to 8 tasks; split a larger story";
     /// A task is listed twice: as completed and as remaining, or twice in one list. Nobody can tell whether it is done.

@@ -1,11 +1,12 @@
 //! How a story is continued.
 
 use piton_model::fleet::StageResult;
-use piton_model::{Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, State, Unit};
+use piton_model::hint::verbs;
+use piton_model::{Hint, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, State, Unit};
 
 use super::judge::Judgement;
 use super::tasks::Tasks;
-use super::write::{Draft, back_to_work, clean, judged, mend, shell_word, verdict_word, verdicts_example};
+use super::write::{Draft, back_to_work, clean, judged, mend, verdict_word, wanted_verdict};
 use crate::{Files, Place};
 
 /// How a story is continued: its checkpoint is compared with where the lead's state says that it stands.
@@ -21,7 +22,7 @@ pub fn resume(
     let draft = Draft::open(place, files, moment)?;
     let Some(unit) = &draft.unit else {
         return Err(Refusal::missing(format!("there is no story {}", draft.name))
-            .hint(format!("start it: piton start {}", draft.name)));
+            .hint(verbs::START.on(&draft.name).to("start it")));
     };
     let tasks = draft.tasks()?;
     let (action, stage, mut reasons) = decide(&draft, unit, &tasks);
@@ -33,19 +34,19 @@ pub fn resume(
         let worker = format!("story-{}-s{stage}-retry", draft.story);
         match agent.filter(|_| is_same_stage) {
             Some(agent) => {
-                reasons.push(format!("ask session {agent} first"));
-                reasons.push(format!("if that is refused, a new worker {worker} takes the block"));
+                reasons.push(format!("ask session {agent} first").into());
+                reasons.push(format!("if that is refused, a new worker {worker} takes the block").into());
             }
             None => {
                 action = ResumeAction::Respawn;
-                reasons.push(format!("a new worker {worker} is started"));
+                reasons.push(format!("a new worker {worker} is started").into());
             }
         }
     }
     Ok(ResumePlan {
         action,
         position: format!("stage {stage}"),
-        next: if goes_on { next(&draft, &tasks, stage, is_same_stage) } else { String::new() },
+        next: if goes_on { next(&draft, &tasks, stage, is_same_stage) } else { Hint::text("") },
         done: tasks.done.iter().collect(),
         remaining: tasks.open.iter().collect(),
         reasons,
@@ -70,7 +71,7 @@ pub fn resume_block(place: &Place, files: &dyn Files, moment: &Moment) -> Option
 }
 
 /// What is done with it, at which stage, and why.
-fn decide(draft: &Draft, unit: &Unit, tasks: &Tasks) -> (ResumeAction, u8, Vec<String>) {
+fn decide(draft: &Draft, unit: &Unit, tasks: &Tasks) -> (ResumeAction, u8, Vec<Hint>) {
     let written = draft.stage.unwrap_or(0);
     let refuse = |reasons| (ResumeAction::Refuse, written, reasons);
     let of_state = |word: &str| word.strip_prefix("STAGE_").and_then(|stage| stage.parse::<u8>().ok());
@@ -79,139 +80,145 @@ fn decide(draft: &Draft, unit: &Unit, tasks: &Tasks) -> (ResumeAction, u8, Vec<S
         State::Done => {
             let again = match draft.stage == Some(3) && tasks.is_empty() {
                 true => draft.plan_again(),
-                false => format!("open it again: piton reopen {}", draft.name),
+                false => verbs::REOPEN.on(&draft.name).to("open it again"),
             };
-            return refuse(vec![format!("{} already done", unit.id), again]);
+            return refuse(vec![format!("{} already done", unit.id).into(), again]);
         }
         State::Unknown => {
             let word = standing.map_or_else(|| "nothing of it".to_owned(), |word| format!("{:?}", clean(&word)));
             let why = format!("the lead's state says {word}, which no rule understands; a person decides");
-            return refuse(vec![why, take_up(draft)]);
+            return refuse(vec![why.into(), take_up(draft)]);
         }
         State::Blocked => {
             let why = unit.blockers.iter().map(|blocker| clean(blocker)).collect::<Vec<_>>().join("; ");
             let then = match draft.has_checkpoint {
                 true if draft.stage == Some(3) && tasks.is_empty() => draft.plan_again(),
-                true => format!("when what blocks it is gone: piton unblock {}", draft.name),
-                false => format!("see what it waits for: piton why {}", draft.name),
+                true => verbs::UNBLOCK.on(&draft.name).to("when what blocks it is gone"),
+                false => verbs::WHY.on(&draft.name).to("see what it waits for"),
             };
-            return refuse(vec![format!("it is blocked: {why}"), then]);
+            return refuse(vec![format!("it is blocked: {why}").into(), then]);
         }
         State::Queued => {
             let then = match unit.blockers.is_empty() {
                 true => draft.start_hint(),
-                false => format!("see what it waits for: piton why {}", draft.name),
+                false => verbs::WHY.on(&draft.name).to("see what it waits for"),
             };
-            return refuse(vec!["it has not begun".to_owned(), then]);
+            return refuse(vec!["it has not begun".into(), then]);
         }
         State::Running | State::Waiting | State::Paused { .. } | State::Failed { .. } => {}
     }
     if draft.checkpoint.as_ref().is_some_and(|checkpoint| !checkpoint.blockers.is_empty()) {
         let why = clean(&unit.blockers.join("; "));
-        let then = format!("when what blocks it is gone: piton unblock {}", draft.name);
-        return refuse(vec![format!("it is blocked: {why}"), then]);
+        let then = verbs::UNBLOCK.on(&draft.name).to("when what blocks it is gone");
+        return refuse(vec![format!("it is blocked: {why}").into(), then]);
     }
     if draft.has_checkpoint && draft.stage.is_none() {
-        return refuse(vec!["its checkpoint is at no stage from 0 to 3".to_owned()]);
+        return refuse(vec!["its checkpoint is at no stage from 0 to 3".into()]);
     }
     let paused_from = draft.editor.string(&["pausedFrom"]);
     let (stage, mut reasons) = match (standing.as_deref(), &paused_from) {
-        (Some("PAUSED") | None, Some(from)) => (of_state(from), vec![format!("it was paused at {}", clean(from))]),
+        (Some("PAUSED") | None, Some(from)) => {
+            (of_state(from), vec![format!("it was paused at {}", clean(from)).into()])
+        }
         (Some("PAUSED"), None) => {
             let why = "it is PAUSED, and nothing says where it came from; a person decides".to_owned();
-            return refuse(vec![why, take_up(draft)]);
+            return refuse(vec![why.into(), take_up(draft)]);
         }
         (Some(word), _) => (of_state(word), Vec::new()),
         (None, None) if draft.has_state() => (None, Vec::new()),
-        (None, None) => (draft.stage, vec!["there is no state of the lead; the checkpoint decides".to_owned()]),
+        (None, None) => (draft.stage, vec!["there is no state of the lead; the checkpoint decides".into()]),
     };
     let Some(stage) = stage else {
-        return refuse(vec!["where the lead's state has it is not understood".to_owned(), take_up(draft)]);
+        return refuse(vec!["where the lead's state has it is not understood".into(), take_up(draft)]);
     };
     if !draft.has_checkpoint && stage == 3 {
         let why = "it has no checkpoint, so nothing says which of its tasks are done".to_owned();
-        return refuse(vec![why, draft.start_hint()]);
+        return refuse(vec![why.into(), draft.start_hint()]);
     }
     if !draft.has_checkpoint {
-        reasons.push(format!("it has no checkpoint; stage {stage} begins fresh"));
+        reasons.push(format!("it has no checkpoint; stage {stage} begins fresh").into());
         return (ResumeAction::Respawn, stage, reasons);
     }
     let is_rework = stage == 2 && written == 3 && verdict_word(draft) == Some("FAIL");
     if written != stage && written + 1 != stage && !is_rework {
         let why = format!("its checkpoint is at stage {written}, but the lead's state says STAGE_{stage}");
-        return refuse(vec![why, take_up(draft)]);
+        return refuse(vec![why.into(), take_up(draft)]);
     }
     if stage >= 2 && tasks.is_empty() {
         let refusal = draft.no_tasks(stage);
-        return refuse([refusal.message].into_iter().chain(refusal.hints).collect());
+        return refuse([refusal.message.into()].into_iter().chain(refusal.hints).collect());
     }
     let waits = stage == 3 && !tasks.open.is_empty();
     let is_equal = written == stage && standing.is_some();
     let stage = if waits { 2 } else { stage };
     if waits {
-        reasons.push(format!("stage 3 waits for tasks that are open: {}", clean(&tasks.open.join(", "))));
+        reasons.push(format!("stage 3 waits for tasks that are open: {}", clean(&tasks.open.join(", "))).into());
     } else if is_equal {
-        reasons.push(format!("checkpoint and state are both at stage {stage}"));
+        reasons.push(format!("checkpoint and state are both at stage {stage}").into());
     }
     if written == stage {
         return (ResumeAction::Continue, stage, reasons);
     }
-    reasons.push(format!("the checkpoint is of stage {written}; stage {stage} begins fresh"));
+    reasons.push(format!("the checkpoint is of stage {written}; stage {stage} begins fresh").into());
     (ResumeAction::Respawn, stage, reasons)
 }
 
 /// How a story that cannot be worked on as it stands goes on.
-pub(super) fn way_on(draft: &Draft) -> String {
+pub(super) fn way_on(draft: &Draft) -> Hint {
     let (Some(unit), Ok(tasks)) = (&draft.unit, draft.tasks()) else { return draft.start_hint() };
     let (action, _, reasons) = decide(draft, unit, &tasks);
-    let command = reasons.into_iter().find(|reason| reason.contains("piton "));
+    let command = reasons.into_iter().find(|reason| !reason.commands.is_empty());
     match (action, command) {
         (ResumeAction::Refuse, Some(command)) => command,
-        (ResumeAction::Refuse, None) => format!("see why: piton why {}", draft.name),
-        _ => format!("go on with it: piton resume {}", draft.name),
+        (ResumeAction::Refuse, None) => verbs::WHY.on(&draft.name).to("see why"),
+        _ => verbs::RESUME.on(&draft.name).to("go on with it"),
     }
 }
 
 /// How a person takes a story up where no rule decides.
-fn take_up(draft: &Draft) -> String {
+fn take_up(draft: &Draft) -> Hint {
     match (draft.has_checkpoint, draft.stage) {
-        (true, Some(stage)) => format!("to go on from its checkpoint, at stage {stage}: piton unblock {}", draft.name),
-        (true, None) => format!("to begin it again: piton restart {}", draft.name),
+        (true, Some(stage)) => {
+            verbs::UNBLOCK.on(&draft.name).to(format!("to go on from its checkpoint, at stage {stage}"))
+        }
+        (true, None) => verbs::RESTART.on(&draft.name).to("to begin it again"),
         (false, _) => draft.start_hint(),
     }
 }
 
 /// The next order, with the command that records it. What the checkpoint says about its own stage counts while the story
 /// is at it.
-pub(super) fn next(draft: &Draft, tasks: &Tasks, stage: u8, is_same_stage: bool) -> String {
+pub(super) fn next(draft: &Draft, tasks: &Tasks, stage: u8, is_same_stage: bool) -> Hint {
     let name = &draft.name;
-    let judge = format!("piton verdict {name} {}", verdicts_example(Some(stage)));
-    let plan = format!("piton step {name} begin TASK --title TEXT");
+    let judge = wanted_verdict(name, Some(stage));
+    let plan = verbs::STEP.on(name).word("begin").fill("TASK").filled("--title", "TEXT");
     let result = match judged(draft) {
         Judgement::Complete(result) if is_same_stage => Some(result),
         Judgement::Complete(_) | Judgement::Incomplete(_) | Judgement::NoTasks => None,
     };
     match (stage, result) {
-        (0, _) if tasks.is_empty() => format!("plan the tasks: {plan} --description TEXT"),
+        (0, _) if tasks.is_empty() => plan.filled("--description", "TEXT").to("plan the tasks"),
         (0, Some(StageResult::Planned { score })) if score >= 2.0 => {
-            format!("the story is planned: piton stage {name} 1")
+            verbs::STAGE.on(name).word("1").to("the story is planned")
         }
-        (0, _) => format!("score the plan: {judge}"),
-        (1, Some(StageResult::Go { .. })) => format!("the story is validated: piton stage {name} 2"),
-        (1, Some(StageResult::NoGo { .. })) => format!("validate the story again: piton stage {name} 1"),
-        (1, _) => format!("validate the story: {judge}"),
-        (2, _) if tasks.is_empty() => format!("name its tasks: {plan}"),
+        (0, _) => judge.to("score the plan"),
+        (1, Some(StageResult::Go { .. })) => verbs::STAGE.on(name).word("2").to("the story is validated"),
+        (1, Some(StageResult::NoGo { .. })) => verbs::STAGE.on(name).word("1").to("validate the story again"),
+        (1, _) => judge.to("validate the story"),
+        (2, _) if tasks.is_empty() => plan.to("name its tasks"),
         (2, result) => match (tasks.open.first(), result) {
-            (Some(task), _) => {
-                format!("go on with {}; when it is done: piton step {name} done {}", clean(task), shell_word(task))
-            }
-            (None, Some(_)) => format!("no task remains: piton stage {name} 3"),
+            (Some(task), _) => verbs::STEP
+                .on(name)
+                .word("done")
+                .name(task, "STEP")
+                .to(format!("go on with {}; when it is done", clean(task))),
+            (None, Some(_)) => verbs::STAGE.on(name).word("3").to("no task remains"),
             (None, None) => mend(draft),
         },
-        _ if !tasks.open.is_empty() => format!("do the tasks that are open: piton stage {name} 2"),
-        (_, Some(StageResult::Failed { .. })) => format!("work on what failed: {}", back_to_work(draft)),
-        (_, Some(StageResult::Passed { .. })) => format!("the quality gate let it pass: piton finish {name}"),
-        _ => format!("judge the quality: {judge}"),
+        _ if !tasks.open.is_empty() => verbs::STAGE.on(name).word("2").to("do the tasks that are open"),
+        (_, Some(StageResult::Failed { .. })) => back_to_work(draft).to("work on what failed"),
+        (_, Some(StageResult::Passed { .. })) => verbs::FINISH.on(name).to("the quality gate let it pass"),
+        _ => judge.to("judge the quality"),
     }
 }
 

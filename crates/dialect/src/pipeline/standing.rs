@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use piton_model::fleet::{StageResult, Standing};
+use piton_model::hint::verbs;
 use piton_model::{Moment, State};
 
 use super::judge::{Judgement, judge_stage, open_tasks};
@@ -33,8 +34,9 @@ pub fn standing(place: &Place, files: &dyn Files, stage: u8, moment: &Moment) ->
         State::Unknown | State::Blocked | State::Queued | State::Running | State::Waiting | State::Done => {}
     }
     if let Some(word) = draft.standing().filter(|word| wire::STORY_STATE.read(word).word().is_none()) {
-        let reason = format!("the lead's state says {:?}; go on with: piton unblock {}", clean(&word), draft.name);
-        return Standing::Halted { reason };
+        let unblock = verbs::UNBLOCK.on(&draft.name);
+        let reason = unblock.to(format!("the lead's state says {:?}; go on with", clean(&word)));
+        return Standing::Halted { reason: reason.to_string() };
     }
     match checkpoint.stage {
         Some(written) if written == stage => at_stage(&draft),

@@ -17,10 +17,10 @@ mod verdicts;
 #[cfg(test)]
 mod tests;
 
-pub(super) use draft::{Draft, clean, word as shell_word};
+pub(super) use draft::{Draft, clean};
 pub(super) use stages::{back_to_work, judged};
 pub(super) use tasks::mend;
-pub(super) use verdicts::{example as verdicts_example, word as verdict_word};
+pub(super) use verdicts::{wanted as wanted_verdict, word as verdict_word};
 
 /// The documents whose every version is kept: the story's checkpoint, where it is or will be. The lead's state is
 /// shared by all stories.
@@ -84,11 +84,8 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
         Event::Started(_) => Err(Refusal::rule("it has begun already")),
         Event::StepMoved(moved) => tasks::moved(draft, moved, moment),
         Event::StageEntered { stage, phase } => stages::entered(draft, stage, phase.as_deref(), moment),
-        Event::GateJudged(_) => Err(Refusal::usage("the gates of a story are judged by a verdict").hint(format!(
-            "piton verdict {} {}",
-            draft.name,
-            verdicts::example(draft.stage)
-        ))),
+        Event::GateJudged(_) => Err(Refusal::usage("the gates of a story are judged by a verdict")
+            .hint(verdicts::wanted(&draft.name, draft.stage))),
         Event::VerdictGiven(verdict) => verdicts::given(draft, verdict),
         Event::Blocked { message, kind } => life::blocked(draft, message, kind.as_deref(), moment),
         Event::Unblocked { which, answer } => {
@@ -111,8 +108,9 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
         Event::Restarted { .. } => start::restarted(draft, moment),
         Event::Reopened => life::reopened(draft),
         Event::Repaired => tasks::repaired(draft),
-        Event::Marked => Err(Refusal::usage("the tasks of a story have ids already")
-            .hint("only the checkboxes of a plan get ids: piton plan mark plan:ID")),
+        Event::Marked => {
+            Err(Refusal::usage("the tasks of a story have ids already").hint("only the checkboxes of a plan get ids"))
+        }
         Event::Checkpointed { reason, .. } => Ok(format!("checkpoint: {reason}")),
         Event::Crashed { session } => Ok(format!("the session {session} went away without an end")),
         Event::BackedUp { .. }

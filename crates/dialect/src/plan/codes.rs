@@ -6,11 +6,11 @@ codes! { PLAN:
     /// There is a state file but no readable `plan.md`. What is done is shown from the last known state, and nothing can be ticked.
     PLAN_MISSING = Error "plan-missing", "restore plan.md from git or a backup";
     /// The plan has checkboxes, but none carries a TASK marker, so none is counted.
-    PLAN_NO_MARKERS = Note "plan-no-markers", "give every box an id with: piton plan mark UNIT";
+    PLAN_NO_MARKERS = Note "plan-no-markers", "give every box an id with" => PLAN_MARK "UNIT";
     /// The plan has no checkbox at all.
     PLAN_EMPTY = Note "plan-empty", "write tasks as `- [ ] text <!-- TASK: id -->`";
     /// Some checkboxes carry a marker and others do not. Those without are not counted.
-    PLAN_UNMARKED_BOX = Note "plan-unmarked-box", "give every box an id with: piton plan mark UNIT";
+    PLAN_UNMARKED_BOX = Note "plan-unmarked-box", "give every box an id with" => PLAN_MARK "UNIT";
     /// An id stands at two tasks, criteria or phases, in one file or in two files of the plan. The last one counts, once, so the other can never be ticked.
     PLAN_DUPLICATE_ID = Error "plan-duplicate-id", "give each task, criterion and phase an id of its own";
     /// A TASK or ACCEPT marker does not belong to a checkbox. It is not counted.

@@ -1,7 +1,8 @@
 //! How a plan is continued: what its text says is done, and what its state adds.
 
+use piton_model::hint::verbs;
 use piton_model::text::{counted, fit, printable};
-use piton_model::{Dialect, Moment, Names, Percent, Refusal, ResumeAction, ResumeMode, ResumePlan};
+use piton_model::{Dialect, Hint, Moment, Names, Percent, Refusal, ResumeAction, ResumeMode, ResumePlan};
 use serde_json::Value as NewValue;
 
 use super::Mark;
@@ -27,7 +28,7 @@ pub fn resume(
     let ground = match find_ground(&texts, found, &paths, book.as_ref(), &moment.now.to_string()) {
         Ok(ground) => ground,
         Err(refusal) => {
-            let reasons = std::iter::once(refusal.message).chain(refusal.hints).collect();
+            let reasons = std::iter::once(refusal.message.into()).chain(refusal.hints).collect();
             return Ok(ResumePlan { reasons, ..refused() });
         }
     };
@@ -50,7 +51,7 @@ pub(super) fn on_ground(
     let own = root.map(Own::read).unwrap_or_default();
     let mut reasons = doubts(ground, book, root, &own);
     if let (Some(ResumeMode::Restart), ResumeAction::Continue) = (mode, plan.action) {
-        reasons.push("a plan has nothing to restart: its boxes say what is done".to_owned());
+        reasons.push("a plan has nothing to restart: its boxes say what is done".into());
     }
     plan.reasons.splice(0..0, reasons);
     if plan.action != ResumeAction::Refuse {
@@ -64,7 +65,7 @@ fn refused() -> ResumePlan {
     ResumePlan {
         action: ResumeAction::Refuse,
         position: String::new(),
-        next: String::new(),
+        next: Hint::text(""),
         done: Names::default(),
         remaining: Names::default(),
         reasons: Vec::new(),
@@ -85,23 +86,27 @@ fn from_book(book: &Book<'_>, unit: &str) -> ResumePlan {
                 format!("none of the plan's {boxes} checkboxes has an id")
             }
         };
-        let mark = format!("give its checkboxes ids: piton plan mark {unit}");
-        return ResumePlan { reasons: vec![reason, mark], ..plan };
+        let mark = verbs::PLAN_MARK.on(unit).to("give its checkboxes ids");
+        return ResumePlan { reasons: vec![reason.into(), mark], ..plan };
     }
     let (Some(phase), task) = book.position() else {
         let reason = "every task is done and every criterion is met; nothing is left to do".to_owned();
-        let again = format!("untick in plan.md what is to be done again, then: piton reopen {unit}");
-        return ResumePlan { reasons: vec![reason, again], ..plan };
+        let again = verbs::REOPEN.on(unit).to("untick in plan.md what is to be done again, then");
+        return ResumePlan { reasons: vec![reason.into(), again], ..plan };
     };
     let remaining = remaining(book);
     let next = match (task, remaining.first()) {
-        (Some(task), _) => format!("do the task {task} of the phase {phase}, then: piton step {unit} done {task}"),
-        (None, Some(criterion)) => {
-            format!(
-                "verify the acceptance criterion {criterion} of the phase {phase}, then: piton gate {unit} pass {criterion}"
-            )
-        }
-        (None, None) => String::new(),
+        (Some(task), _) => verbs::STEP
+            .on(unit)
+            .word("done")
+            .name(task, "STEP")
+            .to(format!("do the task {task} of the phase {phase}, then")),
+        (None, Some(criterion)) => verbs::GATE
+            .on(unit)
+            .word("pass")
+            .name(criterion, "NAME")
+            .to(format!("verify the acceptance criterion {criterion} of the phase {phase}, then")),
+        (None, None) => Hint::text(""),
     };
     let position = task.map_or_else(|| phase.to_owned(), |task| format!("{phase} · {task}"));
     ResumePlan { action: ResumeAction::Continue, position, next, remaining, ..plan }
@@ -131,34 +136,36 @@ fn from_state(ground: &Ground<'_>, paths: &Paths) -> ResumePlan {
     }
     let known = ["currentPhase", "currentTask"].map(|key| content::text(root, key));
     plan.position = known.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-    plan.next = format!("restore the plan first: git restore {}", paths.plan);
+    plan.next = format!("restore the plan first: git restore {}", paths.plan).into();
     plan
 }
 
 /// What whoever resumes has to know before anything is believed.
-fn doubts(ground: &Ground<'_>, book: Option<&Book<'_>>, root: Option<Value<'_, '_>>, own: &Own) -> Vec<String> {
+fn doubts(ground: &Ground<'_>, book: Option<&Book<'_>>, root: Option<Value<'_, '_>>, own: &Own) -> Vec<Hint> {
     let mut doubts = ground.warnings.clone();
     if !ground.is_current && ground.from == "state.json" {
-        doubts.push("plan.md has changed since its state was written; the plan is right".to_owned());
+        doubts.push("plan.md has changed since its state was written; the plan is right".into());
     }
     if let (Some(book), Some(root)) = (book, root) {
         let regressed = regressed(book, root);
         if !regressed.is_empty() {
             let some = regressed.iter().take(SHOWN).map(|id| fit(&printable(id), 60).into_owned()).collect::<Vec<_>>();
-            doubts.push(format!("progress went backwards: done before, open in the plan now: {}", some.join(", ")));
+            doubts.push(
+                format!("progress went backwards: done before, open in the plan now: {}", some.join(", ")).into(),
+            );
         }
     }
     if own.paused.is_some() {
-        doubts.push("it was paused".to_owned());
+        doubts.push("it was paused".into());
     }
     let blockers = all_blockers(book, own).len();
     if blockers > 0 {
-        doubts.push(counted(blockers, "blocker is recorded", "blockers are recorded"));
+        doubts.push(counted(blockers, "blocker is recorded", "blockers are recorded").into());
     }
     if let Some(NewValue::Object(agents)) = root.and_then(|root| root.get("agents")).map(to_new) {
         let at_work = workers(&agents);
         doubts.extend(at_work.iter().take(SHOWN).map(|(name, open)| {
-            format!("the agent {} was at work on {}", printable(name), printable(&open.join(", ")))
+            format!("the agent {} was at work on {}", printable(name), printable(&open.join(", "))).into()
         }));
     }
     doubts

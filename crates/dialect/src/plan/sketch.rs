@@ -102,6 +102,7 @@ mod tests {
             fence: "f",
             budget: 10_000,
             has_attempt: false,
+            audience: piton_model::Audience::Shell,
         })
     }
 

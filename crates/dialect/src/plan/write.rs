@@ -16,6 +16,7 @@ mod sheet;
 mod splice;
 mod work;
 
+use piton_model::hint::verbs;
 use piton_model::{Change, Dialect, Event, Lifecycle, Moment, Refusal, Start, permit};
 use serde_json::json;
 
@@ -93,7 +94,7 @@ fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
         Event::StageEntered { stage, .. } => work::stage_entered(scene, stage),
         Event::GateJudged(judged) => work::gate_judged(scene, judged),
         Event::VerdictGiven(_) => Err(Refusal::rule("a plan has no verdicts, it has acceptance criteria")
-            .hint(format!("judge them: piton gate {} pass NAME", scene.unit))),
+            .hint(verbs::GATE.on(scene.unit).word("pass").fill("NAME").to("judge them"))),
         Event::Blocked { message, kind } => remarks::blocked(scene.draft, message, kind.as_deref()),
         Event::Unblocked { which, answer } => {
             let named = scene.book.blockers();
@@ -111,7 +112,7 @@ fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
         Event::Resumed { .. } => agents::resumed(scene),
         Event::TakenOver { .. } | Event::Restarted { .. } => {
             Err(Refusal::rule("a plan is neither taken over nor begun again: its boxes say what is done")
-                .hint(format!("continue it: piton resume {}", scene.unit)))
+                .hint(verbs::RESUME.on(scene.unit).to("continue it")))
         }
         Event::Reopened => work::reopened(scene),
         Event::Repaired => repaired(scene),
@@ -175,7 +176,7 @@ fn without_plan(
         | Event::FilesTouched { .. }
         | Event::ToolFailed { .. }
         | Event::Marked => Err(Refusal::document(format!("the plan is missing or is not UTF-8 text: {}", paths.plan))
-            .hint(format!("bring back what was recorded last: piton repair {unit}"))
+            .hint(verbs::REPAIR.on(unit).to("bring back what was recorded last"))
             .hint(format!("or restore it: git restore {}", paths.plan))),
     }
 }
@@ -193,11 +194,11 @@ fn started(scene: &mut Scene<'_, '_>, start: &Start) -> Result<(), Refusal> {
     let lists = !steps.is_empty() || !gates.is_empty() || !criteria.is_empty();
     if others || lists || agent_type.is_some() {
         return Err(Refusal::usage("a plan takes its title, tasks and criteria from plan.md alone")
-            .hint(format!("start it without options: piton start {}", scene.unit)));
+            .hint(verbs::START.on(scene.unit).to("start it without options")));
     }
     if is_at_work(&scene.draft.agents) && !scene.is_first {
         return Err(Refusal::rule("an agent is recorded at work on the plan")
-            .hint(format!("continue it: piton resume {}", scene.unit)));
+            .hint(verbs::RESUME.on(scene.unit).to("continue it")));
     }
     scene.draft.own.paused = None;
     if !scene.is_first {
@@ -207,10 +208,11 @@ fn started(scene: &mut Scene<'_, '_>, start: &Start) -> Result<(), Refusal> {
     scene.draft.summary = format!("started {}", standing(scene.book));
     let boxes = scene.book.unmarked_boxes();
     if boxes > 0 {
-        scene.draft.warnings.push(format!(
-            "{boxes} checkboxes have no id and are not counted; give them one: piton plan mark {}",
-            scene.unit
-        ));
+        scene.draft.warnings.push(
+            verbs::PLAN_MARK
+                .on(scene.unit)
+                .to(format!("{boxes} checkboxes have no id and are not counted; give them one")),
+        );
     }
     Ok(())
 }
@@ -246,7 +248,7 @@ fn check_marked(book: &Book<'_>, event: &Event, unit: &str) -> Result<(), Refusa
     Err(match book.unmarked_boxes() {
         0 => Refusal::rule("the plan has no checkboxes").hint("write tasks as `- [ ] text <!-- TASK: id -->`"),
         boxes => Refusal::rule(format!("none of the plan's {boxes} checkboxes has an id"))
-            .hint(format!("give them ids: piton plan mark {unit}")),
+            .hint(verbs::PLAN_MARK.on(unit).to("give them ids")),
     })
 }
 

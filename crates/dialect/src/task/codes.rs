@@ -4,7 +4,7 @@ use crate::codes::codes;
 
 codes! { TASK:
     /// A task claims to be complete although a criterion is unmet, a subtask failed or subtasks are left. It counts as blocked by exactly what is missing.
-    TASK_PARTIAL_COMPLETION = Error "task-partial-completion", "open it again for what is missing: piton reopen UNIT; or correct the criteria";
+    TASK_PARTIAL_COMPLETION = Error "task-partial-completion", "correct the criteria, or open it again for what is missing" => REOPEN "UNIT";
     /// `progress_percent` is not 100 × completed / total, rounded down. 100 is only right when the task is complete.
     TASK_PROGRESS_PERCENT = Warning "task-progress-percent", "let `progress_percent` follow from `subtasks`";
     /// More subtasks are completed and failed than there are.

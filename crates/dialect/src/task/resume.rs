@@ -1,5 +1,6 @@
 //! How a task goes on, or why not.
 
+use piton_model::hint::verbs;
 use piton_model::{Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, StepState, Unit};
 
 use super::write::{Found, Spot, not_resumable};
@@ -20,17 +21,17 @@ pub fn resume(
     };
     let mut plan = plan(&found, &spot, files);
     let restart = (mode == Some(ResumeMode::Restart)).then(|| {
-        let hint = format!("begin again from nothing: piton restart {}", spot.unit);
+        let hint = verbs::RESTART.on(&spot.unit).to("begin again from nothing");
         Refusal::rule("a task goes on where it stopped, or begins again").hint(hint)
     });
     match not_resumable(&spot, &found.unit).or(restart) {
         Some(refusal) => {
             plan.action = ResumeAction::Refuse;
-            plan.next = format!("do not go on with {}", spot.unit);
-            plan.reasons.push(refusal.message);
+            plan.next = format!("do not go on with {}", spot.unit).into();
+            plan.reasons.push(refusal.message.into());
             plan.reasons.extend(refusal.hints);
         }
-        None => plan.reasons.push(format!("`resumable` is true and the status is {}", found.unit.status_text)),
+        None => plan.reasons.push(format!("`resumable` is true and the status is {}", found.unit.status_text).into()),
     }
     Ok(plan)
 }
@@ -65,7 +66,7 @@ fn plan(found: &Found, spot: &Spot, files: &dyn Files) -> ResumePlan {
     ResumePlan {
         action: ResumeAction::Continue,
         position: super::write::short(&position),
-        next: order,
+        next: order.into(),
         done: with(|state| matches!(state, StepState::Done { .. } | StepState::Skipped)).into_iter().collect(),
         remaining: remaining.into_iter().collect(),
         reasons: Vec::new(),

@@ -7,6 +7,7 @@ mod finish;
 mod subtasks;
 mod update;
 
+use piton_model::hint::verbs;
 use piton_model::{Change, Dialect, Effect, Event, Moment, Refusal, StepTo, Unit, permit, text};
 
 use super::{is_ours, layout, read_checkpoint};
@@ -187,11 +188,11 @@ impl Spot {
         let unit = &self.unit;
         if self.archived(files, moment)?.is_some() {
             return Err(Refusal::rule(format!("{unit} is complete and archived"))
-                .hint(format!("when something is missing: piton reopen {unit}"))
-                .hint(format!("do it all again: piton start {unit} --title TITLE")));
+                .hint(verbs::REOPEN.on(unit).to("when something is missing"))
+                .hint(verbs::START.on(unit).filled("--title", "TITLE").to("do it all again")));
         }
         Err(Refusal::missing(format!("there is no checkpoint of {unit}"))
-            .hint(format!("begin one with: piton start {unit} --title TITLE --total N")))
+            .hint(verbs::START.on(unit).filled("--title", "TITLE").filled("--total", "N").to("begin one with")))
     }
 }
 
@@ -200,7 +201,7 @@ fn open(path: &str, files: &dyn Files, moment: &Moment) -> Result<Option<Found>,
     let editor = Editor::open(path, &bytes)?;
     let foreign = || {
         Refusal::document(format!("this is not a task's checkpoint: {path}"))
-            .hint(format!("see what it is: piton check {path}"))
+            .hint(verbs::CHECK.call().path(path).to("see what it is"))
     };
     if !editor.look(is_ours) {
         return Err(foreign());

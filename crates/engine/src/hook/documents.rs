@@ -2,6 +2,7 @@
 
 use piton_dialect::plan::{Alignment, alignment, may_be_marked};
 use piton_dialect::{Detail, Source, build, crew, pipeline, plan, task};
+use piton_model::hint::verbs;
 use piton_model::text::{fit, printable};
 use piton_model::{Dialect, Event, Id, RetryLimits, Severity, Time, Unit};
 use piton_store::History;
@@ -143,10 +144,10 @@ impl Hook<'_> {
             Alignment::New => deed == Deed::Own,
             Alignment::Unmarked { boxes } => {
                 if *boxes > 0 && deed == Deed::Own {
-                    self.alarm(format!(
-                        "none of the {boxes} checkboxes of {} has an id, so nothing of it is counted; give them ids: piton plan mark {}",
-                        target.name, target.name
-                    ));
+                    self.alarm(verbs::PLAN_MARK.on(&target.name).to(format!(
+                        "none of the {boxes} checkboxes of {} has an id, so nothing of it is counted; give them ids",
+                        target.name
+                    )));
                 }
                 false
             }
@@ -160,7 +161,7 @@ impl Hook<'_> {
         let before = self.last_known(target, path);
         let recorder = self.recorder();
         let locked = Locked::open(self.workspace, target.clone(), &recorder)?;
-        let restored = locked.warnings.iter().filter(|warning| warning.contains("could not be read"));
+        let restored = locked.warnings.iter().filter(|warning| warning.text.contains("could not be read"));
         restored.for_each(|warning| self.session().alarm(format!("{}: {warning}", target.name)));
         drop(locked);
         self.has_recorded(Deed::Own);

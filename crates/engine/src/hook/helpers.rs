@@ -1,7 +1,8 @@
 //! Helpers of a session: what they are given, and whether what they say is so.
 
 use piton_dialect::hook::{Helper, claimed, named};
-use piton_model::{Dialect, Event, StepState, Unit};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Dialect, Event, StepState, Unit};
 
 use super::documents::Deed;
 use super::{Hook, one_line};
@@ -81,13 +82,7 @@ impl Hook<'_> {
         self.record(&target, &Event::HelperStopped { kind, agent, completed });
         let unshown: Vec<&str> = claims.into_iter().filter(|id| !is_done(id)).collect();
         if let [first, ..] = unshown[..] {
-            self.alarm(format!(
-                "the subagent {} says that {} is done, but {} does not show it: look at the work, then tick the box, or run: piton step {} done {first} --by {by}",
-                helper.kind,
-                unshown.join(", "),
-                target.place.document.as_deref().unwrap_or("plan.md"),
-                target.name,
-            ));
+            self.alarm(verbs::STEP.on(&target.name).word("done").name(first, "STEP").with("--by", by_whom(&helper.kind)).to(format!("the subagent {} says that {} is done, but {} does not show it: look at the work, then tick the box, or run", helper.kind, unshown.join(", "), target.place.document.as_deref().unwrap_or("plan.md"))));
         }
     }
 }
@@ -108,9 +103,15 @@ fn assignment(target: &Target, unit: &Unit, steps: &[String], helper: &Helper) -
             text.push_str(&format!("- {}{}\n", step.id, title.unwrap_or_default()));
         }
     }
+    let done = verbs::STEP.on(&target.name).word("done").fill("TASK").with("--by", by_whom(&helper.kind));
     text.push_str(&format!(
-        "When a task is done, tick its box, or run: piton step {} done TASK --by 'subagent:{}'\nIn your last message name the tasks that are done by their ids, and no others.\n",
-        target.name, helper.kind
+        "{}\nIn your last message name the tasks that are done by their ids, and no others.\n",
+        done.to("When a task is done, tick its box, or run")
     ));
     text
+}
+
+/// The writer that a subagent's records name.
+fn by_whom(kind: &str) -> Arg {
+    Arg::name(&format!("subagent:{kind}"), "NAME")
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Write as _;
 
 use piton_dialect::hook::{CONTEXT_BUDGET, Source};
-use piton_model::{Dialect, Event, Id, Lifecycle, Liveness, ResumeAction, Row};
+use piton_model::hint::verbs;
+use piton_model::{Audience, Dialect, Event, Id, Lifecycle, Liveness, ResumeAction, Row};
 use piton_store::journal::Hash;
 
 use super::documents::{Deed, unit_of};
@@ -256,7 +257,8 @@ impl Hook<'_> {
         if let Some(desk) = &mut self.desk {
             desk.save(self.now)?;
         }
-        let request = ResumeRequest { mode: None, force: true, budget: BRIEF, outputs_in: None };
+        let request =
+            ResumeRequest { mode: None, force: true, budget: BRIEF, outputs_in: None, audience: Audience::Shell };
         let mut recorder = self.recorder();
         recorder.attempt = None;
         let resumption = resume(self.workspace, &wanted, &request, &recorder)?;
@@ -292,8 +294,10 @@ fn list(rows: &[Row]) -> String {
         text.push_str(&format!("- {}: {}{progress}, {}\n", row.unit(), row.state.lifecycle(), row.liveness));
     }
     if rows.len() > MOST_LISTED {
-        text.push_str(&format!("- … and {} more: piton status\n", rows.len() - MOST_LISTED));
+        let more = verbs::STATUS.call().to(format!("- … and {} more", rows.len() - MOST_LISTED));
+        text.push_str(&format!("{more}\n"));
     }
-    text.push_str("To continue one of them, run: piton resume UNIT\n");
+    let resume = verbs::RESUME.call().fill("UNIT").to("To continue one of them, run");
+    text.push_str(&format!("{resume}\n"));
     text
 }

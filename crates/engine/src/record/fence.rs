@@ -1,6 +1,7 @@
 //! The fence: whoever was followed by another may not write any more. It is asked under the unit's lock, so that it does
 //! not matter how long a writer slept before it came.
 
+use piton_model::hint::verbs;
 use piton_model::{Admission, Refusal, Shift, admit};
 use serde_json::{Map, Value, json};
 
@@ -26,15 +27,15 @@ impl Session<'_> {
             Admission::AttemptOver => (
                 format!("refused `{what}` of attempt {ticket}: the unit is at attempt {current}"),
                 Refusal::rule(format!("attempt {ticket} of {name} is over: attempt {current} has begun"))
-                    .hint(format!("somebody else continues this unit; see: piton log {name}"))
-                    .hint(format!("to take it back: piton resume {name}")),
+                    .hint(verbs::LOG.on(&name).to("somebody else continues this unit; see"))
+                    .hint(verbs::RESUME.on(&name).to("to take it back")),
             ),
             Admission::WorkerOver => (
                 format!("refused `{what}` of worker {ticket}: another is in its place, or its work is closed"),
                 Refusal::rule(format!(
                     "worker {ticket} of {name} is over: another is in its place, or its work is closed"
                 ))
-                .hint(format!("somebody else continues this step; see: piton log {name}"))
+                .hint(verbs::LOG.on(&name).to("somebody else continues this step; see"))
                 .hint("end now; what you made stays where it is"),
             ),
         };

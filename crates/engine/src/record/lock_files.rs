@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use piton_dialect::crew::{Lock, lock_of};
-use piton_model::{Change, Effect};
+use piton_model::{Change, Effect, Hint};
 use piton_store::journal::Hash;
 use piton_store::{Asked, LockFile, LockState};
 
@@ -20,7 +20,7 @@ pub(super) struct LockFiles<'w> {
     known: Vec<String>,
     /// Files whose locks somebody else has: they are left alone.
     pub left_alone: Vec<String>,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Hint>,
 }
 
 impl<'w> LockFiles<'w> {
@@ -61,7 +61,7 @@ impl<'w> LockFiles<'w> {
                 Asked::Taken(lock) => self.held.push(lock),
                 Asked::Held(text) => {
                     let who = Lock::read(&text).map_or_else(|| "somebody".to_owned(), |lock| lock.who());
-                    self.warnings.push(format!("{path} is locked by {who}, so it was not updated: {lock}"));
+                    self.warnings.push(format!("{path} is locked by {who}, so it was not updated: {lock}").into());
                     self.left_alone.push(path.to_owned());
                 }
             }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use piton_model::{Refusal, Ticket, Time};
+use piton_model::{Hint, Refusal, Ticket, Time};
 use piton_store::ContactError;
 use piton_store::disk::DiskError;
 
@@ -39,7 +39,7 @@ pub struct Recorded {
     /// What became true.
     pub summary: String,
     /// What has to be said loudly.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Hint>,
     /// The text for the session of whoever goes on, where a crew's agent got another one.
     pub handoff: Option<String>,
 }

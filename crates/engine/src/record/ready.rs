@@ -1,7 +1,7 @@
 //! The end of a task whose last criteria have a command: a worker has done its part, and the lead runs them.
 
 use piton_dialect::task;
-use piton_model::text::shell_word;
+use piton_model::hint::verbs;
 use piton_model::{Dialect, Event, Refusal};
 use serde_json::{Map, Value};
 
@@ -33,7 +33,7 @@ impl Session<'_> {
         if recorder.attempt.is_none() {
             let name = &self.target.name;
             let refusal = Refusal::rule(format!("{name} is not complete: not met: {}", awaited.join(", ")));
-            let run = |criterion: &String| format!("run it: piton gate {name} run {}", shell_word(criterion));
+            let run = |criterion: &String| verbs::GATE_RUN.on(name).word("run").name(criterion, "NAME").to("run it");
             return Err(RecordError::Refused(awaited.iter().map(run).fold(refusal, Refusal::hint)));
         }
         let data = Map::from_iter([("criteria".to_owned(), Value::from(awaited.clone()))]);

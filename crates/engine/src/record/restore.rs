@@ -29,7 +29,7 @@ impl Session<'_> {
         // Whoever looks first mends it, and may still be refused.
         entry.carried.remove(AWAITED);
         self.commit(entry, &[Effect::Write { path, bytes: good }])?;
-        self.warnings.push(summary);
+        self.warnings.push(summary.into());
         self.look_again(recorder)
     }
 

@@ -6,8 +6,8 @@ use piton_dialect::Place;
 use piton_dialect::pipeline;
 use piton_model::fleet::{How, LaneAt};
 use piton_model::{
-    Dialect, Event, Lifecycle, Moment, NotePurpose, ResumeAction, ResumeMode, Start, StepMove, StepState, StepTo,
-    Ticket, UnitRef,
+    Audience, Dialect, Event, Hint, Lifecycle, Moment, NotePurpose, ResumeAction, ResumeMode, Start, StepMove,
+    StepState, StepTo, Ticket, UnitRef,
 };
 
 use super::lead::Lead;
@@ -178,11 +178,13 @@ impl Lead<'_> {
             force: true,
             budget: BUDGET,
             outputs_in: known.and_then(|lane| lane.worktree.clone()),
+            audience: Audience::Shell,
         };
         let recorder = Recorder { session, ..self.recorder(worker) };
         let resumption = resume(self.workspace, &lane.unit, &request, &recorder).map_err(explain)?;
         if resumption.plan.action == ResumeAction::Refuse {
-            return Err(resumption.plan.reasons.join("; "));
+            let reasons: Vec<_> = resumption.plan.reasons.iter().map(Hint::to_string).collect();
+            return Err(reasons.join("; "));
         }
         Ok(Claimed { ticket: resumption.attempt.into(), resumption: Some(resumption) })
     }

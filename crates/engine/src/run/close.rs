@@ -1,7 +1,7 @@
 //! Ends: a lane's work is on the base and is recorded; a group is halted, waits for a person, or is complete.
 
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf};
-use piton_model::text::shell_word;
+use piton_model::hint::verbs;
 use piton_model::{Dialect, Event, GateJudgement, Lifecycle, StepMove, StepTo};
 
 use super::RunError;
@@ -173,8 +173,11 @@ impl Lead<'_> {
             Some(phase) => format!("{} is complete", self.work.fleet.groups[group].phases[phase].name),
             None => "its review says ship_with_gates".to_owned(),
         };
-        let typed = shell_word(&name);
-        self.tell(Some(&name), "approval", &format!("{what} and waits for approval: piton approve {typed}"));
+        self.tell(
+            Some(&name),
+            "approval",
+            &verbs::APPROVE.on(&name).to(format!("{what} and waits for approval")).to_string(),
+        );
         if let (Some(unit), Some(_)) = (self.work.groups[group].unit.clone(), phase) {
             let event = Event::Paused { reason: Some(format!("{what} and waits for approval")) };
             // A build that paused itself at the gate is paused already.
@@ -188,12 +191,11 @@ impl Lead<'_> {
             return Ok(());
         }
         let name = self.work.lanes[at].unit_name.clone();
-        let text = format!(
-            "it changes what judges it: {}; it passed with the base's version. Look at it, then: piton approve {}",
-            files.join(", "),
-            shell_word(&name)
-        );
-        self.tell_lane(at, "approval", &text);
+        let text = verbs::APPROVE.on(&name).to(format!(
+            "it changes what judges it: {}; it passed with the base's version. Look at it, then",
+            files.join(", ")
+        ));
+        self.tell_lane(at, "approval", &text.to_string());
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use piton_model::fleet::{FleetEvent, GateOf, GateResult, How, LaneAt, MergeOf, Prepared};
+use piton_model::hint::verbs;
 use piton_model::{Evidence, Rework};
 use piton_supervisor::{Condition, End, Exit, Launch, Stream, Worker, tail, tree_of};
 
@@ -73,7 +74,8 @@ impl Lead<'_> {
     /// Starts a command as a process that the next lead could find.
     pub(super) fn start_command(&mut self, purpose: Purpose, command: &str, directory: PathBuf) -> Result<(), String> {
         if !crate::is_approved(&crate::Trust::of(self.workspace, command)) {
-            return Err(format!("its command is not approved: {command}; approve it with: piton approve"));
+            let approve = verbs::APPROVE.call();
+            return Err(approve.to(format!("its command is not approved: {command}; approve it with")).to_string());
         }
         let root = self.workspace.root().to_owned();
         let tree = self.repository.is_some().then(|| tree_of(&directory)).flatten();

@@ -1,8 +1,10 @@
 //! What clients did not let workers do: offered to a person as one approval, and allowed from then on.
 
+use piton_model::hint::verbs;
 use std::io;
 use std::path::PathBuf;
 
+use piton_model::Invocation;
 use piton_store::disk::Access;
 use piton_store::journal::Hash;
 use piton_supervisor::{Allow, Denied, Remedy};
@@ -17,8 +19,10 @@ use crate::evidence::state_directory;
 /// What was denied and is not allowed yet.
 const DENIED: &str = ".piton/run/denied.json";
 
-/// What makes Piton allow it.
-pub const ALLOW: &str = "piton approve --denied";
+/// The command that makes Piton allow it.
+pub fn allow() -> Invocation {
+    verbs::APPROVE.call().flag("--denied")
+}
 
 /// Something that a worker was denied, and that can be allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,7 +125,7 @@ pub(super) fn reason(all: &[Denied]) -> String {
     let has = |wanted: fn(&Remedy) -> bool| all.iter().any(|denied| wanted(&denied.remedy));
     let mut advice = Vec::new();
     if has(|remedy| matches!(remedy, Remedy::Allow(_))) {
-        advice.push(format!("allow it with: {ALLOW}"));
+        advice.push(allow().to("allow it with").to_string());
     }
     if has(|remedy| *remedy == Remedy::Network) {
         advice.push("let workers use the network: network = true in [worker] of piton.toml".to_owned());

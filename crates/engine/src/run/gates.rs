@@ -1,7 +1,8 @@
 //! Gates: which command judges what, where, and how the verdict is recorded.
 
 use piton_model::fleet::{FleetEvent, GateOf, GateResult, LaneAt, MergeOf};
-use piton_model::{Dialect, Event, Evidence, GateJudgement, GateState, NotePurpose};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Dialect, Event, Evidence, GateJudgement, GateState, NotePurpose};
 
 use super::RunError;
 use super::claim::explain;
@@ -80,13 +81,13 @@ impl Lead<'_> {
         if is_passed {
             return GateResult::Passed;
         }
-        let step = step.map_or_else(String::new, |step| format!(" --step {step}"));
-        let why = format!(
-            "no command is known for it; judge it: piton gate {unit} pass {}{step}; or name one in piton.toml, [gates] {} = \"COMMAND\"",
-            piton_supervisor::quoted(gate),
+        let judge = verbs::GATE.on(unit).word("pass").name(gate, "NAME");
+        let judge = step.into_iter().fold(judge, |judge, step| judge.with("--step", Arg::name(&step, "STEP")));
+        let why = judge.to(format!(
+            "no command is known for it; name one in piton.toml, [gates] {} = \"COMMAND\", or judge it",
             toml_key(gate)
-        );
-        GateResult::Broken { why }
+        ));
+        GateResult::Broken { why: why.to_string() }
     }
 
     /// The step that a gate judges.

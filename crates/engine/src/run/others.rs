@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use piton_model::fleet::FleetEvent;
+use piton_model::hint::verbs;
 use piton_supervisor::{Condition, Gently, KeeperProgram, Worker};
 
 use super::lead::{Lead, steady};
@@ -57,11 +58,11 @@ impl Lead<'_> {
             return;
         }
         let units: Vec<String> = self.others.view().into_iter().map(|other| other.unit.unwrap_or(other.home)).collect();
-        let text = format!(
-            "workers of an earlier run still run and count against `workers`: {}. To stop all workers: piton stop --workers",
+        let text = verbs::STOP.call().flag("--workers").to(format!(
+            "workers of an earlier run still run and count against `workers`: {}. To stop all workers",
             units.join(", ")
-        );
-        self.tell(None, "others", &text);
+        ));
+        self.tell(None, "others", &text.to_string());
         self.count_others();
     }
 

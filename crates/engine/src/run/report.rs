@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use piton_model::fleet::{Closing, LaneAt, LaneState, Outcome};
-use piton_model::text::shell_word;
-use piton_model::{Dialect, Lifecycle, Time, UnitRef};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Dialect, Hint, Lifecycle, Time, UnitRef};
 use piton_store::disk::Access;
 use piton_supervisor::Spent;
 use serde_json::{Value, json};
@@ -140,7 +140,7 @@ impl Lead<'_> {
             cost: view.cost,
             lanes: view.lanes.iter().map(lane).collect(),
             reports,
-            next: self.next_steps(outcome),
+            next: self.next_steps(outcome).iter().map(Hint::to_string).collect(),
         };
         self.log(&end.to_json(self.time()));
         if let Some(log) = &self.teller.log {
@@ -187,12 +187,12 @@ impl Lead<'_> {
     }
 
     /// What a person does next.
-    fn next_steps(&self, outcome: Outcome) -> Vec<String> {
+    fn next_steps(&self, outcome: Outcome) -> Vec<Hint> {
         let mut next = Vec::new();
         let units: BTreeSet<String> = self.waiting().into_iter().map(|it| it.unit).collect();
         if !units.is_empty() {
-            let units: Vec<_> = units.iter().map(|unit| shell_word(unit)).collect();
-            next.push(format!("approve and continue: piton approve {} && {}", units.join(" "), self.command(&[])));
+            let approve = units.iter().fold(verbs::APPROVE.call(), |approve, unit| approve.arg(Arg::unit(unit)));
+            next.push(approve.to("approve and continue").then(self.command(&[])));
         }
         let halted = self.work.fleet.groups.iter().zip(&self.work.groups);
         let halted = halted.filter(|(group, work)| group.halted.is_some() && work.unit.is_some());
@@ -201,14 +201,14 @@ impl Lead<'_> {
         let paused = paused.map(|(_, work)| work.unit_name.as_str());
         let stuck = paused.chain(halted.map(|(group, _)| group.name.as_str())).next();
         if !super::denials::denied(self.workspace).is_empty() {
-            next.push(format!("allow what was denied: {}", super::denials::ALLOW));
+            next.push(super::denials::allow().to("allow what was denied"));
         }
         if let Some(first) = stuck {
-            next.push(format!("see why: piton why {}", shell_word(first)));
-            next.push(format!("when it is fixed: {}", self.command(&["--retry"])));
+            next.push(verbs::WHY.on(first).to("see why"));
+            next.push(self.command(&["--retry"]).to("when it is fixed"));
         }
         if outcome == Outcome::Stopped {
-            next.push(format!("continue: {}", self.command(&[])));
+            next.push(self.command(&[]).to("continue"));
         }
         next
     }

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use piton_model::Time;
 use piton_model::fleet::Outcome;
-use piton_model::text::shell_word;
+use piton_model::hint::verbs;
+use piton_model::{Arg, Invocation, Time};
 use piton_store::disk::{Access, Disk};
 use piton_supervisor::Identity;
 use serde_json::{Value, json};
@@ -175,16 +175,19 @@ impl RunRecord {
     }
 
     /// The command that goes on with it, as it can be typed in a directory.
-    pub fn command(&self, root: &Path, directory: &Path, options: &[&str]) -> String {
-        let mut words = vec!["piton".to_owned()];
+    #[track_caller]
+    pub fn command(&self, root: &Path, directory: &Path, options: &[&'static str]) -> Invocation {
+        let mut command = verbs::RUN.call();
         if !directory.starts_with(root) {
-            words.extend(["-C".to_owned(), shell_word(&root.display().to_string()).into_owned()]);
+            command = command.within(&root.display().to_string());
         }
-        words.push("run".to_owned());
-        words.extend(self.typed(root, directory).iter().map(|typed| shell_word(typed).into_owned()));
-        words.extend(self.yes.then(|| "--yes".to_owned()));
-        words.extend(options.iter().map(|option| (*option).to_owned()));
-        words.join(" ")
+        for wanted in &self.wanted {
+            command = command.arg(match wanted {
+                Wanted::Unit(unit) => Arg::unit(unit),
+                Wanted::File(_) => Arg::path(&wanted.typed(root, directory)),
+            });
+        }
+        self.yes.then_some(&"--yes").into_iter().chain(options).fold(command, |command, flag| command.flag(flag))
     }
 
     /// Removes the directories of old runs; what cannot be removed stays.
@@ -309,7 +312,7 @@ mod tests {
             ("/w/docs", "piton run build:PRD-009 'a b.md' --yes --retry"),
             ("/elsewhere", "piton -C /w run build:PRD-009 '/w/docs/a b.md' --yes --retry"),
         ] {
-            assert_eq!(record.command(root, Path::new(directory), &["--retry"]), want);
+            assert_eq!(record.command(root, Path::new(directory), &["--retry"]).to_string(), want);
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use piton_model::Time;
 use piton_model::fleet::{FleetEvent, LaneAt, Request};
+use piton_model::hint::verbs;
+use piton_model::{Invocation, Time};
 use piton_supervisor::Identity;
 
 use super::Progress;
@@ -91,8 +92,10 @@ impl Lead<'_> {
     /// The terminal is gone, or is to be left alone.
     pub(super) fn hang_up(&mut self) {
         let text = format!(
-            "the terminal hung up; the lead goes on without a view (process {}). Show it: piton run. Stop it: piton stop",
-            self.teller.own.pid
+            "the terminal hung up; the lead goes on without a view (process {}). {}. {}",
+            self.teller.own.pid,
+            verbs::RUN.call().to("Show it"),
+            verbs::STOP.call().to("Stop it")
         );
         self.tell(None, "detached", &text);
         (self.surroundings.watcher)(&Progress::HungUp);
@@ -119,7 +122,8 @@ impl Lead<'_> {
     }
 
     /// The command that goes on with this run.
-    pub(super) fn command(&self, options: &[&str]) -> String {
+    #[track_caller]
+    pub(super) fn command(&self, options: &[&'static str]) -> Invocation {
         self.run.command(self.workspace.root(), &self.surroundings.directory, options)
     }
 
@@ -129,7 +133,7 @@ impl Lead<'_> {
 }
 
 /// What a request does, for people.
-fn request_text(request: Request, asker: &Asker, running: usize, grace: f64, again: &str) -> String {
+fn request_text(request: Request, asker: &Asker, running: usize, grace: f64, again: &Invocation) -> String {
     let who = asker.shown();
     let (workers, are, have, them) = match running {
         1 => ("its worker".to_owned(), "is", "has", "it"),
@@ -137,7 +141,9 @@ fn request_text(request: Request, asker: &Asker, running: usize, grace: f64, aga
     };
     let (stop, leave) = match asker {
         Asker::Terminal => (format!("Ctrl-C again stops {them}"), format!(". Ctrl-C again leaves {them} running")),
-        Asker::Terminated | Asker::Command { .. } => (format!("To stop {them}: piton stop --workers"), String::new()),
+        Asker::Terminated | Asker::Command { .. } => {
+            (verbs::STOP.call().flag("--workers").to(format!("To stop {them}")).to_string(), String::new())
+        }
     };
     match (request, running) {
         (Request::Drain, 0) => format!("{who}: no new work starts; the lead ends"),
@@ -196,7 +202,7 @@ mod tests {
                 "Ctrl-C: the lead ends now and leaves its 2 workers running. To continue: piton run build:A",
             ),
         ] {
-            assert_eq!(request_text(request, asker, running, 10.0, "piton run build:A"), want);
+            assert_eq!(request_text(request, asker, running, 10.0, &verbs::RUN.on("build:A")), want);
         }
     }
 }

@@ -13,7 +13,8 @@ use std::path::Path;
 use piton_model::fleet::{
     Approval, Completion, Cycle, Fleet, GateKind, GateProgress, Group, Lane, Phase, PhaseGate, PhaseState, find_cycle,
 };
-use piton_model::{Dialect, Id, Start, Time, UnitRef};
+use piton_model::hint::verbs;
+use piton_model::{Dialect, Hint, Id, Start, Time, UnitRef};
 
 use self::listed::Listed;
 pub use self::pipeline::Story;
@@ -101,14 +102,14 @@ pub enum WorkError {
     /// Nothing was named, and there are no stories.
     Nothing {
         /// What to do next.
-        hint: String,
+        hint: Hint,
     },
     /// Something else that a person can mend.
     Unusable {
         /// What, as a fragment.
         message: String,
         /// What to do next.
-        hint: String,
+        hint: Hint,
     },
 }
 
@@ -118,7 +119,7 @@ impl From<BadFile> for WorkError {
     }
 }
 
-pub(super) fn unusable(message: impl Into<String>, hint: impl Into<String>) -> WorkError {
+pub(super) fn unusable(message: impl Into<String>, hint: impl Into<Hint>) -> WorkError {
     WorkError::Unusable { message: message.into(), hint: hint.into() }
 }
 
@@ -315,8 +316,11 @@ fn nothing_to_do(workspace: &Workspace, now: Time) -> WorkError {
     let names: Vec<String> =
         rows.iter().filter(is_open).take(3).map(|row| format!("{}:{}", row.dialect, row.id)).collect();
     let hint = match names.first() {
-        Some(name) => format!("name what to run, such as: piton run {name}"),
-        None => format!("list stories in {}, or name a specification: piton run FILE", super::settings::SETTINGS),
+        Some(name) => verbs::RUN.on(name).to("name what to run, such as"),
+        None => verbs::RUN
+            .call()
+            .fill("FILE")
+            .to(format!("list stories in {}, or name a specification", super::settings::SETTINGS)),
     };
     WorkError::Nothing { hint }
 }

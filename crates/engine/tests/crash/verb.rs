@@ -37,9 +37,19 @@ pub fn act(disk: &CrashDisk, unit: &str, verb: &str, now: Time) -> Result<u64, R
     let (word, rest) = verb.split_once(' ').unwrap_or((verb, ""));
     match word {
         "resume" => {
-            let request = ResumeRequest { mode: None, force: true, budget: 4000, outputs_in: None };
+            let request = ResumeRequest {
+                mode: None,
+                force: true,
+                budget: 4000,
+                outputs_in: None,
+                audience: piton_model::Audience::Shell,
+            };
             let resumed = resume(&workspace, &wanted, &request, &recorder)?;
-            resumed.seq.ok_or_else(|| RecordError::Refused(Refusal::rule(resumed.plan.reasons.join("; "))))
+            resumed.seq.ok_or_else(|| {
+                RecordError::Refused(Refusal::rule(
+                    resumed.plan.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+                ))
+            })
         }
         "repair" => repair(&workspace, &wanted, &recorder).map(|recorded| recorded.seq),
         "takeover" => take_over(&workspace, &wanted, rest, Force::Yes, &recorder).map(|recorded| recorded.seq),

@@ -1,6 +1,7 @@
 //! Tools for whoever leads a crew.
 
 use piton_engine::{Problem, json, notify, sync};
+use piton_model::Audience;
 use piton_model::text::counted;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +10,6 @@ use serde_json::json as value;
 use super::{Effect, Entry, read};
 use crate::answer::Answer;
 use crate::door::{Door, Writer};
-use crate::hints::for_tools;
 use crate::schema;
 
 pub(super) const TOOLS: [Entry; 2] = [
@@ -69,15 +69,8 @@ fn warn(door: &Door, input: &WarnInput) -> Result<Answer, Problem> {
     let all = notify(&door.open()?, &recorder).map_err(|error| Problem::record("the crew", &error))?;
     let silent: usize = all.iter().map(|notified| notified.notices.len()).sum();
     let warnings = all.iter().filter_map(|notified| notified.recorded.as_ref()).flat_map(|each| &each.warnings);
-    let warnings: Vec<_> = warnings.cloned().collect();
+    let warnings: Vec<_> = warnings.map(|warning| warning.render(Audience::Tools)).collect();
     let text = format!("{} silent", counted(silent, "agent is", "agents are"));
-    let mut notified = json::notified(&all);
-    for notice in
-        notified.as_array_mut().into_iter().flatten().flat_map(|crew| crew["notices"].as_array_mut()).flatten()
-    {
-        for command in notice["commands"].as_array_mut().into_iter().flatten() {
-            *command = for_tools(command.as_str().unwrap_or_default()).into();
-        }
-    }
+    let notified = json::notified(&all, Audience::Tools);
     Ok(Answer { document: value!({ "notified": notified, "warnings": warnings }), text })
 }

@@ -2,14 +2,13 @@
 
 use piton_engine::{Problem, ResumeRequest, json, resume};
 use piton_model::text::printable;
-use piton_model::{ResumeAction, ResumeMode};
+use piton_model::{Audience, ResumeAction, ResumeMode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Effect, Entry, read};
 use crate::answer::Answer;
 use crate::door::{Door, Writer};
-use crate::hints::{brief_for_tools, for_tools};
 use crate::schema;
 
 /// The most characters of a brief.
@@ -59,17 +58,21 @@ fn run(door: &Door, input: &ResumeInput) -> Result<Answer, Problem> {
         ModeWord::Restart => ResumeMode::Restart,
         ModeWord::Fixed => ResumeMode::Fixed,
     });
-    let request = ResumeRequest { mode, force: input.force.unwrap_or(false), budget: BUDGET, outputs_in: None };
+    let request = ResumeRequest {
+        mode,
+        force: input.force.unwrap_or(false),
+        budget: BUDGET,
+        outputs_in: None,
+        audience: Audience::Tools,
+    };
     let resumption =
         resume(&door.open()?, &wanted, &request, &recorder).map_err(|error| Problem::record(&wanted, &error))?;
     if resumption.plan.action == ResumeAction::Refuse {
         return Err(Problem::not_resumed(&resumption));
     }
-    let mut document = json::resumption(&resumption);
-    document["warnings"] = resumption.warnings.clone().into();
-    document["brief"] = brief_for_tools(&resumption.brief).into();
-    document["next"] = for_tools(&resumption.plan.next).into();
-    let next = for_tools(&resumption.plan.next);
+    let mut document = json::resumption(&resumption, Audience::Tools);
+    document["warnings"] = resumption.warnings.iter().map(|warning| warning.render(Audience::Tools)).collect();
+    let next = resumption.plan.next.render(Audience::Tools);
     let next = printable(&next);
     let text = format!("{} is resumed, attempt {}. Next: {next}", resumption.unit, resumption.attempt);
     Ok(Answer { document, text })

@@ -4,9 +4,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use piton_engine::run::{Attached, Followed, OtherWork, RunRequest, catch_interrupts};
+use piton_model::hint::verbs;
 use serde_json::{Value, json};
 
-use super::{command, exit_code, failure, show_end};
+use super::{exit_code, failure, show_end, with_wanted};
 use crate::clock;
 use crate::context::Context;
 use crate::failure::{BUSY, FAILED, Failure};
@@ -39,8 +40,10 @@ pub fn follow(context: &Context, mut attached: Attached, request: &RunRequest, j
             });
             write_out(&format!("{line}\n"))
         }
-        false => live
-            .line(&format!("attached to run {number}, led by process {pid}. Ctrl-C detaches; to stop it: piton stop")),
+        false => {
+            let attached = format!("attached to run {number}, led by process {pid}. Ctrl-C detaches; to stop it");
+            live.line(&verbs::STOP.call().to(attached).to_string())
+        }
     };
     if !is_read {
         return Ok(0);
@@ -84,23 +87,23 @@ pub fn check(context: &Context, attached: &Attached, request: &RunRequest) -> Re
         .map_err(|error| failure(&error, &request.wanted))?;
     let Some(other) = other else { return Ok(()) };
     let (pid, number) = (attached.pid(), attached.run().number);
-    let asked = |options: &[&str]| command("run", &request.wanted, options);
+    let again = with_wanted(verbs::RUN.call(), &request.wanted);
     let units = attached.units().iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     let busy = |what: String| Failure::new(BUSY, format!("{what} (run {number}, process {pid}: {units})"));
-    let show = "show it: piton run";
-    let end = "let it end after its current workers: piton stop";
+    let show = verbs::RUN.call().to("show it");
+    let end = verbs::STOP.call().to("let it end after its current workers");
     Err(match other {
         OtherWork::Units(missing) => busy(format!("the lead at work here does not have {}", missing.join(", ")))
             .hint(show)
             .hint(end)
-            .hint(format!("when it has ended: {}", asked(&[]))),
+            .hint(again.to("when it has ended")),
         OtherWork::Retry => busy("a lead at work retries nothing that is paused".to_owned())
             .hint(show)
             .hint(end)
-            .hint(format!("when it has ended: {}", asked(&["--retry"]))),
+            .hint(again.flag("--retry").to("when it has ended")),
         OtherWork::Yes => busy("the lead at work was started without --yes".to_owned())
-            .hint("approve a phase that waits: piton approve UNIT")
-            .hint("show it: piton run"),
+            .hint(verbs::APPROVE.call().fill("UNIT").to("approve a phase that waits"))
+            .hint(verbs::RUN.call().to("show it")),
     })
 }
 
@@ -113,7 +116,9 @@ fn happened(live: &mut LiveView, event: &Value) -> bool {
 fn detached(number: u64, pid: u32, json: bool) -> Result<u8, Failure> {
     if !json {
         print(&format!(
-            "detached; run {number} goes on, led by process {pid}\nshow it again: piton run\nstop it: piton stop\n"
+            "detached; run {number} goes on, led by process {pid}\n{}\n{}\n",
+            verbs::RUN.call().to("show it again"),
+            verbs::STOP.call().to("stop it")
         ))?;
     }
     // Whether the run succeeds is not known, so this is no success.
@@ -127,5 +132,5 @@ fn gone(context: &Context, attached: &Attached) -> Failure {
         FAILED,
         format!("process {} is gone, and run {} is not finished", attached.pid(), attached.run().number),
     )
-    .hint(format!("continue it: {again}"))
+    .hint(again.to("continue it"))
 }

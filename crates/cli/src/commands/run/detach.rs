@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use piton_engine::run::{Attached, RunRequest};
+use piton_model::hint::verbs;
 use serde_json::json;
 
 use super::{RunArgs, attach};
@@ -74,7 +75,8 @@ fn leading(context: &Context, number: u64, pid: u32, json: bool) -> Result<u8, F
         print_json(&json!({ "run": number, "pid": pid, "log": has_log.then_some(log) }))?;
         return Ok(0);
     }
-    print(&format!("run {number} is led by process {pid}\nshow it: piton run\nstop it: piton stop\n"))?;
+    let (show, stop) = (verbs::RUN.call().to("show it"), verbs::STOP.call().to("stop it"));
+    print(&format!("run {number} is led by process {pid}\n{show}\n{stop}\n"))?;
     if has_log {
         print(&format!("log: {log}\n"))?;
     }

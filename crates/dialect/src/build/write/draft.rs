@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 
+use piton_model::hint::verbs;
 use piton_model::{
-    BuildStatus, Change, Dialect, Effect, Event, Lifecycle, Moment, Refusal, Severity, State, StepState, Unit, text,
+    BuildStatus, Change, Dialect, Effect, Event, Hint, Lifecycle, Moment, Refusal, Severity, State, StepState, Unit,
+    text,
 };
 use serde_json::Value as NewValue;
 
@@ -35,7 +37,7 @@ pub(in super::super) struct Draft {
     /// Whether one of several workers records the change, and not the lead or a person.
     pub is_of_worker: bool,
     /// What has to be said loudly.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Hint>,
     /// What else happens to files, before the checkpoint is written.
     pub effects: Vec<Effect>,
     /// The statuses that the build passes through, the one that it had first.
@@ -128,7 +130,7 @@ impl Draft {
         if let Some(pair) = self.trail.windows(2).find(|pair| !pair[0].leads_to(pair[1])) {
             let (from, to) = (pair[0].word(), pair[1].word());
             return Err(Refusal::rule(format!("a build that is {from} cannot become {to}"))
-                .hint(format!("see where it stands: piton why {}", self.name)));
+                .hint(verbs::WHY.on(&self.name).to("see where it stands")));
         }
         for (number, (_, key)) in BUCKETS.iter().enumerate() {
             let older = older_name(key).filter(|older| self.editor.get(&[older]).is_some());
@@ -178,10 +180,11 @@ impl Draft {
     /// Adds to a refusal what is legal instead.
     pub(super) fn explain(&self, refusal: Refusal, event: &Event) -> Refusal {
         let name = &self.name;
-        let says_it = refusal.hints.iter().any(|hint| hint.contains("piton resume"));
+        let says_it =
+            refusal.hints.iter().any(|hint| hint.commands.iter().any(|command| command.verb == &verbs::RESUME));
         match (event, self.unit.state.lifecycle()) {
             (Event::Started(_), Lifecycle::Done) => refusal,
-            (Event::Started(_), _) if !says_it => refusal.hint(format!("go on with it: piton resume {name}")),
+            (Event::Started(_), _) if !says_it => refusal.hint(verbs::RESUME.on(name).to("go on with it")),
             _ => refusal,
         }
     }
@@ -384,7 +387,8 @@ pub(super) fn guard(
     });
     match worse.filter(|finding| finding.code.name != codes::BUILD_NOT_SHIPPABLE.name) {
         Some(finding) => Err(Refusal::rule(format!("the checkpoint would break a rule: {}", finding.message))
-            .hint(format!("{} ({})", finding.code.help, finding.code.name))),
+            .hint(finding.code.hint())
+            .hint(format!("the rule is {}", finding.code.name))),
         None => Ok(()),
     }
 }
@@ -427,7 +431,7 @@ fn list(editor: &Editor, document: &str, path: &[&str]) -> Result<Vec<String>, R
 
 fn in_another_form(path: &str, key: &str) -> Refusal {
     Refusal::document(format!("`{key}` has another form than the protocol's, and is not written: {path}"))
-        .hint(format!("see what is wrong with: piton check {path}"))
+        .hint(verbs::CHECK.call().path(path).to("see what is wrong with"))
 }
 
 /// The order of workstreams: that of the specification, then that of their names with their numbers.

@@ -1,5 +1,6 @@
 //! Operation 4: gates pass or fail.
 
+use piton_model::hint::verbs;
 use piton_model::{BuildStatus, GateJudgement, Moment, Refusal};
 
 use super::super::checkpoint::Bucket;
@@ -76,7 +77,7 @@ fn find(draft: &Draft, typed: &str, step: Option<&str>) -> Result<Found, Refusal
     for step in &steps {
         if draft.known(step)? != Bucket::Completed {
             return Err(Refusal::rule(format!("{step} is not completed, so its gates are not due"))
-                .hint(format!("when it is done: piton step {} done {step}", draft.name)));
+                .hint(verbs::STEP.on(&draft.name).word("done").name(step, "STEP").to("when it is done")));
         }
     }
     Ok(Found { name, steps })
@@ -92,7 +93,7 @@ fn by_itself(draft: &Draft, name: &str, owners: &[String]) -> Result<Vec<String>
         return match (due.is_empty(), open.is_empty()) {
             (true, _) => {
                 Err(Refusal::rule(format!("the gate {name} belongs to {}, not completed yet", owners.join(", ")))
-                    .hint(format!("when it is done: piton step {} done {}", draft.name, owners[0])))
+                    .hint(verbs::STEP.on(&draft.name).word("done").name(&owners[0], "STEP").to("when it is done")))
             }
             (false, true) => Ok(due),
             (false, false) => Ok(open),
@@ -101,7 +102,7 @@ fn by_itself(draft: &Draft, name: &str, owners: &[String]) -> Result<Vec<String>
     let completed = draft.ids(Bucket::Completed);
     if completed.is_empty() {
         return Err(Refusal::rule(format!("no workstream is completed, so the gate {name} is not due"))
-            .hint(format!("see what is left: piton status {}", draft.name)));
+            .hint(verbs::STATUS.on(&draft.name).to("see what is left")));
     }
     let listed = draft.waiting.iter().filter(|gate| fold(&gate.name) == fold(name));
     let waiting: Vec<_> = listed.flat_map(steps_of).map(str::to_owned).filter(is_done).collect();
@@ -120,7 +121,7 @@ fn pass(draft: &mut Draft, found: &Found) -> Result<Vec<String>, Refusal> {
     for entry in found.entries() {
         let step = entry.step.clone();
         if let Some(step) = step.as_ref().filter(|step| !owners.is_empty() && !owners.contains(step)) {
-            draft.warnings.push(format!("the specification does not give the gate {} to {step}", found.name));
+            draft.warnings.push(format!("the specification does not give the gate {} to {step}", found.name).into());
         }
         let is_same = |gate: &Listed| fold(&gate.name) == fold(&entry.name) && gate.step == entry.step;
         let is_new = !draft.passed.iter().any(is_same);
@@ -146,7 +147,7 @@ fn fail(draft: &mut Draft, found: &Found) -> Result<Vec<String>, Refusal> {
     life::refuse_running(draft, "a gate fails when its phase has come to an end")?;
     if draft.trail().last() == Some(&BuildStatus::Paused) {
         return Err(Refusal::rule("a paused build cannot fail: it is continued first")
-            .hint(format!("continue it: piton resume {}", draft.name)));
+            .hint(verbs::RESUME.on(&draft.name).to("continue it")));
     }
     let entries = found.entries();
     let last = draft.ids(Bucket::Completed).pop().unwrap_or_default();

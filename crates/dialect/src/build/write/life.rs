@@ -1,5 +1,6 @@
 //! Operation 7 and the arrows between the statuses: pause, approval, continuation, completion.
 
+use piton_model::hint::verbs;
 use piton_model::{BuildStatus, Moment, Refusal, ResumeMode};
 use serde_json::{Value as NewValue, json};
 
@@ -12,20 +13,20 @@ pub(in super::super) fn refuse_when_blocked(draft: &Draft) -> Result<(), Refusal
     let name = &draft.name;
     if draft.status == Some("complete") {
         return Err(Refusal::rule("it is called complete, but is not")
-            .hint(format!("open it again for what is missing: piton reopen {name}")));
+            .hint(verbs::REOPEN.on(name).to("open it again for what is missing")));
     }
     if draft.is_blocked_by_review {
         return Err(super::review::ways_out(draft, "the review blocks it: the verdict is do_not_ship"));
     }
     if draft.waits_for_approval {
         return Err(Refusal::rule("the review says ship_with_gates: a person approves it before work begins")
-            .hint(format!("approve it: piton unblock {name}")));
+            .hint(verbs::UNBLOCK.on(name).to("approve it")));
     }
     let blocked = draft.editor.get(&["blocked_by"]).and_then(|list| list.as_array().map(Vec::len)).unwrap_or(0);
     if blocked > 0 {
         let by = draft.unit.blockers.iter().map(|blocker| brief(blocker)).collect::<Vec<_>>().join("; ");
         return Err(Refusal::rule(format!("it is blocked: {by}"))
-            .hint(format!("when what blocks it is gone: piton unblock {name}")));
+            .hint(verbs::UNBLOCK.on(name).to("when what blocks it is gone")));
     }
     Ok(())
 }
@@ -36,10 +37,10 @@ pub(super) fn refuse_running(draft: &Draft, why: &str) -> Result<(), Refusal> {
     if running.is_empty() {
         return Ok(());
     }
-    let (name, named) = (&draft.name, running.join(" "));
+    let name = &draft.name;
     Err(Refusal::rule(format!("{} in progress; {why}", running.join(", ")))
-        .hint(format!("when done: piton step {name} done {named}"))
-        .hint(format!("when stopped: piton step {name} fail {named} --message TEXT")))
+        .hint(verbs::STEP.on(name).word("done").names(&running, "STEP").to("when done"))
+        .hint(verbs::STEP.on(name).word("fail").names(&running, "STEP").filled("--message", "TEXT").to("when stopped")))
 }
 
 /// Enters a phase by its number, or by its name in the specification.
@@ -69,7 +70,7 @@ pub(super) fn phase(draft: &mut Draft, stage: &str, phase: Option<&str>) -> Resu
     let next = draft.editor.int(&["current_phase"]).unwrap_or(0).max(0).saturating_add(1);
     if phases == 0 && number > next {
         return Err(Refusal::rule(format!("phase {next} comes before phase {number}"))
-            .hint(format!("piton stage {} {next}", draft.name)));
+            .hint(verbs::STAGE.on(&draft.name).name(&next.to_string(), "STAGE")));
     }
     let open = [Bucket::Pending, Bucket::InProgress, Bucket::Failed].into_iter().flat_map(|bucket| draft.ids(bucket));
     let is_before = |id: &String| {
@@ -139,7 +140,7 @@ pub(super) fn unblocked(draft: &mut Draft, which: Option<&str>, moment: &Moment)
 fn approve_review(draft: &mut Draft, moment: &Moment) -> Result<String, Refusal> {
     if let Some(ticket) = moment.ticket {
         return Err(Refusal::rule(format!("the review asks a person, and attempt {ticket} is a worker's"))
-            .hint(format!("ask the user to approve it: piton unblock {}", draft.name)));
+            .hint(verbs::UNBLOCK.on(&draft.name).to("ask the user to approve it")));
     }
     draft.editor.set(&["adversarial_review", APPROVED_AT], moment.now.to_string());
     draft.editor.set(&["adversarial_review", "approved_by"], moment.by.as_str());
@@ -222,8 +223,8 @@ pub(super) fn resumed(draft: &mut Draft, mode: Option<ResumeMode>) -> Result<Str
 /// The refusal of a resume that does not say how.
 pub(super) fn both_ways(name: &str) -> Refusal {
     Refusal::rule("it is in progress: begin what was interrupted again, or go on with it")
-        .hint(format!("begin it again: piton resume {name} --restart"))
-        .hint(format!("go on with it: piton resume {name} --continue"))
+        .hint(verbs::RESUME.on(name).flag("--restart").to("begin it again"))
+        .hint(verbs::RESUME.on(name).flag("--continue").to("go on with it"))
 }
 
 /// The refusal of a resume that does not say whether what failed is fixed.
@@ -298,7 +299,7 @@ fn refuse_open(draft: &Draft) -> Result<(), Refusal> {
     let name = &draft.name;
     if let Some(step) = by_spec.first() {
         return Err(Refusal::rule(format!("{} of the specification is in none of the lists", step.id))
-            .hint(format!("bring them into line: piton repair {name}")));
+            .hint(verbs::REPAIR.on(name).to("bring them into line")));
     }
     if !open.is_empty() || !gates.is_empty() {
         let parts = [("workstreams", &open), ("gates", &gates)].into_iter().filter(|(_, left)| !left.is_empty());
@@ -307,8 +308,9 @@ fn refuse_open(draft: &Draft) -> Result<(), Refusal> {
         return Err(refusal.hint(super::super::resume::next_command(draft)));
     }
     if draft.ids(Bucket::Completed).is_empty() {
-        return Err(Refusal::rule("no workstream is completed")
-            .hint(format!("begin it again from nothing: piton restart {name}")));
+        return Err(
+            Refusal::rule("no workstream is completed").hint(verbs::RESTART.on(name).to("begin it again from nothing"))
+        );
     }
     Ok(())
 }
@@ -316,9 +318,7 @@ fn refuse_open(draft: &Draft) -> Result<(), Refusal> {
 /// Opens a build that is called complete, but is not.
 pub(super) fn reopened(draft: &mut Draft) -> Result<String, Refusal> {
     if draft.status != Some("complete") {
-        return Err(
-            Refusal::rule("it is not called complete").hint(format!("go on with it: piton resume {}", draft.name))
-        );
+        return Err(Refusal::rule("it is not called complete").hint(verbs::RESUME.on(&draft.name).to("go on with it")));
     }
     go_on(draft);
     Ok(format!("reopened ({})", super::steps::counts(draft)))

@@ -1,6 +1,7 @@
 //! The adversarial review before the first phase.
 
-use piton_model::{BuildStatus, Moment, Refusal, Verdict};
+use piton_model::hint::verbs;
+use piton_model::{Arg, BuildStatus, Moment, Refusal, Verdict};
 use serde_json::json;
 
 use super::super::checkpoint::{APPROVED_AT, Bucket};
@@ -34,8 +35,13 @@ pub(super) fn given(draft: &mut Draft, verdict: &Verdict, moment: &Moment) -> Re
     let reason = verdict.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
     let p0 = match (word, p0) {
         ("ship", Some(p0)) if p0 > 0 => {
-            return Err(Refusal::rule(format!("ship is not possible with {p0} findings that block"))
-                .hint(format!("piton verdict {} do_not_ship --p0 {p0} --p1 {p1}", draft.name)));
+            return Err(Refusal::rule(format!("ship is not possible with {p0} findings that block")).hint(
+                verbs::VERDICT
+                    .on(&draft.name)
+                    .word("do_not_ship")
+                    .with("--p0", Arg::name(&p0.to_string(), "N"))
+                    .with("--p1", Arg::name(&p1.to_string(), "N")),
+            ));
         }
         ("do_not_ship", None) => return Err(Refusal::usage("say how many findings block: --p0 N")),
         ("overridden", _) if reason.is_none() => {
@@ -81,11 +87,18 @@ pub(super) fn ways_out(draft: &Draft, message: &str) -> Refusal {
     let attempt = draft.editor.int(&["adversarial_review", "attempt"]).unwrap_or(1);
     let mut refusal = Refusal::rule(message);
     if attempt < LAST_ATTEMPT {
-        refusal = refusal.hint(format!("revise it and review again: piton verdict {name} ship --p0 0 --p1 0"));
+        refusal = refusal.hint(
+            verbs::VERDICT
+                .on(name)
+                .word("ship")
+                .with("--p0", Arg::Number(0))
+                .with("--p1", Arg::Number(0))
+                .to("revise it and review again"),
+        );
     }
     refusal
-        .hint(format!("override it: piton verdict {name} overridden --reason TEXT"))
-        .hint(format!("abort it and begin again from nothing, with a new review: piton restart {name}"))
+        .hint(verbs::VERDICT.on(name).word("overridden").filled("--reason", "TEXT").to("override it"))
+        .hint(verbs::RESTART.on(name).to("abort it and begin again from nothing, with a new review"))
 }
 
 fn write(draft: &mut Draft, word: &str, counts: [(&str, i64); 3]) {
@@ -112,7 +125,7 @@ fn follow(draft: &mut Draft, word: &str, p0: i64, attempt: i64) -> String {
         draft.set_status(BuildStatus::Paused);
         draft.editor.set(&["pause_reason"], "the review says ship_with_gates: a person decides");
     } else if asks && has_begun {
-        draft.warnings.push("the review asks a person; workstreams are in progress".to_owned());
+        draft.warnings.push("the review asks a person; workstreams are in progress".into());
     }
     let then = match word {
         "ship_with_gates" => ", a person decides",

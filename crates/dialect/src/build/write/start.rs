@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use piton_model::hint::verbs;
 use piton_model::text::counted;
-use piton_model::{Change, Dialect, Effect, Id, Moment, Refusal, Severity, Start};
+use piton_model::{Arg, Change, Dialect, Effect, Hint, Id, Moment, Refusal, Severity, Start};
 use serde_json::json;
 
 use super::super::find_spec::{find_spec, is_inside};
@@ -31,7 +32,7 @@ pub(super) fn start(place: &Place, files: &dyn Files, start: &Start, moment: &Mo
     let id = super::id(place);
     let mut warnings = Vec::new();
     if !is_prd(id) {
-        warnings.push(format!("the protocol names PRDs like PRD-003, not {id}"));
+        warnings.push(format!("the protocol names PRDs like PRD-003, not {id}").into());
     }
     let outline = outline(place, files, start, &mut warnings)?;
     let title = start.title.as_deref().or(outline.title.as_deref()).unwrap_or(id);
@@ -87,7 +88,7 @@ fn is_prd(id: &str) -> bool {
     digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-fn outline(place: &Place, files: &dyn Files, start: &Start, warnings: &mut Vec<String>) -> Result<Outline, Refusal> {
+fn outline(place: &Place, files: &dyn Files, start: &Start, warnings: &mut Vec<Hint>) -> Result<Outline, Refusal> {
     let (id, name) = (super::id(place), place.unit(Dialect::Build));
     if let Some((path, text)) = &start.spec {
         if !start.steps.is_empty() || !start.gates.is_empty() {
@@ -96,8 +97,9 @@ fn outline(place: &Place, files: &dyn Files, start: &Start, warnings: &mut Vec<S
         let reading = read_spec(&Source { path: path.as_str().into(), bytes: text.as_bytes(), modified: None });
         let outline = from_spec(id, path, reading, warnings)?;
         if outline.spec_path.is_none() {
-            warnings
-                .push(format!("the specification lies outside of the workspace and is not looked at again: {path}"));
+            warnings.push(
+                format!("the specification lies outside of the workspace and is not looked at again: {path}").into(),
+            );
         }
         return Ok(outline);
     }
@@ -108,8 +110,15 @@ fn outline(place: &Place, files: &dyn Files, start: &Start, warnings: &mut Vec<S
                 from_spec(id, &path, *reading, warnings)
             }
             FoundSpec::Nothing => Err(Refusal::usage("a build needs a specification, or its workstreams")
-                .hint(format!("piton start {name} --title TITLE --spec FILE"))
-                .hint(format!("piton start {name} --title TITLE --step WS1 --step WS2 --gate lint"))),
+                .hint(verbs::START.on(&name).filled("--title", "TITLE").filled("--spec", "FILE"))
+                .hint(
+                    verbs::START
+                        .on(name)
+                        .filled("--title", "TITLE")
+                        .with("--step", Arg::Word("WS1"))
+                        .with("--step", Arg::Word("WS2"))
+                        .with("--gate", Arg::Word("lint")),
+                )),
         };
     }
     let steps = ids("workstream", &start.steps)?;
@@ -117,7 +126,7 @@ fn outline(place: &Place, files: &dyn Files, start: &Start, warnings: &mut Vec<S
     Ok(Outline { title: None, steps, gates, spec_path: None })
 }
 
-fn from_spec(id: &str, path: &str, reading: SpecReading, warnings: &mut Vec<String>) -> Result<Outline, Refusal> {
+fn from_spec(id: &str, path: &str, reading: SpecReading, warnings: &mut Vec<Hint>) -> Result<Outline, Refusal> {
     let errors: Vec<_> = reading
         .findings
         .iter()
@@ -127,11 +136,11 @@ fn from_spec(id: &str, path: &str, reading: SpecReading, warnings: &mut Vec<Stri
     let Some(spec) = reading.spec.filter(|spec| !spec.workstreams.is_empty()) else {
         let why = errors.first().map_or("its front matter names no workstreams", |why| why.as_str());
         return Err(Refusal::document(format!("the specification cannot be used: {why}: {path}"))
-            .hint(format!("see what is wrong with: piton check {path}")));
+            .hint(verbs::CHECK.call().path(path).to("see what is wrong with")));
     };
-    warnings.extend(errors.into_iter().take(MOST_WARNINGS).map(|why| format!("in the specification: {why}")));
+    warnings.extend(errors.into_iter().take(MOST_WARNINGS).map(|why| format!("in the specification: {why}").into()));
     if let Some(prd) = spec.prd.as_deref().filter(|prd| *prd != id) {
-        warnings.push(format!("the specification belongs to {prd}, not to {id}"));
+        warnings.push(format!("the specification belongs to {prd}, not to {id}").into());
     }
     let steps = steps_of(&spec, path)?;
     let mut seen = HashSet::new();

@@ -1,6 +1,7 @@
 //! Operations 2, 3, 5 and 6: workstreams begin, are completed, or fail.
 
-use piton_model::{BuildStatus, Moment, Refusal, StepMove, StepTo};
+use piton_model::hint::verbs;
+use piton_model::{Arg, BuildStatus, Hint, Moment, Refusal, StepMove, StepTo};
 use serde_json::json;
 
 use super::super::checkpoint::Bucket;
@@ -98,9 +99,8 @@ fn complete(draft: &mut Draft, moved: &StepMove) -> Result<String, Refusal> {
     }
     if draft.trail().len() > 2 {
         // Two arrows are two records.
-        let steps = never_begun.join(" ");
         return Err(Refusal::rule(format!("{} was not begun", never_begun.join(", ")))
-            .hint(format!("begin it: piton step {} begin {steps}", draft.name)));
+            .hint(verbs::STEP.on(&draft.name).word("begin").names(&never_begun, "STEP").to("begin it")));
     }
     let word = if all_done { "already done" } else { "done" };
     Ok(format!("{} {word} ({})", moved.steps.join(", "), counts(draft)))
@@ -144,21 +144,33 @@ pub(super) fn failed(draft: &mut Draft, steps: &[String], failure: &Failure<'_>)
         return Err(match draft.known(id)? {
             Bucket::InProgress => continue,
             Bucket::Completed => match super::gates::of(draft, id) {
-                Some(gate) => refusal.hint(format!("when its gate failed: piton gate {name} fail {gate} --step {id}")),
-                None => refusal.hint(format!("see where it stands: piton why {name}")),
+                Some(gate) => refusal.hint(
+                    verbs::GATE
+                        .on(name)
+                        .word("fail")
+                        .name(&gate, "NAME")
+                        .with("--step", Arg::name(id, "STEP"))
+                        .to("when its gate failed"),
+                ),
+                None => refusal.hint(verbs::WHY.on(name).to("see where it stands")),
             },
             Bucket::Pending | Bucket::Failed | Bucket::Skipped => refusal.hint(what_can_begin(draft)),
         });
     }
     let others: Vec<_> = running.into_iter().filter(|id| !steps.contains(id)).collect();
     if let Some(other) = others.first() {
-        let (name, named) = (&draft.name, others.join(" "));
+        let name = &draft.name;
         return Err(Refusal::rule(format!("{} in progress beside it; wait for them or stop them", are(&others)))
-            .hint(format!("when it is done: piton step {name} done {other}"))
-            .hint(format!(
-                "when they are stopped: piton step {name} fail {} {named} --message TEXT",
-                steps.join(" ")
-            )));
+            .hint(verbs::STEP.on(name).word("done").name(other, "STEP").to("when it is done"))
+            .hint(
+                verbs::STEP
+                    .on(name)
+                    .word("fail")
+                    .names(&steps, "STEP")
+                    .names(&others, "STEP")
+                    .filled("--message", "TEXT")
+                    .to("when they are stopped"),
+            ));
     }
     for id in &steps {
         draft.put(id, Bucket::Pending);
@@ -193,12 +205,14 @@ fn refuse_early(draft: &Draft, id: &str) -> Result<(), Refusal> {
 }
 
 /// Says which workstreams may begin now.
-fn what_can_begin(draft: &Draft) -> String {
+fn what_can_begin(draft: &Draft) -> Hint {
     let free: Vec<_> = draft.ids(Bucket::Pending).into_iter().filter(|id| draft.can_begin(id)).collect();
     match (free.as_slice(), draft.ids(Bucket::InProgress).as_slice()) {
-        ([], []) => format!("see what is left: piton status {}", draft.name),
-        ([], running) => format!("complete what is in progress: piton step {} done {}", draft.name, running.join(" ")),
-        (free, _) => format!("what can begin: piton step {} begin {}", draft.name, free.join(" ")),
+        ([], []) => verbs::STATUS.on(&draft.name).to("see what is left"),
+        ([], running) => {
+            verbs::STEP.on(&draft.name).word("done").names(running, "STEP").to("complete what is in progress")
+        }
+        (free, _) => verbs::STEP.on(&draft.name).word("begin").names(free, "STEP").to("what can begin"),
     }
 }
 
@@ -208,7 +222,9 @@ fn warn_of_earlier_phases(draft: &mut Draft, id: &str) {
     let mut open = [Bucket::Pending, Bucket::Failed].into_iter().flat_map(|bucket| draft.ids(bucket));
     let earlier = open.find(|other| draft.phase_of(other).is_some_and(|other| other < phase));
     if let Some(earlier) = earlier {
-        draft.warnings.push(format!("{id} belongs to phase {phase}, but {earlier} of an earlier phase is pending"));
+        draft
+            .warnings
+            .push(format!("{id} belongs to phase {phase}, but {earlier} of an earlier phase is pending").into());
     }
 }
 

@@ -54,7 +54,7 @@ fn a_silent_agent_is_warned_once_and_then_taken_for_crashed() {
     let watch = watched(&mut files, &units, "2026-01-15T15:30:00Z");
     assert_eq!(watch.notices[0].message, "Secondary-A hasn't updated checkpoint in 60 minutes");
     assert_eq!(
-        watch.notices[0].commands,
+        watch.notices[0].commands.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
             "piton resume crew:Secondary-A",
             "piton takeover crew:Secondary-A --as Secondary-C",

@@ -1,6 +1,7 @@
 //! Copies of a checkpoint: made before each update, used when it is torn.
 
-use piton_model::{Change, Effect, Moment, Refusal, Time, Unit};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Change, Effect, Hint, Moment, Refusal, Time, Unit};
 
 use super::{Spot, unit_of};
 use crate::crew::{is_ours, is_whole, layout};
@@ -29,10 +30,10 @@ pub(in crate::crew) enum Origin {
 
 impl Found {
     /// What has to be said about where it comes from.
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<Hint> {
         match &self.origin {
             Origin::Document => Vec::new(),
-            Origin::Backup(path) => vec![format!("the checkpoint was unreadable and is restored from {path}")],
+            Origin::Backup(path) => vec![format!("the checkpoint was unreadable and is restored from {path}").into()],
         }
     }
 }
@@ -44,7 +45,7 @@ pub(in crate::crew) fn find(spot: &Spot, files: &dyn Files, moment: &Moment) -> 
         let editor = Editor::open(&spot.path, &bytes)?;
         if !editor.look(is_ours) {
             return Err(Refusal::document(format!("this is not an agent's checkpoint: {}", spot.path))
-                .hint(format!("see what it is: piton check {}", spot.path)));
+                .hint(verbs::CHECK.call().path(&spot.path).to("see what it is")));
         }
         let unit = unit_of(&spot.path, &editor, moment).ok_or_else(|| unreadable(spot))?;
         return Ok(Some(Found { editor, unit, origin: Origin::Document }));
@@ -76,8 +77,13 @@ pub(super) fn repair(spot: &Spot, files: &dyn Files, moment: &Moment) -> Result<
             (path, found.editor.into_bytes())
         }
         None => lost(spot, files)?.ok_or_else(|| {
-            Refusal::missing(format!("there is neither a checkpoint nor a backup of {}", spot.agent))
-                .hint(format!("begin one with: piton start {} --feature FEATURE --stage S2.P1", spot.unit))
+            Refusal::missing(format!("there is neither a checkpoint nor a backup of {}", spot.agent)).hint(
+                verbs::START
+                    .on(&spot.unit)
+                    .filled("--feature", "FEATURE")
+                    .with("--stage", Arg::Word("S2.P1"))
+                    .to("begin one with"),
+            )
         })?,
     };
     // The bytes of the backup as they are: its time says when the agent was last heard of.
@@ -228,6 +234,12 @@ pub(super) fn is_torn(bytes: &[u8]) -> bool {
 fn unreadable(spot: &Spot) -> Refusal {
     let unit = &spot.unit;
     Refusal::document(format!("the checkpoint cannot be read, and no backup of it is whole: {}", spot.path))
-        .hint(format!("see what is wrong with it: piton check {}", spot.path))
-        .hint(format!("keep it aside and begin anew: piton start {unit} --feature FEATURE --stage S2.P1"))
+        .hint(verbs::CHECK.call().path(&spot.path).to("see what is wrong with it"))
+        .hint(
+            verbs::START
+                .on(unit)
+                .filled("--feature", "FEATURE")
+                .with("--stage", Arg::Word("S2.P1"))
+                .to("keep it aside and begin anew"),
+        )
 }

@@ -1,6 +1,6 @@
 //! What the epic's README and the feature's STATUS file say about an agent.
 
-use piton_model::{Change, Effect, Id, Moment, Refusal, State, Unit, text};
+use piton_model::{Change, Effect, Hint, Id, Moment, Refusal, State, Unit, text};
 
 use super::{Spot, unit_of};
 use crate::crew::{layout, read_epic};
@@ -17,7 +17,7 @@ pub(super) fn update(
     files: &dyn Files,
     editor: &mut Editor,
     moment: &Moment,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Hint>,
 ) -> Result<Vec<Effect>, Refusal> {
     let Some(unit) = unit_of(&spot.path, editor, moment) else { return Ok(Vec::new()) };
     let mut effects = Vec::new();
@@ -29,7 +29,7 @@ pub(super) fn update(
                 effects.push(Effect::Share { path: epic, bytes, before: Some(before) });
             }
             Ok(None) => {}
-            Err(why) => warnings.push(format!("{why}, so it was not updated: {epic}")),
+            Err(why) => warnings.push(format!("{why}, so it was not updated: {epic}").into()),
         }
     }
     let Some(feature) = unit.title.as_deref().filter(|feature| Id::parse(feature).is_ok()) else { return Ok(effects) };
@@ -41,7 +41,7 @@ pub(super) fn update(
                 let bytes = status_text(old, &unit, editor, moment).into_bytes();
                 effects.push(Effect::Share { path: status, bytes, before: Some(before) });
             }
-            Err(_) => warnings.push(format!("the file is not UTF-8, so it was not updated: {status}")),
+            Err(_) => warnings.push(format!("the file is not UTF-8, so it was not updated: {status}").into()),
         }
     }
     Ok(effects)

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use piton_model::{Change, Effect, Event, Lifecycle, Moment, Refusal, Start, Time, Unit};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Change, Effect, Event, Lifecycle, Moment, Refusal, Start, Time, Unit};
 use serde_json::{Value, json};
 
 use super::backup::{self, Found, Origin};
@@ -35,11 +36,11 @@ pub(super) fn start(
     event: &Event,
     moment: &Moment,
 ) -> Result<Change, Refusal> {
-    check_arguments(start)?;
+    check_arguments(start, spot)?;
     let agent = checked_agent(&spot.agent)?;
     let Some(feature) = start.feature.as_deref() else {
         return Err(Refusal::usage("an agent starts with a feature")
-            .hint(format!("piton start {} --feature FEATURE --stage S2.P1", spot.unit)));
+            .hint(verbs::START.on(&spot.unit).filled("--feature", "FEATURE").with("--stage", Arg::Word("S2.P1"))));
     };
     let feature = checked_id("the feature", feature)?;
     let stage = match &start.stage {
@@ -55,7 +56,7 @@ pub(super) fn start(
         None => {}
         Some(bytes) if backup::is_torn(&bytes) && backup::newest_whole(spot, files)?.is_none() => {
             let to = backup::archive(spot, files, "aborted", moment);
-            change.warnings.push(format!("the old checkpoint was unreadable and is kept as {to}"));
+            change.warnings.push(format!("the old checkpoint was unreadable and is kept as {to}").into());
             change.effects.push(Effect::Keep { from: spot.path.clone(), to });
         }
         Some(_) => {
@@ -83,14 +84,20 @@ pub(super) fn restart(
     let (agent, unit) = (&spot.agent, &spot.unit);
     if !force && found.origin == Origin::Document && !is_little(spot, files, &found)? {
         return Err(Refusal::rule(format!("{agent} has recorded 30 minutes of work or more"))
-            .hint(format!("continue it: piton resume {unit}"))
-            .hint(format!("let another agent continue: piton takeover {unit} --as AGENT"))
-            .hint(format!("give it up, archived: piton restart {unit} --force")));
+            .hint(verbs::RESUME.on(unit).to("continue it"))
+            .hint(verbs::TAKEOVER.on(unit).filled("--as", "AGENT").to("let another agent continue"))
+            .hint(verbs::RESTART.on(unit).flag("--force").to("give it up, archived")));
     }
     let old = |key: &str| found.editor.string(&[key]).filter(|text| !text.trim().is_empty());
     let Some(feature) = old("feature") else {
         return Err(Refusal::document(format!("the checkpoint does not say which feature it is about: {}", spot.path))
-            .hint(format!("move it away, then: piton start {unit} --feature FEATURE --stage S2.P1")));
+            .hint(
+                verbs::START
+                    .on(unit)
+                    .filled("--feature", "FEATURE")
+                    .with("--stage", Arg::Word("S2.P1"))
+                    .to("move it away, then"),
+            ));
     };
     let id = old("agent_id").unwrap_or_else(|| agent.clone());
     let kind = old("agent_type").and_then(|text| wire::AGENT_TYPE.read(&text).word());
@@ -133,12 +140,12 @@ pub(super) fn take_over(
     };
     if new.path != spot.path && files.read(&new.path)?.is_some() {
         return Err(Refusal::rule(format!("{agent} has a checkpoint of its own: {}", new.path))
-            .hint(format!("name an agent that has none: piton takeover {} --as AGENT", spot.unit)));
+            .hint(verbs::TAKEOVER.on(&spot.unit).filled("--as", "AGENT").to("name an agent that has none")));
     }
     let to = backup::archive(spot, files, "crashed", moment);
     let mut change = Change { warnings: found.warnings(), ..Change::default() };
     if found.editor.get(&["can_resume"]) == Some(json!(false)) {
-        change.warnings.push(format!("{} said that its work cannot be resumed from here", found.unit.id));
+        change.warnings.push(format!("{} said that its work cannot be resumed from here", found.unit.id).into());
     }
     let mut editor = found.editor.clone();
     let id = if is_same { found.unit.id.clone() } else { agent.to_owned() };
@@ -217,7 +224,7 @@ pub(super) fn unknown_stage(stage: &str) -> Refusal {
 }
 
 /// What a crew does not know is refused and not dropped.
-fn check_arguments(start: &Start) -> Result<(), Refusal> {
+fn check_arguments(start: &Start, spot: &Spot) -> Result<(), Refusal> {
     let unknown = [
         (start.title.is_some(), "a title"),
         (start.spec.is_some(), "a specification"),
@@ -228,9 +235,8 @@ fn check_arguments(start: &Start) -> Result<(), Refusal> {
         (start.estimate_minutes.is_some(), "an estimate"),
     ];
     match unknown.iter().find(|(is_given, _)| *is_given) {
-        Some((_, what)) => Err(Refusal::usage(format!("an agent of a crew has no place for {what}")).hint(
-            "piton start crew:AGENT --feature FEATURE [--stage S2.P1] [--type primary|secondary] [--step STEP …]",
-        )),
+        Some((_, what)) => Err(Refusal::usage(format!("an agent of a crew has no place for {what}"))
+            .hint(verbs::START.on(&spot.unit).filled("--feature", "FEATURE").with("--stage", Arg::Word("S2.P1")))),
         None => Ok(()),
     }
 }
@@ -266,8 +272,8 @@ fn refuse_over_live(spot: &Spot, found: &Found, event: &Event) -> Result<(), Ref
     let stage = stage.as_deref().unwrap_or("an unknown stage");
     let unit = &spot.unit;
     Err(Refusal::rule(format!("{id} is not finished: {status_text} with {feature} at {stage}"))
-        .hint(format!("continue it: piton resume {unit}"))
-        .hint(format!("begin again from nothing: piton restart {unit}")))
+        .hint(verbs::RESUME.on(unit).to("continue it"))
+        .hint(verbs::RESTART.on(unit).to("begin again from nothing")))
 }
 
 /// Whether less than 30 minutes of work are recorded: nothing was done yet, or the first backup is that young.

@@ -1,6 +1,7 @@
 //! Steps and stages of a checkpoint.
 
-use piton_model::{Refusal, StepMove, StepTo, text};
+use piton_model::hint::verbs;
+use piton_model::{Hint, Refusal, StepMove, StepTo, text};
 use serde_json::Value;
 
 use super::create::{first_instructions, first_next_steps, unknown_stage};
@@ -15,7 +16,7 @@ const LONGEST: usize = 72;
 const NO_STEP: &str = "No steps left";
 
 /// Moves steps.
-pub(super) fn move_steps(editor: &mut Editor, moved: &StepMove, warnings: &mut Vec<String>) -> Result<String, Refusal> {
+pub(super) fn move_steps(editor: &mut Editor, moved: &StepMove, warnings: &mut Vec<Hint>) -> Result<String, Refusal> {
     numbers::keep(editor);
     let typed = moved.steps.iter().map(|step| step.trim()).filter(|step| !step.is_empty());
     let meant = typed.map(|step| numbers::meant(editor, step)).collect::<Result<Vec<_>, _>>()?;
@@ -73,7 +74,7 @@ pub(super) fn enter(
     spot: &Spot,
     typed: &str,
     phase: Option<&str>,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Hint>,
 ) -> Result<String, Refusal> {
     let stage = wire::stage_named(typed).ok_or_else(|| unknown_stage(typed))?;
     let phase = phase.map(str::trim).filter(|phase| !phase.is_empty());
@@ -89,13 +90,13 @@ pub(super) fn enter(
         }
         Some(from) if to < from => {
             return Err(Refusal::rule(format!("{agent} is in {} and does not go back to {stage}", wire::STAGES[from]))
-                .hint(format!("begin again from nothing: piton restart {unit}"))
-                .hint(format!("see the steps that could be done again: piton status {unit}")));
+                .hint(verbs::RESTART.on(unit).to("begin again from nothing"))
+                .hint(verbs::STATUS.on(unit).to("see the steps that could be done again")));
         }
         Some(from) if to > from + 1 => {
             let next = wire::STAGES[from + 1];
             return Err(Refusal::rule(format!("{agent} is in {}; {next} comes before {stage}", wire::STAGES[from]))
-                .hint(format!("enter the next one: piton stage {unit} {next}")));
+                .hint(verbs::STAGE.on(unit).name(next, "STAGE").to("enter the next one")));
         }
         Some(_) | None => {}
     }
@@ -111,7 +112,8 @@ pub(super) fn enter(
     let left: Vec<String> = steps.iter().filter_map(said_by).collect();
     if !left.is_empty() {
         let left = left.iter().map(|step| short(step)).collect::<Vec<_>>().join("; ");
-        warnings.push(format!("steps of {} are still open and stay among the next ones: {left}", wire::stage(&old)));
+        warnings
+            .push(format!("steps of {} are still open and stay among the next ones: {left}", wire::stage(&old)).into());
     }
     let new = first_next_steps(stage).into_iter().map(Value::from);
     editor.set(&["next_steps"], Value::Array(new.chain(steps).collect()));
@@ -208,11 +210,11 @@ pub(super) fn failure(step: Option<&str>, said: Option<&str>) -> String {
     }
 }
 
-fn begin(editor: &mut Editor, steps: &[&str], warnings: &mut Vec<String>) {
+fn begin(editor: &mut Editor, steps: &[&str], warnings: &mut Vec<Hint>) {
     for step in steps.iter().rev() {
         if has(editor, "completed_steps", step) {
             take(editor, "completed_steps", step);
-            warnings.push(format!("it was done and is begun again: {}", short(step)));
+            warnings.push(format!("it was done and is begun again: {}", short(step)).into());
         }
         to_front(editor, step);
     }

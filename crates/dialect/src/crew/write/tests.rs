@@ -255,7 +255,7 @@ fn a_torn_checkpoint_is_restored_from_the_newest_whole_backup() {
     assert_eq!(repaired.files.text(&aside), "{\"agent_id\": \"Sec");
     assert_eq!(repaired.ok(Event::Repaired), Change { summary: "nothing to repair".into(), ..Change::default() });
     let change = world.ok(Event::Beat);
-    assert!(change.warnings[0].contains("restored from"), "{change:?}");
+    assert!(change.warnings[0].to_string().contains("restored from"), "{change:?}");
     assert_eq!(world.json()["completed_steps"][3], "Read S2.P1 guide");
     assert_eq!(world.files.text(&aside), "{\"agent_id\": \"Sec");
 }

@@ -1,6 +1,7 @@
 //! What an event changes in a checkpoint that is there.
 
-use piton_model::{Event, Moment, NotePurpose, Refusal, State, Unit};
+use piton_model::hint::verbs;
+use piton_model::{Event, Hint, Moment, NotePurpose, Refusal, State, Unit};
 use serde_json::{Value, json};
 
 use super::steps::{self, add_blocker, list, push, said_by, same, short};
@@ -13,7 +14,7 @@ pub(super) fn may(spot: &Spot, unit: &Unit, event: &Event) -> Result<(), Refusal
     match event {
         Event::GateJudged(_) | Event::VerdictGiven(_) => {
             Err(Refusal::usage("an agent of a crew has steps and stages, but no gates and verdicts")
-                .hint(format!("see its steps: piton status {}", spot.unit)))
+                .hint(verbs::STATUS.on(&spot.unit).to("see its steps")))
         }
         Event::Marked => Err(Refusal::usage("steps of a crew need no ids")),
         // What is in the way is told by name.
@@ -30,7 +31,7 @@ pub(super) fn apply(
     unit: &Unit,
     event: &Event,
     moment: &Moment,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Hint>,
 ) -> Result<String, Refusal> {
     let follows = steps::instructions_follow(editor);
     let summary = change(editor, spot, unit, event, moment, warnings)?;
@@ -46,7 +47,7 @@ fn change(
     unit: &Unit,
     event: &Event,
     moment: &Moment,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Hint>,
 ) -> Result<String, Refusal> {
     match event {
         Event::StepMoved(moved) => {
@@ -222,7 +223,7 @@ fn decide(editor: &mut Editor, text: &str, reason: Option<&str>, moment: &Moment
     Ok(format!("decided: {}", short(text)))
 }
 
-fn finish(editor: &mut Editor, spot: &Spot, unit: &Unit, warnings: &mut Vec<String>) -> Result<String, Refusal> {
+fn finish(editor: &mut Editor, spot: &Spot, unit: &Unit, warnings: &mut Vec<Hint>) -> Result<String, Refusal> {
     let agent = &spot.agent;
     if !unit.blockers.is_empty() {
         return Err(still_blocked(spot, &unit.blockers));
@@ -232,12 +233,19 @@ fn finish(editor: &mut Editor, spot: &Spot, unit: &Unit, warnings: &mut Vec<Stri
         let all = open.iter().map(|step| format!("{:?}", short(step))).collect::<Vec<_>>().join(", ");
         let (unit, number) = (&spot.unit, numbers::word(editor, first));
         return Err(Refusal::rule(format!("{agent} has open steps: {all}"))
-            .hint(format!("when it is done: piton step {unit} done {number}"))
-            .hint(format!("to leave it out: piton step {unit} skip {number} --message TEXT")));
+            .hint(verbs::STEP.on(unit).word("done").name(&number, "STEP").to("when it is done"))
+            .hint(
+                verbs::STEP
+                    .on(unit)
+                    .word("skip")
+                    .name(&number, "STEP")
+                    .filled("--message", "TEXT")
+                    .to("to leave it out"),
+            ));
     }
     let stage = wire::stage(&editor.string(&["stage"]).unwrap_or_default());
     if let Some(at) = wire::STAGES.iter().position(|known| *known == stage).filter(|at| at + 1 < wire::STAGES.len()) {
-        warnings.push(format!("finished at {stage}; {} was not entered", wire::STAGES[at + 1..].join(" and ")));
+        warnings.push(format!("finished at {stage}; {} was not entered", wire::STAGES[at + 1..].join(" and ")).into());
     }
     let done = format!("{stage} complete");
     if !list(editor, "completed_steps").iter().filter_map(said_by).any(|step| same(&step, &done)) {
@@ -250,7 +258,7 @@ fn finish(editor: &mut Editor, spot: &Spot, unit: &Unit, warnings: &mut Vec<Stri
     Ok("complete".into())
 }
 
-fn resume(editor: &mut Editor, unit: &Unit, moment: &Moment, warnings: &mut Vec<String>) -> String {
+fn resume(editor: &mut Editor, unit: &Unit, moment: &Moment, warnings: &mut Vec<Hint>) -> String {
     let old = editor.string(&["session_id"]);
     let own =
         moment.session.as_deref().filter(|session| !session.trim().is_empty() && old.as_deref() != Some(*session));
@@ -259,7 +267,7 @@ fn resume(editor: &mut Editor, unit: &Unit, moment: &Moment, warnings: &mut Vec<
     numbers::keep(editor);
     if !unit.blockers.is_empty() {
         let all = unit.blockers.iter().map(|text| short(text)).collect::<Vec<_>>().join("; ");
-        warnings.push(format!("resumed with blockers still named: {all}"));
+        warnings.push(format!("resumed with blockers still named: {all}").into());
     }
     format!("resumed at {}", short(unit.stage.as_deref().unwrap_or("an unknown stage")))
 }
@@ -272,7 +280,7 @@ fn given<'a>(text: &'a str, what: &str) -> Result<&'a str, Refusal> {
 fn still_blocked(spot: &Spot, blockers: &[String]) -> Refusal {
     let all = blockers.iter().map(|text| short(text)).collect::<Vec<_>>().join("; ");
     Refusal::rule(format!("{} is blocked: {all}", spot.agent))
-        .hint(format!("when that is gone: piton unblock {}", spot.unit))
+        .hint(verbs::UNBLOCK.on(&spot.unit).to("when that is gone"))
 }
 
 /// Why an agent is not resumed, and what is possible instead.
@@ -280,13 +288,13 @@ pub(in crate::crew) fn not_resumable(spot: &Spot, unit: &Unit) -> Refusal {
     let (agent, name) = (&spot.agent, &spot.unit);
     let why = if standing::claims_completion(unit) {
         return Refusal::rule(format!("{agent} is complete; there is nothing to resume"))
-            .hint(format!("when something is missing: piton reopen {name}"));
+            .hint(verbs::REOPEN.on(name).to("when something is missing"));
     } else if unit.state == State::Unknown {
         format!("the status of {agent} is not understood: {:?}", short(&unit.status_text))
     } else {
         format!("the checkpoint of {agent} says that it cannot be resumed (`can_resume` is not true)")
     };
     Refusal::rule(why)
-        .hint(format!("let another agent continue: piton takeover {name} --as AGENT"))
-        .hint(format!("begin again from nothing: piton restart {name}"))
+        .hint(verbs::TAKEOVER.on(name).filled("--as", "AGENT").to("let another agent continue"))
+        .hint(verbs::RESTART.on(name).to("begin again from nothing"))
 }

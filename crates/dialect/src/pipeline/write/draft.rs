@@ -1,4 +1,5 @@
-use piton_model::{Change, Effect, Id, Moment, Refusal, RetryLimits, State, Unit, text};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Change, Effect, Hint, Id, Moment, Refusal, RetryLimits, State, Unit, text};
 use serde_json::{Value as NewValue, json};
 
 use super::super::layout::File;
@@ -33,7 +34,7 @@ pub(in super::super) struct Draft<'f> {
     /// The unit as it was read, before any change.
     pub unit: Option<Unit>,
     /// What has to be said loudly.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Hint>,
     /// What else happens to files, before the checkpoint is written.
     pub effects: Vec<Effect>,
     pub moment: Moment,
@@ -55,8 +56,9 @@ impl<'f> Draft<'f> {
         let state = StateFile::open(place, files, &mut warnings)?;
         let found = find(place, files, &story, &path, moment)?;
         if let Some(stray) = found.as_ref().filter(|found| found.path != path) {
-            warnings
-                .push(format!("its worker wrote the checkpoint into a worktree; {path} takes it over: {}", stray.path));
+            warnings.push(
+                format!("its worker wrote the checkpoint into a worktree; {path} takes it over: {}", stray.path).into(),
+            );
         }
         let editor = match &found {
             Some(found) => Editor::open(&found.path, &found.bytes)?,
@@ -105,7 +107,7 @@ impl<'f> Draft<'f> {
             let dropped: Vec<_> = tasks.open.iter().filter(|id| !listed.contains(id)).map(String::as_str).collect();
             if !dropped.is_empty() {
                 self.warnings
-                    .push(format!("planned, and in neither list of tasks, so not done: {}", dropped.join(", ")));
+                    .push(format!("planned, and in neither list of tasks, so not done: {}", dropped.join(", ")).into());
             }
             for id in dropped {
                 self.editor.push_new(&["tasksRemaining"], id);
@@ -158,7 +160,7 @@ impl<'f> Draft<'f> {
             Look { story: &self.story, path: &self.path, state: now_state, limits: self.limits, moment: &self.moment };
         let findings = look.at_bytes(&bytes);
         refuse_worse(&self.name, &self.broken, &findings)?;
-        self.warnings.extend(newly_stuck(&self.broken, &findings));
+        self.warnings.extend(newly_stuck(&self.broken, &findings).map(Hint::from));
         self.effects.push(Effect::Write { path: self.path, bytes });
         if let Some((path, bytes, before, true)) = state {
             self.effects.push(Effect::Share { path, bytes, before: Some(before) });
@@ -191,25 +193,27 @@ impl<'f> Draft<'f> {
         }
         let waits = self.unit.as_ref().is_some_and(|unit| !unit.blockers.is_empty());
         let hint = match waits {
-            true => format!("see what it waits for: piton why {}", self.name),
+            true => verbs::WHY.on(&self.name).to("see what it waits for"),
             false => self.start_hint(),
         };
         Err(Refusal::missing(format!("there is no checkpoint of {}", self.name)).hint(hint))
     }
 
     /// How a story without a checkpoint is started. Nothing starts at stage 3, because nothing says what is done.
-    pub(in super::super) fn start_hint(&self) -> String {
+    pub(in super::super) fn start_hint(&self) -> Hint {
         match self.standing().as_deref() {
-            Some("STAGE_3") => format!("start it with its tasks at stage 2: piton start {} --stage 2", self.name),
-            _ => format!("start it: piton start {}", self.name),
+            Some("STAGE_3") => {
+                verbs::START.on(&self.name).with("--stage", Arg::Word("2")).to("start it with its tasks at stage 2")
+            }
+            _ => verbs::START.on(&self.name).to("start it"),
         }
     }
 
     /// Adds to a refusal of the lifecycle what leads on from here.
     pub(super) fn explain(&self, refusal: &Refusal) -> Refusal {
-        let legal = refusal.hints.iter().filter(|hint| !hint.contains("piton "));
+        let legal = refusal.hints.iter().filter(|hint| hint.commands.is_empty());
         let own = Refusal::rule(refusal.message.clone()).hint(way_on(self));
-        legal.fold(own, |refusal, hint| refusal.hint(hint.clone())).hint(format!("see why: piton why {}", self.name))
+        legal.fold(own, |refusal, hint| refusal.hint(hint.clone())).hint(verbs::WHY.on(&self.name).to("see why"))
     }
 
     /// Where the lead's state says that the story stands.
@@ -302,8 +306,10 @@ impl<'f> Draft<'f> {
     pub(super) fn tasks_remain(&self, tasks: &Tasks) -> Refusal {
         let refusal = Refusal::rule(format!("tasks remain: {}", tasks.open.join(", ")));
         match (self.stage, tasks.open.first()) {
-            (Some(3), _) => refusal.hint(format!("do them at stage 2: piton stage {} 2", self.name)),
-            (_, Some(first)) => refusal.hint(format!("when it is done: piton step {} done {}", self.name, word(first))),
+            (Some(3), _) => refusal.hint(verbs::STAGE.on(&self.name).word("2").to("do them at stage 2")),
+            (_, Some(first)) => {
+                refusal.hint(verbs::STEP.on(&self.name).word("done").name(first, "STEP").to("when it is done"))
+            }
             (_, None) => refusal,
         }
     }
@@ -313,17 +319,19 @@ impl<'f> Draft<'f> {
         let refusal =
             Refusal::rule(format!("no task of {} is planned, so it does not get to stage {stage}", self.name));
         let refusal = match self.stage {
-            Some(1 | 2) => refusal.hint(format!("name its tasks: piton step {} begin TASK --title TEXT", self.name)),
+            Some(1 | 2) => refusal.hint(
+                verbs::STEP.on(&self.name).word("begin").fill("TASK").filled("--title", "TEXT").to("name its tasks"),
+            ),
             _ => refusal,
         };
         refusal.hint(self.plan_again())
     }
 
     /// How a story begins again from stage 0: one that is done is started anew.
-    pub(in super::super) fn plan_again(&self) -> String {
+    pub(in super::super) fn plan_again(&self) -> Hint {
         let is_done = self.unit.as_ref().is_some_and(|unit| unit.state == State::Done);
-        let verb = if is_done { "start" } else { "restart" };
-        format!("plan it again from stage 0: piton {verb} {}", self.name)
+        let command = if is_done { verbs::START.on(&self.name) } else { verbs::RESTART.on(&self.name) };
+        command.to("plan it again from stage 0")
     }
 
     /// Puts the results of the present stage under its name in `stageResults`.
@@ -472,12 +480,7 @@ pub(super) fn brief(message: &str) -> String {
     text::fit(&clean(message), 100).into_owned()
 }
 
-/// A task's id as a word of a shell command.
-pub(in super::super) fn word(id: &str) -> String {
-    text::shell_word(&clean(id)).into_owned()
-}
-
 fn in_another_form(path: &str, key: &str) -> Refusal {
     Refusal::document(format!("`{key}` has another form than the protocol's, and is not written: {path}"))
-        .hint(format!("see what is wrong with: piton check {}", text::shell_word(path)))
+        .hint(verbs::CHECK.call().path(path).to("see what is wrong with"))
 }

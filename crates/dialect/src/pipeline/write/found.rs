@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use piton_model::{Finding, Moment, Refusal, RetryLimits, Severity, Unit};
+use piton_model::hint::verbs;
+use piton_model::{Finding, Hint, Moment, Refusal, RetryLimits, Severity, Unit};
 
 use super::super::checkpoint::read_remembering;
 use super::super::layout::{self, File};
@@ -27,7 +28,7 @@ pub(super) struct StateFile {
 
 impl StateFile {
     /// Opens the state; nothing when there is none that can be written.
-    pub fn open(place: &Place, files: &dyn Files, warnings: &mut Vec<String>) -> Result<Option<StateFile>, Refusal> {
+    pub fn open(place: &Place, files: &dyn Files, warnings: &mut Vec<Hint>) -> Result<Option<StateFile>, Refusal> {
         let path = place.path(&format!("{}/state.json", layout::DIRECTORY));
         let Some(before) = files.read(&path)? else { return Ok(None) };
         match Editor::open(&path, &before) {
@@ -35,9 +36,8 @@ impl StateFile {
             // The state of another tool is left alone, and nothing is missing.
             Ok(_) => Ok(None),
             Err(_) => {
-                warnings.push(format!(
-                    "the lead's state cannot be read and is not written; `piton run` rebuilds it: {path}"
-                ));
+                let what = format!("the lead's state cannot be read and is not written: {path}; rebuild it");
+                warnings.push(verbs::RUN.call().to(what));
                 Ok(None)
             }
         }
@@ -158,7 +158,7 @@ pub(super) fn refuse_worse(name: &str, before: &Broken, findings: &[Finding]) ->
     let mut worse = errors.filter(|finding| !results.contains(&finding.code.name));
     match worse.find(|finding| is_new(finding.code.name)) {
         Some(finding) => Err(Refusal::rule(format!("this would break a rule: {}", finding.message))
-            .hint(finding.code.help.replace("UNIT", name))
+            .hint(finding.code.hint_for(name))
             .hint(format!("the rule is {}", finding.code.name))),
         None => Ok(()),
     }

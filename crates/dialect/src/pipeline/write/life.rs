@@ -1,6 +1,7 @@
 //! A story is blocked, paused, continued, finished.
 
 use piton_model::fleet::StageResult;
+use piton_model::hint::verbs;
 use piton_model::{Moment, Refusal, State};
 use serde_json::{Value as NewValue, json};
 
@@ -138,7 +139,7 @@ fn is_paused(draft: &Draft) -> bool {
 fn unpause(draft: &mut Draft, action: &str) -> Result<String, Refusal> {
     if draft.stage.is_none() {
         return Err(Refusal::document(format!("its checkpoint is at no stage from 0 to 3: {}", draft.path))
-            .hint(format!("begin it again: piton restart {}", draft.name)));
+            .hint(verbs::RESTART.on(&draft.name).to("begin it again")));
     }
     let of_pause = draft.editor.string(&["pausedFrom"]).filter(|from| fits(draft, from));
     let from = of_pause.unwrap_or_else(|| draft.stage_word());
@@ -188,11 +189,11 @@ pub(super) fn resumed(draft: &mut Draft) -> Result<String, Refusal> {
     if draft.standing().as_deref() == Some("PAUSED") && draft.editor.string(&["pausedFrom"]).is_none() {
         let stage = draft.stage_word();
         return Err(Refusal::rule("it is PAUSED, and nothing says where it came from; a person decides")
-            .hint(format!("to go on at {stage}: piton unblock {name}")));
+            .hint(verbs::UNBLOCK.on(name).to(format!("to go on at {stage}"))));
     }
     if is_misfit(draft) {
         return Err(Refusal::rule("its checkpoint does not fit the lead's state; a person decides")
-            .hint(format!("to go on from the checkpoint, at {}: piton unblock {name}", draft.stage_word())));
+            .hint(verbs::UNBLOCK.on(name).to(format!("to go on from the checkpoint, at {}", draft.stage_word()))));
     }
     if is_paused(draft) {
         unpause(draft, "Resumed after a pause")?;
@@ -249,7 +250,7 @@ pub(super) fn finished(draft: &mut Draft, moment: &Moment) -> Result<String, Ref
         }
         None => {
             return Err(Refusal::rule("it is at no stage, before the quality gate")
-                .hint(format!("begin it again: piton restart {name}")));
+                .hint(verbs::RESTART.on(name).to("begin it again")));
         }
     }
     if !tasks.open.is_empty() {
@@ -257,14 +258,13 @@ pub(super) fn finished(draft: &mut Draft, moment: &Moment) -> Result<String, Ref
     }
     match stages::judged(draft) {
         Judgement::Complete(StageResult::Failed { .. }) => {
-            return Err(
-                Refusal::rule("the quality gate failed").hint(format!("work on it again: {}", back_to_work(draft)))
-            );
+            return Err(Refusal::rule("the quality gate failed").hint(back_to_work(draft).to("work on it again")));
         }
         Judgement::Complete(_) => {}
         Judgement::Incomplete(missing) => {
             let is_done = draft.unit.as_ref().is_some_and(|unit| unit.state == State::Done);
-            let hint = if is_done { way_on(draft) } else { format!("piton verdict {name} PASS --score N") };
+            let pass = verbs::VERDICT.on(name).word("PASS").filled("--score", "N");
+            let hint = if is_done { way_on(draft) } else { pass.into() };
             return Err(stages::incomplete(3, &missing).hint(hint));
         }
         Judgement::NoTasks => return Err(draft.no_tasks(3)),
@@ -292,7 +292,7 @@ pub(super) fn reopened(draft: &mut Draft) -> Result<String, Refusal> {
 fn take_up(draft: &mut Draft, action: &str) -> Result<String, Refusal> {
     if draft.stage.is_none() {
         return Err(Refusal::document(format!("its checkpoint is at no stage from 0 to 3: {}", draft.path))
-            .hint(format!("begin it again: piton restart {}", draft.name)));
+            .hint(verbs::RESTART.on(&draft.name).to("begin it again")));
     }
     if draft.stage == Some(3) && draft.tasks()?.is_empty() {
         return Err(draft.no_tasks(3));

@@ -1,7 +1,8 @@
 //! A story moves from stage to stage.
 
 use piton_model::fleet::StageResult;
-use piton_model::{Moment, Refusal};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Invocation, Moment, Refusal};
 
 use super::super::judge::{Judgement, judge_stage};
 use super::super::resume::next;
@@ -14,7 +15,7 @@ pub(super) fn entered(draft: &mut Draft, stage: &str, phase: Option<&str>, momen
     let to = parse_stage(stage)?;
     let Some(from) = draft.stage else {
         return Err(Refusal::document(format!("the checkpoint is at no stage from 0 to 3: {}", draft.path))
-            .hint(format!("begin it again: piton restart {}", draft.name)));
+            .hint(verbs::RESTART.on(&draft.name).to("begin it again")));
     };
     match (from, to) {
         // A NO-GO is answered by another validation.
@@ -43,12 +44,12 @@ pub(super) fn entered(draft: &mut Draft, stage: &str, phase: Option<&str>, momen
 }
 
 /// How a story whose quality gate failed goes on: by a rework while one is granted.
-pub(in super::super) fn back_to_work(draft: &Draft) -> String {
+pub(in super::super) fn back_to_work(draft: &Draft) -> Invocation {
     let name = &draft.name;
     let done = draft.editor.int(&["reworks"]).unwrap_or(0).max(0);
     match done >= i64::from(draft.limits.reworks) {
-        true => format!("piton pause {name} --reason 'it failed the quality gate {} times'", done + 1),
-        false => format!("piton stage {name} 2"),
+        true => verbs::PAUSE.on(name).with("--reason", Arg::Word("the quality gate failed too often")),
+        false => verbs::STAGE.on(name).word("2"),
     }
 }
 
@@ -73,10 +74,17 @@ pub(in super::super) fn judged(draft: &Draft) -> Judgement {
 
 fn planned(draft: &Draft) -> Result<(), Refusal> {
     let name = &draft.name;
-    let hint = format!("piton verdict {name} PLAN --score N");
+    let hint = verbs::VERDICT.on(name).word("PLAN").filled("--score", "N");
     if draft.tasks()?.is_empty() {
-        return Err(Refusal::rule("the plan has no tasks")
-            .hint(format!("plan each: piton step {name} begin TASK --title TEXT --description TEXT")));
+        return Err(Refusal::rule("the plan has no tasks").hint(
+            verbs::STEP
+                .on(name)
+                .word("begin")
+                .fill("TASK")
+                .filled("--title", "TEXT")
+                .filled("--description", "TEXT")
+                .to("plan each"),
+        ));
     }
     match judged(draft) {
         Judgement::Complete(StageResult::Planned { score }) if score < 2.0 => {
@@ -89,12 +97,12 @@ fn planned(draft: &Draft) -> Result<(), Refusal> {
 }
 
 fn validated(draft: &Draft) -> Result<(), Refusal> {
-    let hint = format!("piton verdict {} GO --score N", draft.name);
+    let hint = verbs::VERDICT.on(&draft.name).word("GO").filled("--score", "N");
     match judged(draft) {
         Judgement::Complete(StageResult::Go { .. }) => Ok(()),
         Judgement::Complete(StageResult::NoGo { reason }) => {
             Err(Refusal::rule(format!("the verdict is NO-GO; stage 2 needs GO: {}", clean(&reason)))
-                .hint(format!("validate it again: piton stage {} 1", draft.name)))
+                .hint(verbs::STAGE.on(&draft.name).word("1").to("validate it again")))
         }
         Judgement::Complete(_) => Err(Refusal::rule("the story is not validated yet").hint(hint)),
         Judgement::Incomplete(missing) => Err(incomplete(1, &missing).hint(hint)),
@@ -131,7 +139,7 @@ fn goes_back(draft: &mut Draft) -> Result<(), Refusal> {
     };
     if !has_failed {
         return Err(Refusal::rule("a story goes back to stage 2 after a FAIL alone")
-            .hint(format!("piton verdict {name} FAIL --score N --issues TEXT")));
+            .hint(verbs::VERDICT.on(name).word("FAIL").filled("--score", "N").filled("--issues", "TEXT")));
     }
     let done = draft.editor.int(&["reworks"]).unwrap_or(0).max(0);
     let granted = i64::from(draft.limits.reworks);

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use piton_model::{Id, Lifecycle, Moment, PlannedTask, Refusal, Start};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Id, Lifecycle, Moment, PlannedTask, Refusal, Start};
 use serde_json::json;
 
 use super::super::resume::way_on;
@@ -24,11 +25,11 @@ pub(super) fn started(draft: &mut Draft, start: &Start, moment: &Moment) -> Resu
     let name = draft.name.clone();
     if let Some(known) = by_state.filter(|known| *known < stage) {
         return Err(Refusal::rule(format!("the lead's state says STAGE_{known}, not stage {stage}"))
-            .hint(format!("piton start {name} --stage {known}")));
+            .hint(verbs::START.on(name).with("--stage", Arg::name(&known.to_string(), "STAGE"))));
     }
     if stage == 3 {
         return Err(Refusal::rule("no story starts at stage 3: nothing says which of its tasks are done")
-            .hint(format!("start it with its tasks at stage 2: piton start {name} --stage 2")));
+            .hint(verbs::START.on(name).with("--stage", Arg::Word("2")).to("start it with its tasks at stage 2")));
     }
     let tasks = tasks_of(draft, start, stage)?;
     if draft.has_checkpoint {
@@ -94,7 +95,7 @@ fn refuse_where_it_stands(draft: &Draft) -> Result<(), Refusal> {
         Lifecycle::Done => Ok(()),
         Lifecycle::Queued | Lifecycle::Blocked if !draft.has_checkpoint && !unit.blockers.is_empty() => {
             Err(Refusal::rule(format!("it cannot start yet: {}", clean(&unit.blockers.join(", "))))
-                .hint(format!("see how far the others are: piton why {name}")))
+                .hint(verbs::WHY.on(name).to("see how far the others are")))
         }
         // The lead gives a story its stage before the worker writes for the first time, and may pause it before.
         Lifecycle::Queued | Lifecycle::Running | Lifecycle::Paused | Lifecycle::Unknown if !draft.has_checkpoint => {
@@ -102,7 +103,7 @@ fn refuse_where_it_stands(draft: &Draft) -> Result<(), Refusal> {
         }
         _ => Err(Refusal::rule(format!("a {lifecycle} story cannot be started"))
             .hint(way_on(draft))
-            .hint(format!("or begin it again from nothing: piton restart {name}"))),
+            .hint(verbs::RESTART.on(name).to("or begin it again from nothing"))),
     }
 }
 

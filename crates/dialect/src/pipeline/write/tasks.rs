@@ -1,10 +1,11 @@
 //! Tasks are planned, done, left out, or fail.
 
-use piton_model::{Moment, PlannedTask, Refusal, StepMove, StepTo};
+use piton_model::hint::verbs;
+use piton_model::{Hint, Moment, PlannedTask, Refusal, StepMove, StepTo};
 
 use super::super::resume::next;
 use super::super::tasks::{Tasks, untitled};
-use super::draft::{Draft, brief, clean, word};
+use super::draft::{Draft, brief, clean};
 use super::notes;
 use super::start::task_ids;
 
@@ -57,7 +58,7 @@ fn begin(draft: &mut Draft, tasks: &[String], moved: &StepMove) -> Result<Moved,
             add(draft, tasks, &known, "tasksRemaining")?;
             let count = draft.tasks()?.plan.len();
             if count > 8 {
-                draft.warnings.push(format!("{count} tasks are planned; a story has 1 to 8"));
+                draft.warnings.push(format!("{count} tasks are planned; a story has 1 to 8").into());
             }
             ("created", format!("{} planned ({count} tasks)", tasks.join(", ")))
         }
@@ -154,8 +155,10 @@ fn skip(draft: &mut Draft, tasks: &[String]) -> Result<Moved, Refusal> {
     if let (false, Some(first)) = (is_left, tasks.first()) {
         let name = &draft.name;
         let hint = match draft.stage {
-            Some(0) => format!("plan another one first: piton step {name} begin TASK --title TEXT"),
-            _ => format!("when it is done: piton step {name} done {}", word(first)),
+            Some(0) => {
+                verbs::STEP.on(name).word("begin").fill("TASK").filled("--title", "TEXT").to("plan another one first")
+            }
+            _ => verbs::STEP.on(name).word("done").name(first, "STEP").to("when it is done"),
         };
         return Err(Refusal::rule("a story keeps one task at least").hint(hint));
     }
@@ -205,10 +208,10 @@ pub(super) fn repaired(draft: &mut Draft) -> Result<String, Refusal> {
 }
 
 /// How what is wrong at stage 2 beside open tasks is mended: by a repair, or by the person who wrote it.
-pub(in super::super) fn mend(draft: &Draft) -> String {
+pub(in super::super) fn mend(draft: &Draft) -> Hint {
     match to_repair(draft) {
-        Ok(Some(_)) => format!("bring its lists of tasks into line: piton repair {}", draft.name),
-        _ => format!("see what is wrong with its checkpoint: piton check {}", word(&draft.path)),
+        Ok(Some(_)) => verbs::REPAIR.on(&draft.name).to("bring its lists of tasks into line"),
+        _ => verbs::CHECK.call().path(&draft.path).to("see what is wrong with its checkpoint"),
     }
 }
 
@@ -242,9 +245,9 @@ fn not_here(draft: &Draft, stage: Option<u8>) -> Refusal {
         _ => "tasks are executed at stage 2",
     };
     match stage {
-        Some(3) if !tasks.open.is_empty() => Refusal::rule(what).hint(format!("piton stage {} 2", draft.name)),
+        Some(3) if !tasks.open.is_empty() => Refusal::rule(what).hint(verbs::STAGE.on(&draft.name).word("2")),
         Some(stage) => Refusal::rule(what).hint(next(draft, &tasks, stage, true)),
-        None => Refusal::rule(what).hint(format!("begin it again: piton restart {}", draft.name)),
+        None => Refusal::rule(what).hint(verbs::RESTART.on(&draft.name).to("begin it again")),
     }
 }
 

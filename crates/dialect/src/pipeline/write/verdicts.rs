@@ -1,6 +1,7 @@
 //! What the stages result in: the plan's score, GO or NO-GO, and the quality gate.
 
-use piton_model::{Refusal, Verdict};
+use piton_model::hint::verbs;
+use piton_model::{Arg, Invocation, Refusal, Verdict};
 use serde_json::Value as NewValue;
 
 use super::super::resume::next;
@@ -43,14 +44,15 @@ pub(in super::super) fn word(draft: &Draft) -> Option<&'static str> {
     wire::VERDICT.read(&draft.editor.string(&["verdict"])?).word()
 }
 
-/// The verdict that a stage waits for, as it is typed.
-pub(in super::super) fn example(stage: Option<u8>) -> &'static str {
-    match stage {
-        Some(0) => "PLAN --score N",
-        Some(1) => "GO --score N",
-        Some(3) => "PASS --score N",
-        _ => "WORD --score N",
-    }
+/// The command for the verdict that a stage waits for.
+pub(in super::super) fn wanted(name: &str, stage: Option<u8>) -> Invocation {
+    let verdict = match stage {
+        Some(0) => Arg::Word("PLAN"),
+        Some(1) => Arg::Word("GO"),
+        Some(3) => Arg::Word("PASS"),
+        _ => Arg::Fill("WORD"),
+    };
+    verbs::VERDICT.on(name).arg(verdict).filled("--score", "N")
 }
 
 fn is_plan(word: &str) -> bool {
@@ -65,18 +67,25 @@ fn at_stage(draft: &Draft, stage: u8, what: &str) -> Result<(), Refusal> {
     let refusal = Refusal::rule(format!("{what} is given at stage {stage}; the story is {here}"));
     Err(match draft.stage {
         Some(stage) => refusal.hint(next(draft, &draft.tasks()?, stage, true)),
-        None => refusal.hint(format!("begin it again: piton restart {}", draft.name)),
+        None => refusal.hint(verbs::RESTART.on(&draft.name).to("begin it again")),
     })
 }
 
 fn plan(draft: &mut Draft, verdict: &Verdict) -> Result<String, Refusal> {
     let score = score(verdict, "the plan's score", 0.0, 4.0)?;
     if score < 2.0 {
-        draft.warnings.push(format!("a plan's score of {score} is not enough; 2 is needed to go on"));
+        draft.warnings.push(format!("a plan's score of {score} is not enough; 2 is needed to go on").into());
     }
     if draft.tasks()?.is_empty() {
-        return Err(Refusal::rule("no task is planned yet; a story has 1 to 8")
-            .hint(format!("plan each: piton step {} begin TASK --title TEXT --description TEXT", draft.name)));
+        return Err(Refusal::rule("no task is planned yet; a story has 1 to 8").hint(
+            verbs::STEP
+                .on(&draft.name)
+                .word("begin")
+                .fill("TASK")
+                .filled("--title", "TEXT")
+                .filled("--description", "TEXT")
+                .to("plan each"),
+        ));
     }
     draft.editor.set(&["planScore"], number(score));
     draft.act(&format!("Tasks created, plan score: {score}"));
@@ -88,8 +97,13 @@ fn validation(draft: &mut Draft, word: &'static str, verdict: &Verdict) -> Resul
     let reason = filled(verdict.reason.as_deref());
     match (word, reason) {
         ("GO", _) if readiness < 5.0 => {
-            return Err(Refusal::rule(format!("GO needs a readiness of 5, not {readiness}"))
-                .hint(format!("piton verdict {} NO-GO --score {readiness} --reason TEXT", draft.name)));
+            return Err(Refusal::rule(format!("GO needs a readiness of 5, not {readiness}")).hint(
+                verbs::VERDICT
+                    .on(&draft.name)
+                    .word("NO-GO")
+                    .with("--score", Arg::name(&readiness.to_string(), "N"))
+                    .filled("--reason", "TEXT"),
+            ));
         }
         ("NO-GO", None) => return Err(Refusal::usage("NO-GO needs its reason: --reason TEXT")),
         ("NO-GO", Some(reason)) => {
@@ -98,9 +112,9 @@ fn validation(draft: &mut Draft, word: &'static str, verdict: &Verdict) -> Resul
             draft.editor.set(&["noGos"], given);
             let granted = i64::from(draft.limits.validations);
             if given > granted {
-                let hint = format!("piton pause {} --reason 'NO-GO {given} times'", draft.name);
                 let retries = if granted == 1 { "validation retry" } else { "validation retries" };
-                draft.warnings.push(format!("the {granted} {retries} of the story are used; pause it: {hint}"));
+                let pause = verbs::PAUSE.on(&draft.name).with("--reason", Arg::Word("every validation was NO-GO"));
+                draft.warnings.push(pause.to(format!("the {granted} {retries} of the story are used; pause it")));
             }
         }
         _ => {

@@ -193,7 +193,7 @@ pub(super) fn helper_stopped(
     keys.extend(agent.map(|agent| ("agentId", json!(agent))));
     if !open.is_empty() {
         keys.push(("unfinished", json!(open)));
-        draft.warnings.push(format!("{kind} stopped before these were done: {}", open.join(", ")));
+        draft.warnings.push(format!("{kind} stopped before these were done: {}", open.join(", ")).into());
     }
     draft.log("subagent_stopped", &keys);
     draft.summary = format!("{kind} stopped, {} completed {}", completed.len(), standing(scene.book));

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use piton_model::hint::verbs;
 use piton_model::{Effect, Refusal, text::counted};
 
 use super::super::layout::{Paths, is_phase_file};
@@ -208,8 +209,10 @@ impl<'f> Book<'f> {
         let refusal = Refusal::missing(format!("the plan has no {what} {id:?}"));
         if self.items(other).iter().any(|item| self.id(item) == id) {
             return refusal.hint(match other {
-                Boxes::Criteria => format!("it is an acceptance criterion: piton gate {unit} pass {id}"),
-                Boxes::Tasks => format!("it is a task: piton step {unit} done {id}"),
+                Boxes::Criteria => {
+                    verbs::GATE.on(unit).word("pass").name(id, "NAME").to("it is an acceptance criterion")
+                }
+                Boxes::Tasks => verbs::STEP.on(unit).word("done").name(id, "STEP").to("it is a task"),
             });
         }
         let mut near: Vec<(usize, &str)> = self
@@ -222,11 +225,12 @@ impl<'f> Book<'f> {
         let near: Vec<&str> = near.into_iter().take(3).map(|(_, known)| known).collect();
         match (near.is_empty(), self.unmarked_boxes()) {
             (false, _) => refusal.hint(format!("did you mean: {}", near.join(", "))),
-            (true, 0) => refusal.hint(format!("see what there is: piton status {unit}")),
-            (true, boxes) => refusal.hint(format!(
-                "{} no id; give ids with: piton plan mark {unit}",
-                counted(boxes, "box has", "boxes have")
-            )),
+            (true, 0) => refusal.hint(verbs::STATUS.on(unit).to("see what there is")),
+            (true, boxes) => refusal.hint(
+                verbs::PLAN_MARK
+                    .on(unit)
+                    .to(format!("{} no id; give ids with", counted(boxes, "box has", "boxes have"))),
+            ),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use piton_model::{Change, Effect, Moment, Percent};
+use piton_model::{Change, Effect, Hint, Moment, Percent};
 use serde_json::{Map, Value as NewValue, json};
 
 use super::super::layout::Paths;
@@ -33,7 +33,7 @@ pub(super) struct Draft<'a> {
     pub history: Vec<String>,
     /// Why a copy of the state is kept now.
     pub backup: Option<String>,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Hint>,
     pub summary: String,
 }
 
@@ -127,7 +127,7 @@ impl<'a> Draft<'a> {
                 keys.push(("gone", json!(seen.vanished)));
             }
             history.push(line(&now, "progress_regressed", &keys));
-            self.warnings.insert(0, regress_warning(seen));
+            self.warnings.insert(0, regress_warning(seen).into());
         }
         if let Some(book) = book {
             let by = self.credit.seen_by.clone().unwrap_or_else(|| "plan.md".to_owned());

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use piton_model::hint::verbs;
 use piton_model::text::shell_word;
-use piton_model::{Edit, Effect, Refusal};
+use piton_model::{Edit, Effect, Hint, Refusal};
 use serde_json::json;
 
 use super::super::layout::Paths;
@@ -36,7 +37,7 @@ pub(in crate::plan) struct Ground<'a> {
     pub effects: Vec<Effect>,
     /// What the log says about it.
     pub history: Vec<String>,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Hint>,
     /// Whether the state was written for this very text of the plan.
     pub is_current: bool,
     pub(super) files: &'a dyn Files,
@@ -111,7 +112,7 @@ pub(in crate::plan) fn find<'a>(
     };
     if book.is_none() {
         ground.history.push(line(now, "parse_error", &[("fallback", json!("state.json"))]));
-        ground.warnings.push(format!("{} cannot be read; the last known state is used", paths.plan));
+        ground.warnings.push(format!("{} cannot be read; the last known state is used", paths.plan).into());
     }
     match found? {
         Found::State(json) => {
@@ -140,7 +141,7 @@ fn no_plan(files: &dyn Files, paths: &Paths) -> Result<Refusal, Refusal> {
     let (directory, plan) = (shell_word(&paths.directory), shell_word(&paths.plan));
     if files.look(&paths.plan)?.is_some() {
         return Ok(Refusal::document(format!("the plan is not UTF-8 text: {}", paths.plan))
-            .hint(format!("see what is wrong with it: piton check {plan}"))
+            .hint(verbs::CHECK.call().path(&plan).to("see what is wrong with it"))
             .hint(format!("restore it from git: git restore {plan}")));
     }
     let text = r"# Title\n\n## Phase 1: Setup\n<!-- CHECKPOINT: phase-1-setup -->\n\n- [ ] First task <!-- TASK: first-task -->\n- [ ] It works <!-- ACCEPT: it-works -->\n";
@@ -162,7 +163,7 @@ impl<'a> Ground<'a> {
                 self.from = "recovery.json";
                 let event = if is_broken { "state_corrupted" } else { "state_missing" };
                 self.history.push(line(now, event, &[("restored_from", json!("recovery.json"))]));
-                self.warnings.push(format!("{} was unusable; restored from recovery.json", paths.state));
+                self.warnings.push(format!("{} was unusable; restored from recovery.json", paths.state).into());
             }
             found => {
                 if matches!(found, Found::Broken) {
@@ -171,7 +172,7 @@ impl<'a> Ground<'a> {
                 self.from = "plan.md";
                 if is_broken || matches!(found, Found::Broken) {
                     self.history.push(line(now, "full_recovery", &[("source", json!("plan.md_reparse"))]));
-                    self.warnings.push(format!("{} was unusable; made anew from plan.md", paths.state));
+                    self.warnings.push(format!("{} was unusable; made anew from plan.md", paths.state).into());
                 }
             }
         }
@@ -210,7 +211,7 @@ impl<'a> Ground<'a> {
         let taken = self.files.list(directory);
         let to = (1..).map(|number: u64| format!("{name}.corrupt-{number}")).find(|name| !taken.contains(name));
         let to = format!("{directory}/{}", to.unwrap_or_default());
-        self.warnings.push(format!("{path} is broken; what it held is kept: {to}"));
+        self.warnings.push(format!("{path} is broken; what it held is kept: {to}").into());
         self.effects.push(Effect::Keep { from: path.to_owned(), to });
     }
 }
@@ -230,7 +231,7 @@ fn look<'a>(bytes: Option<&'a [u8]>, path: &str) -> Result<Found<'a>, Refusal> {
     }
     if !is_state(root) {
         return Err(Refusal::document(format!("this is not a plan's state, and is not written over: {path}"))
-            .hint(format!("see what it is: piton check {path}")));
+            .hint(verbs::CHECK.call().path(path).to("see what it is")));
     }
     if root.get("version").and_then(Value::as_int).is_some_and(|version| version > 2) {
         return Err(Refusal::document(format!("this state is of a newer version than 2: {path}")));

@@ -85,7 +85,7 @@ pub(super) fn unblocked(
         draft.log("unblocked", &[("blocker", json!(blocker)), ("by", json!(draft.moment.by))]);
     }
     if let (Some(blocker), None) = (named.first(), &which) {
-        draft.warnings.push(format!("plan.md itself still names a blocker: {}", short(blocker)));
+        draft.warnings.push(format!("plan.md itself still names a blocker: {}", short(blocker)).into());
     }
     draft.summary = match draft.own.blockers.len() {
         0 => "unblocked".to_owned(),

@@ -1,5 +1,6 @@
 //! Work on a plan: tasks, phases and acceptance criteria.
 
+use piton_model::hint::verbs;
 use piton_model::{Evidence, GateJudgement, Refusal, StepMove, StepTo};
 use serde_json::{Value as NewValue, json};
 
@@ -9,7 +10,7 @@ use super::{Scene, agents, standing};
 
 pub(super) fn step_moved(scene: &mut Scene<'_, '_>, moved: &StepMove) -> Result<(), Refusal> {
     if moved.steps.is_empty() {
-        return Err(Refusal::usage("which task?").hint(format!("piton step {} done TASK", scene.unit)));
+        return Err(Refusal::usage("which task?").hint(verbs::STEP.on(scene.unit).word("done").fill("TASK")));
     }
     match moved.to {
         StepTo::Begun => begun(scene, &moved.steps),
@@ -24,7 +25,7 @@ pub(super) fn step_moved(scene: &mut Scene<'_, '_>, moved: &StepMove) -> Result<
         }
         StepTo::Skipped => Err(Refusal::rule("a plan's task cannot be skipped: it is done, or it is open")
             .hint("take the line out of plan.md if it is not to be done")
-            .hint(format!("or say that it is done: piton step {} done {}", scene.unit, moved.steps[0]))),
+            .hint(verbs::STEP.on(scene.unit).word("done").name(&moved.steps[0], "STEP").to("or say that it is done"))),
     }
 }
 
@@ -155,12 +156,12 @@ pub(super) fn stage_entered(scene: &mut Scene<'_, '_>, stage: &str) -> Result<()
     let id = book.phases[place].clone();
     if counts[place].is_complete() {
         return Err(Refusal::rule(format!("the phase {id} is completed")).hint(match book.position() {
-            (Some(current), _) => format!("the current one: piton stage {} {current}", scene.unit),
-            (None, _) => format!("nothing is left to do: piton finish {}", scene.unit),
+            (Some(current), _) => verbs::STAGE.on(scene.unit).name(current, "STAGE").to("the current one"),
+            (None, _) => verbs::FINISH.on(scene.unit).to("nothing is left to do"),
         }));
     }
     if let Some(open) = counts[..place].iter().position(|count| !count.is_complete()) {
-        scene.draft.warnings.push(format!("the phase {} before it is not completed", book.phases[open]));
+        scene.draft.warnings.push(format!("the phase {} before it is not completed", book.phases[open]).into());
     }
     scene.draft.credit.begun.insert(place);
     scene.draft.log("phase_started", &[("phaseId", json!(id)), ("by", json!(scene.draft.moment.by))]);
@@ -170,7 +171,7 @@ pub(super) fn stage_entered(scene: &mut Scene<'_, '_>, stage: &str) -> Result<()
 
 pub(super) fn gate_judged(scene: &mut Scene<'_, '_>, judged: &GateJudgement) -> Result<(), Refusal> {
     if judged.names.is_empty() {
-        return Err(Refusal::usage("which criterion?").hint(format!("piton gate {} pass NAME", scene.unit)));
+        return Err(Refusal::usage("which criterion?").hint(verbs::GATE.on(scene.unit).word("pass").fill("NAME")));
     }
     let found = scene.book.find(Boxes::Criteria, &judged.names);
     let places = found.map_err(|id| scene.book.unknown(Boxes::Criteria, id, scene.unit))?;
@@ -203,11 +204,11 @@ pub(super) fn finished(scene: &mut Scene<'_, '_>) -> Result<(), Refusal> {
         let mut refusal = Refusal::rule(format!("{count} boxes of the plan are open"));
         if let Some(first) = tasks.first() {
             refusal = refusal.hint(format!("open tasks: {}", some(&tasks)));
-            refusal = refusal.hint(format!("piton step {} done {first}", scene.unit));
+            refusal = refusal.hint(verbs::STEP.on(scene.unit).word("done").name(first, "STEP"));
         }
         if let Some(first) = criteria.first() {
             refusal = refusal.hint(format!("criteria that are not met: {}", some(&criteria)));
-            refusal = refusal.hint(format!("piton gate {} pass {first}", scene.unit));
+            refusal = refusal.hint(verbs::GATE.on(scene.unit).word("pass").name(first, "NAME"));
         }
         return Err(refusal);
     }
@@ -228,10 +229,7 @@ pub(super) fn finished(scene: &mut Scene<'_, '_>) -> Result<(), Refusal> {
 pub(super) fn reopened(scene: &mut Scene<'_, '_>) -> Result<(), Refusal> {
     scene.draft.own.finished = None;
     scene.draft.log("plan_reopened", &[("by", json!(scene.draft.moment.by))]);
-    scene
-        .draft
-        .warnings
-        .push("every box is ticked: untick in plan.md what is to be done again, or add to it".to_owned());
+    scene.draft.warnings.push("every box is ticked: untick in plan.md what is to be done again, or add to it".into());
     scene.draft.summary = format!("reopened {}", standing(scene.book));
     Ok(())
 }

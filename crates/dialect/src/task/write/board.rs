@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_model::{Age, Effect, Event, Moment, Refusal, Time, text};
+use piton_model::{Age, Effect, Event, Hint, Moment, Refusal, Time, text};
 
 use super::Spot;
 use crate::json::Editor;
@@ -52,7 +52,7 @@ pub(super) fn update(
     editor: &Editor,
     own: &str,
     moment: &Moment,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Hint>,
 ) -> Result<Option<Effect>, Refusal> {
     let path = spot.below("progress/STATUS.md");
     let before = files.read(&path)?;
@@ -67,7 +67,7 @@ pub(super) fn update(
     };
     let bad = |why: &str| format!("{why}, so it was not updated: {path}");
     let Ok(old) = std::str::from_utf8(&bytes) else {
-        warnings.push(bad("the file is not UTF-8"));
+        warnings.push(bad("the file is not UTF-8").into());
         return Ok(None);
     };
     let block = if old.contains("\r\n") { block.replace('\n', "\r\n") } else { block };
@@ -88,7 +88,7 @@ pub(super) fn update(
             format!("{old}{gap}{block}{line_end}")
         }
         Err(found) => {
-            warnings.push(bad(found.why));
+            warnings.push(bad(found.why).into());
             return Ok(None);
         }
     };
@@ -102,12 +102,7 @@ pub(super) fn post(spot: &Spot, percent: i64) -> Effect {
 }
 
 /// What has to be said about files that a step names and another task, not finished either, names too.
-pub(super) fn conflicts(
-    spot: &Spot,
-    files: &dyn Files,
-    editor: &Editor,
-    event: &Event,
-) -> Result<Vec<String>, Refusal> {
+pub(super) fn conflicts(spot: &Spot, files: &dyn Files, editor: &Editor, event: &Event) -> Result<Vec<Hint>, Refusal> {
     let Event::StepMoved(moved) = event else { return Ok(Vec::new()) };
     let named: Vec<&str> = moved.files.iter().chain(&moved.outputs).map(|file| normal(file.trim())).collect();
     if named.is_empty() {
@@ -120,10 +115,13 @@ pub(super) fn conflicts(
             continue;
         }
         for file in named.iter().filter(|file| task.files.iter().any(|other| normal(other) == **file)) {
-            warnings.push(format!(
-                "{file:?} is also named by {}/{}, which is not finished: the two may overwrite each other",
-                task.agent, task.task
-            ));
+            warnings.push(
+                format!(
+                    "{file:?} is also named by {}/{}, which is not finished: the two may overwrite each other",
+                    task.agent, task.task
+                )
+                .into(),
+            );
         }
     }
     Ok(warnings)

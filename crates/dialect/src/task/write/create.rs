@@ -1,5 +1,6 @@
 //! New checkpoints: of a task that starts, starts again, is opened again or goes to another agent.
 
+use piton_model::hint::verbs;
 use piton_model::{Change, Effect, Event, Id, Lifecycle, Moment, Refusal, Start, State};
 use serde_json::{Map, Value, json};
 
@@ -19,7 +20,7 @@ pub(super) fn start(
     event: &Event,
     moment: &Moment,
 ) -> Result<Change, Refusal> {
-    check_arguments(start)?;
+    check_arguments(start, spot)?;
     check_names(&spot.agent, &spot.task)?;
     let mut change = Change::default();
     let editor = match spot.find(files, moment)? {
@@ -55,7 +56,7 @@ pub(super) fn reopen(spot: &Spot, files: &dyn Files, event: &Event, moment: &Mom
         let name = &spot.unit;
         permitted(spot, &found.unit, event)?;
         return Err(Refusal::rule(format!("{name} does not say that it is complete"))
-            .hint(format!("go on with it: piton unblock {name}")));
+            .hint(verbs::UNBLOCK.on(name).to("go on with it")));
     }
     let open = missing(&found.editor, &found.unit);
     let mut editor = found.editor;
@@ -94,8 +95,8 @@ pub(super) fn restart(
     let name = &spot.unit;
     if done > 0 && !force {
         return Err(Refusal::rule(format!("{name} has {done} subtasks done"))
-            .hint(format!("go on with it: piton resume {name}"))
-            .hint(format!("give them up, kept aside: piton restart {name} --force")));
+            .hint(verbs::RESUME.on(name).to("go on with it"))
+            .hint(verbs::RESTART.on(name).flag("--force").to("give them up, kept aside")));
     }
     let old = found.editor;
     let text = |key: &str| old.string(&[key]);
@@ -135,11 +136,11 @@ pub(super) fn take_over(
     let new = Spot { path, agent: agent.to_owned(), archive: None, unit, ..spot.clone() };
     if new.path == spot.path {
         return Err(Refusal::rule(format!("{} belongs to {agent} already", spot.unit))
-            .hint(format!("go on with it: piton resume {}", spot.unit)));
+            .hint(verbs::RESUME.on(&spot.unit).to("go on with it")));
     }
     if files.read(&new.path)?.is_some() {
         return Err(Refusal::rule(format!("{} is there already: {}", new.unit, new.path))
-            .hint(format!("name another agent: piton takeover {} --as AGENT", spot.unit)));
+            .hint(verbs::TAKEOVER.on(&spot.unit).filled("--as", "AGENT").to("name another agent")));
     }
     let mut editor = found.editor;
     editor.set(&["checkpoint_id"], checkpoint_id(&new, moment)).set(&["agent"], agent).remove(&["agent_name"]);
@@ -231,7 +232,7 @@ fn begin_queued(found: Found, start: &Start, moment: &Moment) -> Editor {
 }
 
 /// What a task does not know is refused and not dropped.
-fn check_arguments(start: &Start) -> Result<(), Refusal> {
+fn check_arguments(start: &Start, spot: &Spot) -> Result<(), Refusal> {
     let unknown = [
         (start.spec.is_some(), "a specification"),
         (!start.gates.is_empty(), "gates; criteria are named with --criterion"),
@@ -242,7 +243,7 @@ fn check_arguments(start: &Start) -> Result<(), Refusal> {
     ];
     if let Some((_, what)) = unknown.iter().find(|(is_given, _)| *is_given) {
         return Err(Refusal::usage(format!("a task has no place for {what}"))
-            .hint("piton start task:AGENT/TASK --title T [--total N] [--step ID …] [--criterion NAME …]"));
+            .hint(verbs::START.on(&spot.unit).filled("--title", "TITLE").filled("--total", "N")));
     }
     for (names, what) in [(&start.steps, "subtask"), (&start.criteria, "criterion")] {
         for (place, name) in names.iter().enumerate() {
@@ -285,8 +286,8 @@ fn refuse_over_live(spot: &Spot, found: &Found, event: &Event) -> Result<(), Ref
     let (done, total) = (found.unit.progress.done, found.unit.progress.total);
     let status = short(&found.unit.status_text);
     Err(Refusal::rule(format!("{name} is not finished: {status} ({done}/{total})"))
-        .hint(format!("go on with it: piton resume {name}"))
-        .hint(format!("begin again from nothing: piton restart {name}")))
+        .hint(verbs::RESUME.on(name).to("go on with it"))
+        .hint(verbs::RESTART.on(name).to("begin again from nothing")))
 }
 
 fn checkpoint_id(spot: &Spot, moment: &Moment) -> String {

@@ -1,5 +1,6 @@
 //! What keeps a task from going on: errors, and their history.
 
+use piton_model::hint::verbs;
 use piton_model::{Moment, Refusal, StepMove, StepTo};
 use serde_json::{Value, json};
 
@@ -120,7 +121,7 @@ pub(super) fn unblock(
             let [only] = meant[..] else {
                 let known = errors.iter().map(|error| short(&said(error))).collect::<Vec<_>>().join("; ");
                 let refusal = Refusal::missing(format!("no single error is {which:?}; there are: {known}"));
-                return Err(refusal.hint(format!("clear all of them: piton unblock {}", spot.unit)));
+                return Err(refusal.hint(verbs::UNBLOCK.on(&spot.unit).to("clear all of them")));
             };
             let split = |wanted: bool| {
                 let all = errors.iter().enumerate();

@@ -1,5 +1,6 @@
 //! The end of a task: what is still in the way, and its archive.
 
+use piton_model::hint::verbs;
 use piton_model::{Change, Effect, Event, Moment, Refusal, State, StepState, Unit};
 use serde_json::{Value, json};
 
@@ -24,9 +25,9 @@ pub(super) fn finish(spot: &Spot, files: &dyn Files, event: &Event, moment: &Mom
         let mut refusal = Refusal::rule(format!("{name} is not complete: {}", open.join("; ")));
         match wire::STATUS.read(&found.unit.status_text).word() {
             Some("complete") => {
-                return Err(refusal.hint(format!("open it again for what is missing: piton reopen {name}")));
+                return Err(refusal.hint(verbs::REOPEN.on(name).to("open it again for what is missing")));
             }
-            _ if is_blocked => refusal = refusal.hint(format!("when it is mended: piton unblock {name}")),
+            _ if is_blocked => refusal = refusal.hint(verbs::UNBLOCK.on(name).to("when it is mended")),
             _ => {}
         }
         let steps = [StepState::Running, StepState::Pending, StepState::Failed].map(|state| {
@@ -34,12 +35,12 @@ pub(super) fn finish(spot: &Spot, files: &dyn Files, event: &Event, moment: &Mom
             steps.iter().find(|step| step.state == state).map(|step| short(&step.id))
         });
         if let Some(step) = steps.into_iter().flatten().next() {
-            refusal = refusal.hint(format!("piton step {name} done {step}"));
+            refusal = refusal.hint(verbs::STEP.on(name).word("done").name(&step, "STEP"));
         } else if open.iter().any(|what| what.ends_with("not done")) {
-            refusal = refusal.hint(format!("piton step {name} done SUBTASK"));
+            refusal = refusal.hint(verbs::STEP.on(name).word("done").fill("SUBTASK"));
         }
         if let Some(criterion) = first_unmet(&found.editor) {
-            refusal = refusal.hint(format!("piton gate {name} pass {}", short(&criterion)));
+            refusal = refusal.hint(verbs::GATE.on(name).word("pass").name(&criterion, "NAME"));
         }
         return Err(refusal);
     }

@@ -1,5 +1,6 @@
 //! Subtasks: their list, their counters, and what is processed last and next.
 
+use piton_model::hint::verbs;
 use piton_model::{Moment, Percent, Refusal, StepMove, StepTo};
 use serde_json::{Value, json};
 
@@ -177,7 +178,7 @@ fn room_for(editor: &Editor, spot: &Spot, step: &str, to: StepTo, before: &Count
         before.total,
         near.join(", ")
     ));
-    Err(refusal.hint(format!("when it is one more: piton step {} begin {}", spot.unit, quoted(step))))
+    Err(refusal.hint(verbs::STEP.on(&spot.unit).word("begin").name(step, "STEP").to("when it is one more")))
 }
 
 /// The names that are most like another, at most five.
@@ -192,11 +193,6 @@ fn nearest(step: &str, known: &[String]) -> Vec<String> {
     names.sort_by_key(|name| std::cmp::Reverse(alike(name)));
     names.truncate(5);
     names
-}
-
-/// A text as one word of a shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// Sets what was processed last and what comes next.

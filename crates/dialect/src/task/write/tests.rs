@@ -229,7 +229,7 @@ fn the_full_example_goes_on_from_where_it_is() {
     world.at("2025-12-08T15:00:00Z");
     let plan = resume(&world.place, &world.files, None, &world.moment()).expect("a plan");
     assert_eq!(
-        (plan.action, plan.next.as_str()),
+        (plan.action, plan.next.to_string().as_str()),
         (ResumeAction::Continue, "continue from Post20English.pdf; skip what is complete")
     );
     assert_eq!(
@@ -358,7 +358,10 @@ fn two_active_tasks_at_one_file_are_told() {
     world.files = other.files.clone();
     let change =
         world.ok(StepMove { files: vec!["./docs/MANIFEST.json".into()], ..step(StepTo::Done, &["b"]) }.into_event());
-    assert!(change.warnings[0].starts_with("\"docs/MANIFEST.json\" is also named by content/T060"), "{change:?}");
+    assert!(
+        change.warnings[0].to_string().starts_with("\"docs/MANIFEST.json\" is also named by content/T060"),
+        "{change:?}"
+    );
     other.files = world.files.clone();
     other.ok(Event::Finished);
     world.files = other.files.clone();

@@ -1,5 +1,6 @@
 //! What an event changes in a checkpoint that is there.
 
+use piton_model::hint::verbs;
 use piton_model::{Change, Event, GateJudgement, Moment, NotePurpose, Refusal, State, Unit, Verdict};
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ const INTERVAL: u64 = 300;
 pub(super) fn may(spot: &Spot, unit: &Unit, event: &Event) -> Result<(), Refusal> {
     match event {
         Event::StageEntered { .. } => Err(Refusal::usage("a task has subtasks, but no stages")
-            .hint(format!("piton step {} begin SUBTASK", spot.unit))),
+            .hint(verbs::STEP.on(&spot.unit).word("begin").fill("SUBTASK"))),
         Event::Marked => Err(Refusal::usage("subtasks have ids already")),
         Event::Resumed { .. } => match not_resumable(spot, unit) {
             Some(refusal) => Err(refusal),
@@ -33,30 +34,30 @@ pub(in crate::task) fn not_resumable(spot: &Spot, unit: &Unit) -> Option<Refusal
     let name = &spot.unit;
     let word = wire::STATUS.read(&unit.status_text).word();
     if word == Some("complete") {
-        let hint = format!("when something is missing: piton reopen {name}");
+        let hint = verbs::REOPEN.on(name).to("when something is missing");
         return Some(
             Refusal::rule(format!("{name} is complete, or says so; it is reopened and not resumed")).hint(hint),
         );
     }
     if word == Some("not_started") {
-        return Some(Refusal::rule(format!("{name} has not been started")).hint(format!("piton start {name}")));
+        return Some(Refusal::rule(format!("{name} has not been started")).hint(verbs::START.on(name)));
     }
     if word == Some("blocked") && !unit.blockers.is_empty() {
         let errors = unit.blockers.iter().map(|error| short(error)).collect::<Vec<_>>().join("; ");
         return Some(
             Refusal::rule(format!("{name} is blocked: {errors}"))
-                .hint(format!("when that is mended: piton unblock {name}")),
+                .hint(verbs::UNBLOCK.on(name).to("when that is mended")),
         );
     }
     if word.is_none() {
         return Some(
             Refusal::rule(format!("the status of {name} is not understood: {:?}", short(&unit.status_text)))
-                .hint(format!("correct it, or begin anew: piton restart {name} --force")),
+                .hint(verbs::RESTART.on(name).flag("--force").to("correct it, or begin anew")),
         );
     }
     (!unit.resumable).then(|| {
         Refusal::rule(format!("{name} says that it cannot be resumed (`resumable` is not true)"))
-            .hint(format!("begin again from nothing: piton restart {name} --force"))
+            .hint(verbs::RESTART.on(name).flag("--force").to("begin again from nothing"))
     })
 }
 

@@ -3,6 +3,7 @@
 use piton_dialect::build::{Spec, read_spec, spec_of, waits_for_person};
 use piton_dialect::{Place, Source};
 use piton_model::fleet::{Approval, Lane, LaneState, PhaseGate};
+use piton_model::hint::verbs;
 use piton_model::{Dialect, GateState, Id, Start, StepState, UnitRef};
 
 use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, phase_gate, unusable};
@@ -14,11 +15,11 @@ impl Draft<'_> {
         let reading = read_spec(&Source { path: path.into(), bytes: text.as_bytes(), modified: None });
         let Some(spec) = reading.spec else {
             let why = reading.findings.first().map_or("it has no front matter", |finding| &finding.message);
-            return Err(unusable(format!("{path} is no specification: {why}"), format!("piton check {path}")));
+            return Err(unusable(format!("{path} is no specification: {why}"), verbs::CHECK.call().path(path)));
         };
         let prd = spec.prd.clone().unwrap_or_default();
         let prd = Id::parse(&prd).map_err(|why| {
-            unusable(format!("the specification's `prd` {prd:?} is no id: {why}"), format!("piton check {path}"))
+            unusable(format!("the specification's `prd` {prd:?} is no id: {why}"), verbs::CHECK.call().path(path))
         })?;
         let unit = UnitRef { dialect: Some(Dialect::Build), parts: vec![prd], is_whole: false };
         let start = Start { spec: Some((path.to_owned(), text.to_owned())), ..Start::default() };
@@ -35,7 +36,7 @@ impl Draft<'_> {
         let Some(spec) = spec_of(&place, &files, self.now) else {
             return Err(unusable(
                 format!("no specification of {unit} was found"),
-                format!("name it: piton run docs/EXECUTION-SPEC-{}.md", unit.parts.last().map_or("", |id| id.as_str())),
+                verbs::RUN.call().fill("FILE").to("name its specification"),
             ));
         };
         let path = found.as_ref().and_then(|found| found.unit.documents.get(1)).map(|it| it.path.to_string());
@@ -73,7 +74,7 @@ impl Draft<'_> {
         }
         for (place, stream) in spec.workstreams.iter().enumerate() {
             let id = Id::parse(&stream.id).map_err(|why| {
-                unusable(format!("the workstream {:?} is no id: {why}", stream.id), format!("piton check {name}"))
+                unusable(format!("the workstream {:?} is no id: {why}", stream.id), verbs::CHECK.on(&name))
             })?;
             let phase = spec.phases.iter().position(|phase| phase.parallel.contains(&stream.id)).unwrap_or(last);
             let step = known.as_ref().and_then(|found| found.unit.steps.iter().find(|step| step.id == stream.id));

@@ -1,6 +1,7 @@
 //! A plan: its phases one after another, its tasks, and the acceptance of each phase.
 
 use piton_model::fleet::{Approval, Lane, LaneState};
+use piton_model::hint::verbs;
 use piton_model::{Dialect, GateState, Id, Start, Step, StepState, UnitRef};
 
 use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, phase_gate, unusable};
@@ -15,7 +16,7 @@ impl Draft<'_> {
         let unit = UnitRef::parse(&name).unwrap_or(wanted);
         let steps = &found.unit.steps;
         if steps.is_empty() {
-            let hint = format!("give its boxes ids: piton plan mark {name}");
+            let hint = verbs::PLAN_MARK.on(&name).to("give its boxes ids");
             return Err(unusable(format!("{name} has no tasks with ids"), hint));
         }
         let mut names: Vec<String> = Vec::new();
@@ -49,9 +50,8 @@ impl Draft<'_> {
         let group = self.add_group(&name, phases, work);
         for (place, step) in steps.iter().enumerate() {
             // Files are named after it.
-            Id::parse(&step.id).map_err(|why| {
-                unusable(format!("the task {:?} is no id: {why}", step.id), format!("piton check {name}"))
-            })?;
+            Id::parse(&step.id)
+                .map_err(|why| unusable(format!("the task {:?} is no id: {why}", step.id), verbs::CHECK.on(&name)))?;
             let own = stage(&step.stage);
             let phase = names.iter().position(|name| *name == own).unwrap_or(0);
             let (lane, work) = plan_lane(&unit, step, group, phase, place);

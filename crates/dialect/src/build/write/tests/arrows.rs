@@ -187,7 +187,7 @@ fn what_the_picture_does_not_have_is_refused_with_a_way_on() {
     let mut new = Bench::plain();
     for event in [&pause, &fail("WS1"), &step(StepTo::Failed, &["WS1"], &[]), &gate(true, "lint", None)] {
         let refusal = new.refused(event);
-        assert!(refusal.hints.iter().any(|hint| hint.contains("piton ")), "{event:?}: {:?}", refusal.hints);
+        assert!(refusal.hints.iter().any(|hint| hint.to_string().contains("piton ")), "{event:?}: {:?}", refusal.hints);
     }
     let mut paused = Bench::plain();
     paused.must(&done("WS1", &[]));

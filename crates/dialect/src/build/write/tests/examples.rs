@@ -50,7 +50,7 @@ fn the_protocols_examples_come_out_of_their_operations() {
         line: Some(45),
     };
     let refusal = broken.refused(&failure);
-    assert!(refusal.hints[0].contains("piton step build:PRD-009 done WS2"), "{:?}", refusal.hints);
+    assert!(refusal.hints[0].to_string().contains("piton step build:PRD-009 done WS2"), "{:?}", refusal.hints);
     broken.must(&done("WS2", &[]));
     broken.must(&failure);
     broken.shows(&json!({
@@ -96,6 +96,12 @@ fn the_complete_example_comes_out_of_its_operations() {
     );
     assert_eq!(bench.unit().state, State::Done);
     assert_eq!(bench.must(&Event::Finished).summary, "already complete");
-    assert!(bench.refused(&begin(&["WS1"])).hints[1].contains("legal"));
-    assert!(bench.refused(&Event::Started(Start::default())).hints.iter().any(|hint| hint.contains("piton restart")));
+    assert!(bench.refused(&begin(&["WS1"])).hints[1].to_string().contains("legal"));
+    assert!(
+        bench
+            .refused(&Event::Started(Start::default()))
+            .hints
+            .iter()
+            .any(|hint| hint.to_string().contains("piton restart"))
+    );
 }

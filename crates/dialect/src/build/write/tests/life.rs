@@ -141,7 +141,7 @@ fn starting_needs_workstreams_and_refuses_what_is_there() {
     bench.must(&Event::Started(Start::default()));
     assert_eq!(bench.json()["exec_spec"], SPEC_PATH);
     let refusal = bench.refused(&Event::Started(Start::default()));
-    assert!(refusal.hints.iter().any(|hint| hint.contains("piton resume build:PRD-009")));
+    assert!(refusal.hints.iter().any(|hint| hint.to_string().contains("piton resume build:PRD-009")));
     let place = Place { id: vec![Id::parse("KITE").expect("an id")], ..place() };
     let change = record(&place, &bench.files, &Event::Started(start(&["WS1"])), &at(0)).expect("it starts");
     assert_eq!(change.warnings.len(), 1);
@@ -187,7 +187,7 @@ fn a_complete_build_with_something_open_is_reopened() {
     let mut bench = Bench::plain();
     let text = bench.text().replace("\"initialized\"", "\"complete\"");
     bench.files.files.insert(PATH.into(), text.into_bytes());
-    assert!(bench.refused(&begin(&["WS1"])).hints[0].contains("piton reopen"));
+    assert!(bench.refused(&begin(&["WS1"])).hints[0].to_string().contains("piton reopen"));
     bench.must(&Event::Reopened);
     bench.must(&begin(&["WS1"]));
 }

@@ -9,7 +9,7 @@ fn a_review_has_two_attempts_and_an_override() {
     bench.must(&verdict("do_not_ship", Some(2), None));
     assert_eq!(bench.unit().state, State::Blocked);
     let refusal = bench.refused(&begin(&["WS1"]));
-    assert!(refusal.hints.iter().any(|hint| hint.contains("overridden --reason")));
+    assert!(refusal.hints.iter().any(|hint| hint.to_string().contains("overridden --reason")));
     bench.refused(&resumed(None));
     bench.must(&verdict("do_not_ship", Some(1), None));
     assert_eq!(bench.json()["adversarial_review"]["attempt"], 2);

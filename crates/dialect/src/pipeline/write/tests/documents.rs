@@ -9,7 +9,7 @@ fn a_stray_is_written_at_home() {
     let place = Place { document: Some(STRAY.into()), ..place() };
     assert_eq!(documents(&place, &bench.files), [PATH]);
     let change = record(&place, &bench.files, &step(StepTo::Done, &["T-1"]), &moment(1)).expect("done");
-    assert!(change.warnings[0].contains(STRAY), "{:?}", change.warnings);
+    assert!(change.warnings[0].to_string().contains(STRAY), "{:?}", change.warnings);
     bench.files.apply(&change);
     assert_eq!(bench.files.files[STRAY], stray);
     // From here on the one at home is newer.

@@ -2,21 +2,11 @@
 
 use super::model::{Deed, any_deed};
 use super::*;
+use piton_model::Hint;
 
-/// The command in a hint, in words; nothing when the hint names none.
-fn command(hint: &str) -> Option<Vec<String>> {
-    let (_, typed) = hint.split_once("piton ")?;
-    let mut words = Vec::new();
-    let mut rest = typed;
-    while !rest.is_empty() {
-        let (word, after) = match rest.strip_prefix('\'') {
-            Some(quoted) => quoted.split_once('\'').expect("a quotation ends"),
-            None => rest.split_once(' ').unwrap_or((rest, "")),
-        };
-        words.push(word.to_owned());
-        rest = after.trim_start();
-    }
-    Some(words)
+/// The words of the command in a hint, without the program; nothing when the hint names none.
+fn command(hint: &Hint) -> Option<Vec<String>> {
+    Some(hint.commands.first()?.argv().split_off(1))
 }
 
 /// The event that a command records; nothing for a command that only reads.
@@ -66,8 +56,8 @@ fn event(words: &[String]) -> Option<Event> {
 }
 
 /// Follows each command among hints, each in a copy of the situation.
-fn follow(bench: &Bench, hints: &[String], told: &str) -> Result<(), TestCaseError> {
-    for words in hints.iter().filter_map(|hint| command(hint)) {
+fn follow(bench: &Bench, hints: &[Hint], told: &str) -> Result<(), TestCaseError> {
+    for words in hints.iter().filter_map(command) {
         let mut copy = bench.clone();
         copy.minutes += 1;
         if let Some(event) = event(&words)
@@ -111,7 +101,7 @@ proptest! {
                 Err(refusal) => follow(&before, &refusal.hints, &format!("{event:?}: {refusal}"))?,
             }
             let plan = bench.plan();
-            let hints: Vec<String> = plan.reasons.iter().cloned().chain([plan.next.clone()]).collect();
+            let hints: Vec<Hint> = plan.reasons.iter().cloned().chain([plan.next.clone()]).collect();
             let mut taken_up = bench.clone();
             if plan.action != ResumeAction::Refuse {
                 taken_up.must(&resumed());
@@ -134,13 +124,13 @@ fn a_story_without_a_checkpoint_has_a_way_on() {
             let mut bench = Bench::led(standing);
             let refusal = bench.refused(&event);
             assert!(!refusal.hints.is_empty(), "{standing} {event:?}");
-            for words in refusal.hints.iter().filter_map(|hint| command(hint)) {
+            for words in refusal.hints.iter().filter_map(command) {
                 let Some(start) = super::hints::event(&words) else { continue };
                 bench.clone().must(&start);
             }
             let plan = bench.plan();
             if plan.action == ResumeAction::Refuse {
-                let words = plan.reasons.iter().find_map(|reason| command(reason)).expect("a way on");
+                let words = plan.reasons.iter().find_map(command).expect("a way on");
                 bench.must(&super::hints::event(&words).expect("a verb"));
             }
         }

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn a_stage_is_left_when_it_has_given_what_it_must() {
     let mut bench = Bench::started("0", &["T-1", "T-2"]);
-    assert!(bench.refused(&stage("1")).hints[0].contains("PLAN --score"));
+    assert!(bench.refused(&stage("1")).hints[0].to_string().contains("PLAN --score"));
     bench.must(&verdict("PLAN", 1.0, None));
     assert_eq!(bench.look().1, ["pipeline-plan-score"]);
     assert_eq!(bench.refused(&stage("1")).message, "the plan's score is 1; 2 is needed");
@@ -40,7 +40,7 @@ fn a_story_is_reworked_twice() {
     for round in 0..2 {
         bench.must(&stage("3"));
         bench.must(&verdict("FAIL", 30.0, Some("no tests")));
-        assert!(bench.refused(&Event::Finished).hints[0].contains("stage pipeline:PROJ-42 2"));
+        assert!(bench.refused(&Event::Finished).hints[0].to_string().contains("stage pipeline:PROJ-42 2"));
         bench.must(&stage("2"));
         bench.shows(&json!({ "verdict": null, "issues": null, "reworks": round + 1 }));
         assert_eq!(bench.json()["stageResults"]["stage3"]["issues"], "no tests");
@@ -51,7 +51,7 @@ fn a_story_is_reworked_twice() {
     }
     bench.must(&stage("3"));
     bench.must(&verdict("FAIL", 30.0, Some("no tests")));
-    assert!(bench.refused(&stage("2")).hints[0].contains("piton pause"));
+    assert!(bench.refused(&stage("2")).hints[0].to_string().contains("piton pause"));
 }
 
 #[test]

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn starting_is_refused_where_a_story_lives_or_cannot_run() {
     let mut bench = Bench::started("2", &["T-1"]);
-    assert!(bench.refused(&start("0", &[])).hints[0].contains("piton resume pipeline:PROJ-42"));
+    assert!(bench.refused(&start("0", &[])).hints[0].to_string().contains("piton resume pipeline:PROJ-42"));
     let mut bench = Bench::led("STAGE_1");
     assert_eq!(bench.refused(&start("2", &[])).kind, RefusalKind::Rule);
     bench.must(&Event::Started(Start::default()));

@@ -44,9 +44,17 @@ fn progress_that_goes_backwards_is_an_alarm() {
     let mut files = started();
     put(&mut files, "plan.md", PLAN.as_bytes());
     let plan = resume(&place(), &files, None, &at("12:00", "main")).expect("a plan");
-    assert!(plan.reasons.iter().any(|reason| reason.contains("progress went backwards")), "{:?}", plan.reasons);
+    assert!(
+        plan.reasons.iter().any(|reason| reason.to_string().contains("progress went backwards")),
+        "{:?}",
+        plan.reasons
+    );
     let change = go(&mut files, &Event::Beat, &at("12:00", "main"));
-    assert!(change.warnings[0].contains("progress went backwards: done before, open in the plan now: db-schema"));
+    assert!(
+        change.warnings[0]
+            .to_string()
+            .contains("progress went backwards: done before, open in the plan now: db-schema")
+    );
     let lines = last_events(&files, 2);
     assert_eq!((&lines[0]["event"], &lines[1]["event"]), (&json!("checksum_mismatch"), &json!("progress_regressed")));
     assert_eq!(lines[1]["tasks"], json!(["db-schema"]));

@@ -31,7 +31,10 @@ fn what_cannot_be_is_refused_with_what_can() {
     ] {
         let refusal = refused(&files, &event);
         assert_eq!(refusal.kind, kind, "{event:?}: {refusal:?}");
-        assert!(refusal.hints.join("\n").contains(hint), "{event:?}: {refusal:?}");
+        assert!(
+            refusal.hints.iter().any(|each| each.to_string().contains(hint)) || hint.is_empty(),
+            "{event:?}: {refusal:?}"
+        );
     }
 }
 
@@ -106,7 +109,7 @@ fn a_blocker_in_the_plan_is_a_persons() {
     go(&mut files, &start(), &at("11:49", "main"));
     assert_eq!(state(&files)["blockers"], json!(["no answer"]));
     let refusal = refused(&files, &Event::Unblocked { which: None, answer: None });
-    assert!(refusal.hints[0].contains("plan.md"), "{refusal:?}");
+    assert!(refusal.hints[0].to_string().contains("plan.md"), "{refusal:?}");
     // Other tasks may be done meanwhile.
     go(&mut files, &done(&["db-schema"]), &at("11:50", "main"));
     files.files.insert(path("plan.md"), PLAN.as_bytes().to_vec());

@@ -13,7 +13,7 @@ fn subtasks_are_counted_and_unknown_ones_refused() {
     assert_eq!(world.ok(moved(StepTo::Failed, &["two"])).summary, "two failed (1/3)");
     let refusal = world.refused(moved(StepTo::Done, &["tow"]));
     assert_eq!(refusal.kind, RefusalKind::Missing);
-    assert!(refusal.message.contains("two") && refusal.hints[0].ends_with("begin 'tow'"), "{refusal:?}");
+    assert!(refusal.message.contains("two") && refusal.hints[0].to_string().ends_with("begin tow"), "{refusal:?}");
     assert!(world.refused(Event::Finished).message.contains("failed: two; not done: three"));
     assert_eq!(world.ok(moved(StepTo::Done, &["two"])).summary, "two done (2/3)");
     assert_eq!(world.json()["subtasks"]["failed"], 0);
@@ -55,8 +55,13 @@ fn what_blocks_is_cleared_before_it_goes_on() {
     });
     assert_eq!(world.json()["errors"][1]["message"], "two: torn (a.md:3)");
     let plan = resume(&world.place, &world.files, None, &world.moment()).expect("a plan");
-    assert!(plan.action == ResumeAction::Refuse && plan.reasons.iter().any(|reason| reason.contains("piton unblock")));
-    assert!(world.refused(Event::Resumed { mode: None }).hints[0].contains("piton unblock task:migration/T060"));
+    assert!(
+        plan.action == ResumeAction::Refuse
+            && plan.reasons.iter().any(|reason| reason.to_string().contains("piton unblock"))
+    );
+    assert!(
+        world.refused(Event::Resumed { mode: None }).hints[0].to_string().contains("piton unblock task:migration/T060")
+    );
     assert_eq!(world.refused(moved(StepTo::Done, &["one"])).kind, RefusalKind::Rule);
     assert!(world.refused(Event::Finished).message.contains("no key"));
     assert_eq!(world.refused(Event::Unblocked { which: Some("zzz".into()), answer: None }).kind, RefusalKind::Missing);
