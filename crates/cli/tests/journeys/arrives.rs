@@ -9,7 +9,7 @@ crate::with_both! {
         has_arrived(&ground, &works::STORIES, ground.run("--yes").end());
     }
 
-    fn a_plan(who) open(obedient) {
+    fn a_plan(who) {
         let ground = works::PLAN.ground(who);
         has_arrived(&ground, &works::PLAN, ground.run("plan:260301-0900-hut --yes").end());
     }
@@ -19,12 +19,12 @@ crate::with_both! {
         has_arrived(&ground, &works::BUILD, ground.run("docs/EXECUTION-SPEC-PRD-031.md --yes").end());
     }
 
-    fn tasks(who) open(both) {
+    fn tasks(who) open(by_the_book) {
         let ground = works::TASKS.ground(who);
         has_arrived(&ground, &works::TASKS, ground.run("tasks.toml --yes").end());
     }
 
-    fn a_crew(who) open(obedient) {
+    fn a_crew(who) {
         let ground = works::CREW.ground(who);
         has_arrived(&ground, &works::CREW, ground.run("crew.toml --yes").end());
     }

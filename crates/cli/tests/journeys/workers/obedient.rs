@@ -96,8 +96,7 @@ impl Worker<'_> {
 
     /// Names two pieces of work: the one that the prompt gives as the first, and the one after it.
     fn plans(&self, instruction: &Instruction) -> bool {
-        let first = instruction.words.iter().find_map(|word| word.text.strip_suffix('1').filter(|stem| stem.len() > 1));
-        let names = match first {
+        let names = match instruction.subject().strip_suffix('1') {
             Some(stem) => [format!("{stem}1"), format!("{stem}2")],
             None => ["make".to_owned(), "check".to_owned()],
         };
