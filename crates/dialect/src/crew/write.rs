@@ -19,6 +19,7 @@ use backup::Found;
 pub(super) use backup::{Origin, find};
 pub(super) use companions::section_with;
 pub(super) use numbers::number_of;
+pub use numbers::step_numbers;
 pub(super) use steps::short;
 pub(super) use update::not_resumable;
 

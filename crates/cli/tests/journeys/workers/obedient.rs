@@ -94,12 +94,12 @@ impl Worker<'_> {
         bad.or_else(|| first(true)).or_else(|| first(false))
     }
 
-    /// Names two pieces of work: the one that the prompt gives as the first, and the one after it.
+    /// Names two pieces of work.
     fn plans(&self, instruction: &Instruction) -> bool {
-        let names = match instruction.subject().strip_suffix('1') {
-            Some(stem) => [format!("{stem}1"), format!("{stem}2")],
-            None => ["make".to_owned(), "check".to_owned()],
-        };
+        // Files are named after them, so no other story has the same.
+        let unit = instruction.words.iter().find_map(|word| word.text.split_once(':'));
+        let id = unit.map_or("work", |(_, id)| id).replace('/', "-");
+        let names = [format!("{id}-T1"), format!("{id}-T2")];
         names.iter().all(|name| {
             let text = format!("the part {name} of what was asked");
             self.runs(instruction, Filling { name, text: &text, ..Filling::default() })
@@ -217,18 +217,11 @@ fn command(instruction: &Instruction, prompt: &Prompt<'_>, filling: Filling<'_>)
                 typed.push(format!("\"{text}\""));
                 continue;
             }
-            None if is_first_of(text, filling.name) => filling.name.to_owned(),
             None => alternatives(text).find(|each| outcome(each) == Some(!filling.is_bad)).unwrap_or(text).to_owned(),
         };
         typed.push(words::quoted(&filled));
     }
     typed.join(" ")
-}
-
-/// Whether a name is given as the first of several, of which this is another: `T1` for `T2`.
-fn is_first_of(given: &str, name: &str) -> bool {
-    let stem = |name: &str| name.trim_end_matches(|character: char| character.is_ascii_digit()).len();
-    !name.is_empty() && given.ends_with('1') && given[..stem(given)] == name[..stem(name)]
 }
 
 /// A score within the range that is told nearest to the command.

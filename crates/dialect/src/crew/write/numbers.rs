@@ -37,6 +37,11 @@ pub(super) fn meant(editor: &Editor, typed: &str) -> Result<String, Refusal> {
     })
 }
 
+/// The steps of a checkpoint by their numbers; the first has the number 1. None of a document that cannot be read.
+pub fn step_numbers(bytes: &[u8]) -> Vec<String> {
+    Editor::open("", bytes).map(|editor| all(&editor)).unwrap_or_default()
+}
+
 /// The number of a step, when it has one.
 pub(in crate::crew) fn number_of(editor: &Editor, step: &str) -> Option<usize> {
     all(editor).iter().position(|known| same(known, step)).map(|at| at + 1)

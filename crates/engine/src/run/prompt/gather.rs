@@ -1,7 +1,7 @@
 //! Reads what a prompt is made of: the unit's documents and journal, the settings, and what the lead remembers.
 
 use piton_dialect::pipeline::{self, Briefs, Scores, StoryTask, state_path};
-use piton_dialect::{build, plan};
+use piton_dialect::{build, crew, plan};
 use piton_model::fleet::{How, Lane, LaneAt};
 use piton_model::{Dialect, Gate, GateState, Rework, StepState, Unit};
 
@@ -76,7 +76,8 @@ impl Lead<'_> {
             phase: self.phase_of(lane, work),
             tasks: match work.dialect {
                 Dialect::Pipeline => self.story_tasks(at),
-                Dialect::Plan | Dialect::Build | Dialect::Task | Dialect::Crew => tasks(&known),
+                Dialect::Crew => self.numbered_steps(at, &known),
+                Dialect::Plan | Dialect::Build | Dialect::Task => tasks(&known),
             },
             unnamed: unnamed(&known),
             criteria: self.criteria(&known, criteria),
@@ -123,6 +124,18 @@ impl Lead<'_> {
         };
         let files = DiskFiles::new(&*self.workspace.disk, None);
         pipeline::story_tasks(&self.place(at), &files, &self.moment()).into_iter().map(fact).collect()
+    }
+
+    /// An agent's steps in the order of their numbers, as the verbs count them.
+    fn numbered_steps(&self, at: LaneAt, known: &Known<'_>) -> Vec<TaskFacts> {
+        let checkpoint = self.workspace.disk.read(&self.document_of(at)).ok();
+        let numbered = checkpoint.map(|content| crew::step_numbers(&content.bytes)).unwrap_or_default();
+        let steps = tasks(known);
+        let fact = |id: String| {
+            let known = steps.iter().find(|step| step.id == id).cloned();
+            known.unwrap_or(TaskFacts { id, title: None, description: None, state: TaskState::Done })
+        };
+        numbered.into_iter().map(fact).collect()
     }
 
     fn scores(&self, at: LaneAt) -> Scores {
