@@ -46,7 +46,7 @@ crate::with_both! {
         has_arrived(&ground, &works::STORIES, ended);
     }
 
-    fn the_commands_of_a_plan(who) open(both) {
+    fn the_commands_of_a_plan(who) {
         let ground = works::PLAN.ground(who);
         let (ended, _) = approved(&ground, &works::PLAN);
         has_arrived(&ground, &works::PLAN, ended);

@@ -24,7 +24,7 @@ crate::with_both! {
         has_arrived(&ground, &works::TASKS, ground.run("tasks.toml --yes").end());
     }
 
-    fn a_crew(who) {
+    fn a_crew(who) open(obedient) {
         let ground = works::CREW.ground(who);
         has_arrived(&ground, &works::CREW, ground.run("crew.toml --yes").end());
     }

@@ -23,7 +23,6 @@ fn a_box_ticked_in_the_worktree_is_found() {
 }
 
 #[test]
-#[ignore = "open"]
 fn a_task_that_its_agent_archived_is_complete() {
     let who = Who::ByTheBook;
     let ground = works::TASKS.ground(who);

@@ -48,11 +48,11 @@ crate::with_both! {
         brought_together(&STORIES, who, "greeting.txt");
     }
 
-    fn of_two_workstreams(who) open(obedient) {
+    fn of_two_workstreams(who) {
         brought_together(&BUILD, who, "shed.txt");
     }
 
-    fn of_two_tasks_of_a_plan(who) open(obedient) {
+    fn of_two_tasks_of_a_plan(who) {
         brought_together(&PLAN, who, "path.txt");
     }
 }

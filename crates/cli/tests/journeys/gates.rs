@@ -106,7 +106,7 @@ crate::with_both! {
         passes_after_a_rework(&BUILD, who);
     }
 
-    fn of_a_plan_passes_after_a_rework(who) open(obedient) {
+    fn of_a_plan_passes_after_a_rework(who) {
         passes_after_a_rework(&PLAN, who);
     }
 

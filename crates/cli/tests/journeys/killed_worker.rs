@@ -37,7 +37,7 @@ crate::with_both! {
         killed_at(&works::STORIES, who, "work", true);
     }
 
-    fn of_a_plan(who) open(obedient) {
+    fn of_a_plan(who) {
         killed_at(&works::PLAN, who, "work", false);
     }
 
@@ -53,11 +53,11 @@ crate::with_both! {
         killed_at(&works::BUILD, who, "work", true);
     }
 
-    fn of_a_task(who) open(both) {
+    fn of_a_task(who) open(by_the_book) {
         killed_at(&works::TASKS, who, "work", false);
     }
 
-    fn of_a_task_after_it_recorded_a_subtask(who) open(both) {
+    fn of_a_task_after_it_recorded_a_subtask(who) open(by_the_book) {
         killed_at(&works::TASKS, who, "recorded", false);
     }
 

@@ -17,7 +17,7 @@ crate::with_both! {
         parked(&works::STORIES, who);
     }
 
-    fn of_a_plan(who) open(obedient) {
+    fn of_a_plan(who) {
         parked(&works::PLAN, who);
     }
 
@@ -25,7 +25,7 @@ crate::with_both! {
         parked(&works::BUILD, who);
     }
 
-    fn of_a_task(who) open(both) {
+    fn of_a_task(who) open(by_the_book) {
         parked(&works::TASKS, who);
     }
 

@@ -34,7 +34,7 @@ crate::with_both! {
         keeps_the_commit(&works::STORIES, who);
     }
 
-    fn a_commit_on_main_during_a_plan(who) open(obedient) {
+    fn a_commit_on_main_during_a_plan(who) {
         keeps_the_commit(&PLAN, who);
     }
 
@@ -42,7 +42,7 @@ crate::with_both! {
         keeps_the_commit(&works::BUILD, who);
     }
 
-    fn a_commit_on_main_during_tasks(who) open(both) {
+    fn a_commit_on_main_during_tasks(who) open(by_the_book) {
         keeps_the_commit(&works::TASKS, who);
     }
 

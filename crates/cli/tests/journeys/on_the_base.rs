@@ -55,7 +55,7 @@ crate::with_both! {
         is_delivered(&works::STORIES, who, "uncommitted-once");
     }
 
-    fn what_a_plan_left_uncommitted(who) open(obedient) {
+    fn what_a_plan_left_uncommitted(who) {
         is_delivered(&works::PLAN, who, "uncommitted-once");
     }
 
@@ -95,7 +95,6 @@ fn an_output_that_was_there_before_is_not_made() {
 
 /// A user's branch has the name that Piton would give to a story's.
 #[test]
-#[ignore = "open"]
 fn a_branch_of_the_user_is_neither_used_nor_merged() {
     let ground = works::STORIES.ground(Who::ByTheBook);
     ground.types("git switch -q -c feature/PROJ-1-greet").succeeds();

@@ -33,7 +33,7 @@ crate::with_both! {
         answers(&works::STORIES, who);
     }
 
-    fn of_a_task_that_is_answered(who) open(both) {
+    fn of_a_task_that_is_answered(who) open(by_the_book) {
         answers(&works::TASKS, who);
     }
 
@@ -41,7 +41,7 @@ crate::with_both! {
         answers(&works::CREW, who);
     }
 
-    fn of_a_plan_that_is_not_answered(who) open(obedient) {
+    fn of_a_plan_that_is_not_answered(who) {
         never_answers(&works::PLAN, who);
     }
 

@@ -49,7 +49,7 @@ crate::with_both! {
         closed(&works::STORIES, who);
     }
 
-    fn of_a_build(who) open(both) {
+    fn of_a_build(who) {
         closed(&works::BUILD, who);
     }
 }

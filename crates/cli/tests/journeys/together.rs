@@ -64,7 +64,7 @@ crate::with_both! {
         never_done(&BUILD, who);
     }
 
-    fn two_tasks_of_a_plan(who) open(obedient) {
+    fn two_tasks_of_a_plan(who) {
         never_done(&PLAN, who);
     }
 }
