@@ -13,11 +13,12 @@ pub struct Situation<'a> {
     pub step: &'a str,
 }
 
-/// The commands that a text offers: behind `hint:` and `next:`, and what a line ends with behind a colon.
+/// The commands that a text offers: behind `hint:` and `next:`, and what a line ends with behind a colon; one after
+/// another where `&&` joins them.
 pub fn offered(text: &str) -> Vec<String> {
     let mut offered: Vec<String> = Vec::new();
     for line in text.lines() {
-        for part in line.split("; ") {
+        for part in line.split("; ").flat_map(|part| part.split(" && ")) {
             let Some(at) = part.find("piton ").filter(|at| is_begin(&part[..*at])) else { continue };
             let command = part[at..].trim_matches(['`', '"', ' ']).trim_end_matches('`').to_owned();
             if !offered.contains(&command) {
@@ -101,7 +102,8 @@ impl Ground {
 
 #[test]
 fn offered_commands_are_found() {
-    let cases: [(&str, &[&str]); 5] = [
+    let cases: [(&str, &[&str]); 6] = [
+        ("go on: piton approve build:X && piton run build:X", &["piton approve build:X", "piton run build:X"]),
         ("hint: run it again: piton run --retry", &["piton run --retry"]),
         ("next: piton approve build:X", &["piton approve build:X"]),
         ("piton keeps nothing", &["piton keeps nothing"]),
