@@ -52,6 +52,17 @@ fn never_done(work: &Work, who: Who) {
     let is_done = |unit: &&serde_json::Value| unit["lifecycle"] == "done";
     let done = status["units"].as_array().expect("units").iter().filter(is_done).count();
     assert!(done < work.units.len(), "{status}\n{}", ground.story());
+    let gates: Vec<&str> = ended
+        .events
+        .iter()
+        .filter(|event| event["event"] == "gate")
+        .filter_map(|event| event["text"].as_str())
+        .collect();
+    let (passed, failed) =
+        (gates.iter().any(|text| text.ends_with("passed")), gates.iter().any(|text| text.contains("failed")));
+    // A phase whose gate is run once for both never saw one of them alone.
+    let is_alone = work.units.len() > 1;
+    assert!(failed && (passed || !is_alone), "one passed alone, both failed together\n{ended}\n{}", ground.story());
     assert!(!ended.next().is_empty(), "there is a way out");
 }
 

@@ -55,6 +55,7 @@ impl Worker<'_> {
             return self.says_what_is_in_the_way("which of two ports is wanted?");
         }
         self.bench.is_silent(|question| work(self.bench, question));
+        self.corrects();
         let judged = self.judgement();
         for (number, (kind, instruction)) in self.instructions.clone().into_iter().enumerate() {
             let is_well = match kind {
@@ -75,6 +76,18 @@ impl Worker<'_> {
             if !is_well {
                 return self.says_what_is_in_the_way("a command was refused");
             }
+        }
+    }
+
+    /// Where the prompt has something to correct first, makes the files that it names and commits them. Nothing else may
+    /// be left to do, so no other instruction may ask for it.
+    fn corrects(&self) {
+        let told = self.prompt.told();
+        let has_heading = told.lines().any(|line| line.starts_with('#') && line.to_lowercase().contains("correct"));
+        let is_work = |(kind, _): &(Kind, Instruction)| !matches!(kind, Kind::Plan | Kind::Judgement(_));
+        if has_heading && self.instructions.iter().all(is_work) {
+            self.bench.makes(&self.prompt.files(), "the correction");
+            self.bench.commits("the correction");
         }
     }
 
