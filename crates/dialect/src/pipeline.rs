@@ -23,7 +23,7 @@ pub use lead::{KnownStory, LeadState, LeadStory, WrittenState, known_stories, st
 pub use read::{Seen, read};
 pub use resume::{continues_at, resume, resume_block};
 pub use scores::Scores;
-pub use standing::{must_enter, stage_of, stage_results, standing, story_tasks};
+pub use standing::{lacks_plan, must_enter, stage_of, stage_results, standing, story_tasks};
 pub use state::is_our_state;
 pub use tasks::{Plan, StoryTask, TaskState, remember};
 pub use write::{documents, record};

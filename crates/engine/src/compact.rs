@@ -1,7 +1,8 @@
 //! Makes the journal of a unit shorter.
 
+use piton_dialect::pipeline;
 use piton_model::hint::verbs;
-use piton_model::{Refusal, UnitRef};
+use piton_model::{Dialect, Event, Refusal, UnitRef};
 use piton_store::{CompactError, Keep};
 
 use crate::Workspace;
@@ -28,6 +29,7 @@ pub fn compact(
     let target = Target::find_with_journal(workspace, wanted, recorder.now)?;
     let mut session = Session::open(workspace, target, recorder)?;
     session.fence_writer(recorder, "compact")?;
+    session.keep_plan(recorder);
     let attempt = session.unit.attempt();
     let entry = session.entry(recorder, "compacted", String::new(), attempt);
     let keep = Keep { newest: request.newest, named: request.named.iter().copied().collect() };
@@ -50,4 +52,16 @@ pub fn compact(
         warnings: std::mem::take(&mut session.warnings),
         handoff: None,
     }))
+}
+
+impl Session<'_> {
+    /// Writes a story's plan into its checkpoint before the versions go that alone know it.
+    fn keep_plan(&mut self, recorder: &Recorder) {
+        let moment = self.moment(&Event::Repaired, recorder);
+        let is_story = self.target.dialect == Dialect::Pipeline;
+        if is_story && pipeline::lacks_plan(&self.target.place, &self.files(), &moment) {
+            // What cannot be repaired stays in the last version as it is.
+            let _ = self.record(&Event::Repaired, recorder);
+        }
+    }
 }

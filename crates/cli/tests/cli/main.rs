@@ -14,6 +14,7 @@ mod hostile;
 mod init;
 mod json_contract;
 mod messages;
+mod pipeline_tasks;
 mod places;
 mod resume_git;
 mod schema;

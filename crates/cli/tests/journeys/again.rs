@@ -21,7 +21,7 @@ crate::with_both! {
         assert_eq!(log.matches("grep -q roof").count(), 2, "each gate was run again: {log}");
     }
 
-    fn a_story_id_that_comes_again_goes_through_all_stages(who) open(both) {
+    fn a_story_id_that_comes_again_goes_through_all_stages(who) {
         let ground = STORIES.ground(who);
         has_arrived(&ground, &STORIES, ground.run("--yes").end());
         let first = ground.prompts().len();

@@ -31,7 +31,7 @@ fn approved(ground: &Ground, work: &Work) -> (Ended, usize) {
 }
 
 crate::with_both! {
-    fn each_phase_of_a_build(who) open(both) {
+    fn each_phase_of_a_build(who) {
         let ground = BUILD.ground(who);
         let (ended, waited) = approved(&ground, &BUILD);
         // Three phases: a person looks after the first and after the second. The last one ends the build.
@@ -39,7 +39,7 @@ crate::with_both! {
         has_arrived(&ground, &BUILD, ended);
     }
 
-    fn the_commands_of_stories(who) open(both) {
+    fn the_commands_of_stories(who) {
         let ground = works::STORIES.ground(who);
         let (ended, waited) = approved(&ground, &works::STORIES);
         assert_eq!(waited, 0);

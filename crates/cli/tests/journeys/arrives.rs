@@ -4,7 +4,7 @@ use crate::facts::has_arrived;
 use crate::works;
 
 crate::with_both! {
-    fn stories(who) open(both) {
+    fn stories(who) {
         let ground = works::STORIES.ground(who);
         has_arrived(&ground, &works::STORIES, ground.run("--yes").end());
     }
@@ -24,7 +24,7 @@ crate::with_both! {
         has_arrived(&ground, &works::TASKS, ground.run("tasks.toml --yes").end());
     }
 
-    fn a_crew(who) open(obedient) {
+    fn a_crew(who) {
         let ground = works::CREW.ground(who);
         has_arrived(&ground, &works::CREW, ground.run("crew.toml --yes").end());
     }

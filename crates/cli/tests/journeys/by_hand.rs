@@ -6,7 +6,6 @@ use crate::works;
 
 /// A relative `.pipeline/` lands in the worktree.
 #[test]
-#[ignore = "open"]
 fn a_checkpoint_in_the_worktree_is_found() {
     let who = Who::ByTheBook;
     let ground = works::STORIES.ground(who);
@@ -32,7 +31,6 @@ fn a_task_that_its_agent_archived_is_complete() {
 
 /// Torn while a lead is at work: it is written again from what is known.
 #[test]
-#[ignore = "open"]
 fn a_state_that_is_torn_is_rebuilt_by_the_living_lead() {
     let who = Who::ByTheBook;
     let ground = works::STORIES.ground(who);

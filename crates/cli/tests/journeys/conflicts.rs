@@ -44,7 +44,7 @@ fn brought_together(work: &Work, who: Who, file: &str) {
 }
 
 crate::with_both! {
-    fn of_two_stories(who) open(both) {
+    fn of_two_stories(who) {
         brought_together(&STORIES, who, "greeting.txt");
     }
 

@@ -6,7 +6,7 @@ use crate::lead::Lead;
 use crate::works::STORIES;
 
 crate::with_both! {
-    fn ctrl_c_waits_for_the_workers(who) open(both) {
+    fn ctrl_c_waits_for_the_workers(who) {
         let ground = STORIES.ground(who);
         ground.policy(who, "hold-work");
         let mut lead = ground.run("--yes");

@@ -19,7 +19,7 @@ const EPICS: Work = Work::new(
 );
 
 crate::with_both! {
-    fn with_agents_of_the_same_name(who) open(obedient) {
+    fn with_agents_of_the_same_name(who) {
         let ground = EPICS.ground(who);
         has_arrived(&ground, &EPICS, ground.run("crews.toml --yes").end());
         let features = ["one", "two"].map(|epic| {

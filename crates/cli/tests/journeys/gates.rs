@@ -101,7 +101,7 @@ fn pauses_with_a_way_out(work: &Work, who: Who, mend: fn(&Ground, &str)) {
 }
 
 crate::with_both! {
-    fn of_a_story_passes_after_a_rework(who) open(both) {
+    fn of_a_story_passes_after_a_rework(who) {
         passes_after_a_rework(&STORIES, who);
     }
 
@@ -113,23 +113,23 @@ crate::with_both! {
         passes_after_a_rework(&PLAN, who);
     }
 
-    fn of_a_task_passes_after_a_rework(who) open(both) {
+    fn of_a_task_passes_after_a_rework(who) open(by_the_book) {
         passes_after_a_rework(&TASK, who);
     }
 
-    fn of_a_story_never_passes(who) open(both) {
+    fn of_a_story_never_passes(who) {
         pauses_with_a_way_out(&WET_STORIES, who, stories);
     }
 
-    fn of_a_build_never_passes(who) open(both) {
+    fn of_a_build_never_passes(who) open(obedient) {
         pauses_with_a_way_out(&WET_BUILD, who, build);
     }
 
-    fn of_a_plan_never_passes(who) open(both) {
+    fn of_a_plan_never_passes(who) {
         pauses_with_a_way_out(&WET_PLAN, who, plan);
     }
 
-    fn of_a_task_never_passes(who) open(both) {
+    fn of_a_task_never_passes(who) open(by_the_book) {
         pauses_with_a_way_out(&WET_TASK, who, task);
     }
 }

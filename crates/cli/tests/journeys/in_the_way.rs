@@ -23,7 +23,7 @@ crate::with_both! {
         assert_eq!(again, 0, "only the merge was refused, so only the merge is done again\n{}", ground.story());
     }
 
-    fn a_tag_with_the_name_of_the_branch(who) open(both) {
+    fn a_tag_with_the_name_of_the_branch(who) {
         let ground = STORIES.ground(who);
         ground.types("git tag main").succeeds();
         let ended = ground.run("--yes").end();
@@ -31,7 +31,7 @@ crate::with_both! {
         has_arrived(&ground, &STORIES, ended);
     }
 
-    fn a_hook_that_refuses_commits(who) open(both) {
+    fn a_hook_that_refuses_commits(who) {
         let ground = STORIES.ground(who);
         ground.write(".git/hooks/pre-merge-commit", "#!/bin/sh\nexit 1\n");
         ground.types("chmod +x .git/hooks/pre-merge-commit").succeeds();

@@ -25,11 +25,11 @@ fn killed_at(work: &Work, who: Who, point: &str, with_its_lead: bool) {
 }
 
 crate::with_both! {
-    fn of_a_story(who) open(both) {
+    fn of_a_story(who) {
         killed_at(&works::STORIES, who, "work", false);
     }
 
-    fn of_a_story_after_it_recorded_a_task(who) open(both) {
+    fn of_a_story_after_it_recorded_a_task(who) {
         killed_at(&works::STORIES, who, "recorded", false);
     }
 

@@ -13,7 +13,7 @@ fn parked(work: &Work, who: Who) {
 }
 
 crate::with_both! {
-    fn of_a_story(who) open(both) {
+    fn of_a_story(who) {
         parked(&works::STORIES, who);
     }
 
@@ -29,7 +29,7 @@ crate::with_both! {
         parked(&works::TASKS, who);
     }
 
-    fn of_a_crew(who) open(obedient) {
+    fn of_a_crew(who) {
         parked(&works::CREW, who);
     }
 }

@@ -30,7 +30,7 @@ fn keeps_the_commit(work: &Work, who: Who) {
 }
 
 crate::with_both! {
-    fn a_commit_on_main_during_stories(who) open(both) {
+    fn a_commit_on_main_during_stories(who) {
         keeps_the_commit(&works::STORIES, who);
     }
 
@@ -46,7 +46,7 @@ crate::with_both! {
         keeps_the_commit(&works::TASKS, who);
     }
 
-    fn a_commit_on_main_during_a_crew(who) open(obedient) {
+    fn a_commit_on_main_during_a_crew(who) {
         keeps_the_commit(&works::CREW, who);
     }
 

@@ -60,14 +60,14 @@ crate::with_both! {
         assert_eq!(ground.prompts().len(), workers, "only the gate was missing\n{}", ground.story());
     }
 
-    fn a_gate_that_writes_files_is_no_obstacle(who) open(both) {
+    fn a_gate_that_writes_files_is_no_obstacle(who) {
         let ground = WRITES.ground(who);
         has_arrived(&ground, &WRITES, ground.run("--yes").end());
         assert!(!ground.git("ls-tree -r --name-only main").contains("gate.log"), "what a gate writes is not merged");
         assert_eq!(ground.git("show main:README.md"), "A workshop.\n");
     }
 
-    fn four_reworks_are_four_reworks_of_a_story(who) open(both) {
+    fn four_reworks_are_four_reworks_of_a_story(who) {
         is_reworked_four_times(&FIVE_TIMES, who);
     }
 
@@ -75,7 +75,7 @@ crate::with_both! {
         is_reworked_four_times(&FIVE_TIMES_BUILT, who);
     }
 
-    fn work_that_changes_its_own_gate_waits_for_a_person(who) open(both) {
+    fn work_that_changes_its_own_gate_waits_for_a_person(who) {
         let ground = SCRIPTED.ground(who);
         ground.policy(who, "edits-look.sh");
         let ended = ground.run("--yes").end().exits(4, &ground);

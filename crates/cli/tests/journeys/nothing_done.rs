@@ -28,7 +28,6 @@ fn is_started_again(work: &Work, who: Who) {
 }
 
 #[test]
-#[ignore = "open"]
 fn by_the_worker_of_a_story() {
     has_not_finished(&works::STORIES);
 }
@@ -49,13 +48,12 @@ fn by_the_worker_of_a_task() {
 }
 
 #[test]
-#[ignore = "open"]
 fn by_an_agent_of_a_crew() {
     has_not_finished(&works::CREW);
 }
 
 crate::with_both! {
-    fn once_in_a_story(who) open(both) {
+    fn once_in_a_story(who) {
         is_started_again(&works::STORIES, who);
     }
 
@@ -71,7 +69,7 @@ crate::with_both! {
         is_started_again(&works::TASKS, who);
     }
 
-    fn once_in_a_crew(who) open(obedient) {
+    fn once_in_a_crew(who) {
         is_started_again(&works::CREW, who);
     }
 }

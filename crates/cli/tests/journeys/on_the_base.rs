@@ -51,7 +51,7 @@ const THERE_BEFORE: Work = Work::new("docs/EXECUTION-SPEC-PRD-036.md", &["build:
 });
 
 crate::with_both! {
-    fn what_a_story_left_uncommitted(who) open(both) {
+    fn what_a_story_left_uncommitted(who) {
         is_delivered(&works::STORIES, who, "uncommitted-once");
     }
 
@@ -63,7 +63,7 @@ crate::with_both! {
         is_delivered(&works::BUILD, who, "uncommitted-once");
     }
 
-    fn what_a_task_left_uncommitted(who) open(both) {
+    fn what_a_task_left_uncommitted(who) open(by_the_book) {
         is_delivered(&works::TASKS, who, "uncommitted-once");
     }
 

@@ -29,7 +29,7 @@ fn never_answers(work: &Work, who: Who) {
 }
 
 crate::with_both! {
-    fn of_a_story_that_is_answered(who) open(both) {
+    fn of_a_story_that_is_answered(who) {
         answers(&works::STORIES, who);
     }
 
@@ -37,7 +37,7 @@ crate::with_both! {
         answers(&works::TASKS, who);
     }
 
-    fn of_a_crew_that_is_answered(who) open(obedient) {
+    fn of_a_crew_that_is_answered(who) {
         answers(&works::CREW, who);
     }
 
@@ -49,7 +49,7 @@ crate::with_both! {
         never_answers(&works::BUILD, who);
     }
 
-    fn of_a_story_that_is_not_answered(who) open(both) {
+    fn of_a_story_that_is_not_answered(who) {
         never_answers(&works::STORIES, who);
     }
 }

@@ -24,7 +24,7 @@ const BROKEN: Work =
     Work::new("", &["pipeline:PROJ-1"], &["greeting.txt"], |ground| story(ground, "echo 'no network here'; exit 7"));
 
 crate::with_both! {
-    fn workers_and_gates_find_what_git_ignores(who) open(both) {
+    fn workers_and_gates_find_what_git_ignores(who) {
         let ground = STORY.ground(who);
         has_arrived(&ground, &STORY, ground.run("--yes").end());
         assert_eq!(ground.text(".env"), "KEY=1\n");

@@ -45,7 +45,7 @@ fn closed(work: &Work, who: Who) {
 }
 
 crate::with_both! {
-    fn of_stories(who) open(both) {
+    fn of_stories(who) {
         closed(&works::STORIES, who);
     }
 

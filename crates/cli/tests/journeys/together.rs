@@ -67,7 +67,7 @@ fn never_done(work: &Work, who: Who) {
 }
 
 crate::with_both! {
-    fn two_stories(who) open(both) {
+    fn two_stories(who) {
         never_done(&STORIES, who);
     }
 

@@ -28,7 +28,7 @@ fn judged(who: Who, policy: &str) -> (Ground, Ended) {
 }
 
 crate::with_both! {
-    fn a_no_go_is_validated_again(who) open(both) {
+    fn a_no_go_is_validated_again(who) {
         let (ground, ended) = judged(who, "nogo-once");
         has_arrived(&ground, &STORIES, ended);
         let state = ground.json(".pipeline/state.json");
@@ -39,7 +39,7 @@ crate::with_both! {
         assert!(prompt.contains("the edge cases are not described"), "{prompt}");
     }
 
-    fn a_fail_is_worked_on_again(who) open(both) {
+    fn a_fail_is_worked_on_again(who) {
         let (ground, ended) = judged(who, "fail-once");
         has_arrived(&ground, &STORIES, ended);
         let state = ground.json(".pipeline/state.json");
@@ -61,7 +61,7 @@ crate::with_both! {
         has_arrived(&ground, &STORIES, ended);
     }
 
-    fn what_always_fails_is_paused_and_has_a_way_out(who) open(both) {
+    fn what_always_fails_is_paused_and_has_a_way_out(who) {
         let (ground, ended) = judged(who, "fail");
         let ended = ended.exits(4, &ground);
         let state = ground.json(".pipeline/state.json");

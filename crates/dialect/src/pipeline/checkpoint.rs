@@ -33,7 +33,7 @@ pub struct Checkpoint {
     /// What was planned: as the checkpoint says, else as the journal remembers it.
     planned: Vec<PlannedTask>,
     /// Whether the checkpoint itself holds the plan.
-    has_plan: bool,
+    pub(super) has_plan: bool,
     skipped: Vec<String>,
     /// The story's tasks, as they follow from all of that.
     pub(super) tasks: Tasks,
@@ -68,7 +68,8 @@ impl Checkpoint {
     /// Whether it counts before another checkpoint of its story: it is newer by the times of the files, else by what they
     /// say themselves, and not of an earlier stage. Git makes copies of old checkpoints in worktrees.
     pub(super) fn is_later_than(&self, other: &Checkpoint, now: Time) -> bool {
-        let by_file = self.file_time.zip(other.file_time).map(|(own, other)| own > other);
+        let by_file = self.file_time.zip(other.file_time).filter(|(own, other)| own != other);
+        let by_file = by_file.map(|(own, other)| own > other);
         by_file.unwrap_or_else(|| self.written(now) > other.written(now)) && self.stage >= other.stage
     }
 

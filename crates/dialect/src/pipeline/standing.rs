@@ -109,6 +109,13 @@ pub fn must_enter(place: &Place, files: &dyn Files, stage: u8, moment: &Moment) 
     draft.stage.is_some_and(|written| written != stage || is_answered)
 }
 
+/// Whether only recorded versions know the story's plan: its checkpoint was written by hand since.
+pub fn lacks_plan(place: &Place, files: &dyn Files, moment: &Moment) -> bool {
+    let draft = Draft::open(place, files, moment).ok();
+    let checkpoint = draft.and_then(|draft| draft.checkpoint);
+    checkpoint.is_some_and(|checkpoint| !checkpoint.has_plan && !checkpoint.tasks.is_empty())
+}
+
 /// The story's tasks, with title and description: what is done, what is open, what is left out.
 pub fn story_tasks(place: &Place, files: &dyn Files, moment: &Moment) -> Vec<StoryTask> {
     let tasks = Draft::open(place, files, moment).ok().and_then(|draft| draft.tasks().ok());

@@ -20,7 +20,7 @@ mod tests;
 pub(super) use draft::{Draft, clean};
 pub(super) use stages::{back_to_work, judged};
 pub(super) use tasks::mend;
-pub(super) use verdicts::{wanted as wanted_verdict, word as verdict_word};
+pub(super) use verdicts::{number, wanted as wanted_verdict, word as verdict_word};
 
 /// The documents whose every version is kept: the story's checkpoint, where it is or will be. The lead's state is
 /// shared by all stories.

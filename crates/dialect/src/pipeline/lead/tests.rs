@@ -210,3 +210,13 @@ fn the_state_of_another_tool_is_not_written() {
     let refused = write_state(Some(br#"{"pipelines": []}"#), &lead(), &nothing, now).unwrap_err();
     assert!(refused.message.contains("another tool"), "{refused}");
 }
+
+/// A worker's `8` stays `8` in the state.
+#[test]
+fn whole_readiness_has_no_fraction() {
+    let mut lead = lead();
+    for (readiness, text) in [(8.0, "8"), (7.5, "7.5")] {
+        lead.stories[0].readiness = Some(readiness);
+        assert_eq!(written(None, &lead)["readiness_scores"]["A-1"].to_string(), text);
+    }
+}

@@ -7,6 +7,7 @@ use super::super::briefs::{Briefs, PROJECT_KEYS, STORY_KEYS};
 use super::super::checkpoint::read_checkpoint;
 use super::super::layout::File;
 use super::super::state::is_our_state;
+use super::super::write::number;
 use super::super::{Seen, read, wire};
 use super::{LeadState, LeadStory, state_path};
 use crate::Source;
@@ -287,7 +288,7 @@ const MAPS: [(&str, OfStory); 11] = [
         );
         stats.into()
     }),
-    ("readiness_scores", |story, _| story.readiness.map(NewValue::from).into()),
+    ("readiness_scores", |story, _| story.readiness.map(number).into()),
 ];
 
 /// Where a story stands. A word that no rule understands is a person's, and a pause or an end that was recorded stands.

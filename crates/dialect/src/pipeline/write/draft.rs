@@ -318,8 +318,9 @@ impl<'f> Draft<'f> {
     pub(in super::super) fn no_tasks(&self, stage: u8) -> Refusal {
         let refusal =
             Refusal::rule(format!("no task of {} is planned, so it does not get to stage {stage}", self.name));
+        let is_running = self.unit.as_ref().is_some_and(|unit| unit.state == State::Running);
         let refusal = match self.stage {
-            Some(1 | 2) => refusal.hint(
+            Some(1 | 2) if is_running => refusal.hint(
                 verbs::STEP.on(&self.name).word("begin").fill("TASK").filled("--title", "TEXT").to("name its tasks"),
             ),
             _ => refusal,

@@ -157,6 +157,6 @@ fn score(verdict: &Verdict, what: &str, min: f64, max: f64) -> Result<f64, Refus
 }
 
 /// A whole score is written without a point.
-fn number(score: f64) -> NewValue {
+pub(in super::super) fn number(score: f64) -> NewValue {
     if score.fract() == 0.0 { NewValue::from(score as i64) } else { NewValue::from(score) }
 }
