@@ -23,7 +23,7 @@ pub use excerpt::{StreamExcerpt, excerpt};
 pub use read::{FoundSpec, Wanted, read_checkpoint};
 pub use resume::{question, resume};
 pub use spec::{GateRule, Phase, Spec, SpecReading, Workstream, prd_of, read_spec};
-pub use unit::waits_for_person;
+pub use unit::{is_refused, waits_for_person};
 pub use write::{documents, record};
 
 #[cfg(test)]

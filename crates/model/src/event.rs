@@ -285,6 +285,16 @@ pub struct Evidence {
     pub tree: Option<String>,
 }
 
+impl Evidence {
+    /// That a gate failed, with its command and the last line that it printed.
+    pub fn failure(&self, gate: &str) -> String {
+        let last = self.tail.lines().map(str::trim).rfind(|line| !line.is_empty());
+        let last = last.map_or_else(String::new, |last| format!(": {last}"));
+        let text = format!("the gate {gate} failed: `{}` ended with exit code {}{last}", self.command, self.exit_code);
+        crate::text::printable(&text).into_owned()
+    }
+}
+
 /// What a note is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotePurpose {

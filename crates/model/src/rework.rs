@@ -32,8 +32,12 @@ pub enum Rework {
     OtherBranch {
         /// Where they are: a branch, or a detached HEAD.
         found: String,
+        /// What git calls that: the branch, or the commit.
+        from: String,
         /// The branch that is merged.
         branch: String,
+        /// The files that these commits change.
+        files: Vec<String>,
     },
     /// Results that git ignores, so that no merge can take them.
     Ignored {
@@ -76,7 +80,12 @@ impl Rework {
             }
             Rework::Conflict { base, files } => format!("conflicts with {base} in {}", listed(files)),
             Rework::Uncommitted { files } => format!("files are not committed: {}", listed(files)),
-            Rework::OtherBranch { found, branch } => format!("its commits are on {found}, not on {branch}"),
+            Rework::OtherBranch { found, branch, files, .. } if files.is_empty() => {
+                format!("its commits are on {found}, not on {branch}")
+            }
+            Rework::OtherBranch { found, branch, files, .. } => {
+                format!("its commits are on {found}, not on {branch}: {}", listed(files))
+            }
             Rework::Ignored { files } => format!("git ignores what it made: {}", listed(files)),
             Rework::NothingDone { missing, .. } => format!("its worker ended and did not do: {}", listed(missing)),
             Rework::Incomplete { missing } => format!("the checkpoint lacks {}", listed(missing)),
@@ -109,6 +118,15 @@ mod tests {
                 "conflicts with main in a.rs, b.rs",
             ),
             (Rework::Uncommitted { files: list(&["a.rs"]) }, "files are not committed: a.rs"),
+            (
+                Rework::OtherBranch {
+                    found: "mine".to_owned(),
+                    from: "mine".to_owned(),
+                    branch: "feature/A".to_owned(),
+                    files: list(&["a.rs", "b.rs"]),
+                },
+                "its commits are on mine, not on feature/A: a.rs, b.rs",
+            ),
             (
                 Rework::NothingDone { missing: list(&["a commit"]), printed: String::new() },
                 "its worker ended and did not do: a commit",

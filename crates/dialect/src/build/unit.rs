@@ -232,6 +232,12 @@ pub fn waits_for_person(unit: &Unit) -> bool {
         && unit.state == State::Blocked
 }
 
+/// Whether a review blocks the build until it is reviewed again or a person overrides it.
+pub fn is_refused(unit: &Unit) -> bool {
+    unit.gates.iter().any(|gate| gate.name == REVIEW && matches!(gate.state, GateState::Failed { .. }))
+        && unit.state == State::Blocked
+}
+
 fn review(review: Value<'_, '_>, waits: bool) -> Option<Gate> {
     let verdict = content::text(review, "verdict")?;
     let count = |key| review.get(key).and_then(Value::as_int);

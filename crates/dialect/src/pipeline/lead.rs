@@ -28,6 +28,8 @@ pub struct LeadStory {
     pub id: String,
     /// Where it stands, when only the lead can say: a story that has begun records that itself.
     pub standing: Option<&'static str>,
+    /// Why the lead paused it, while its own record cannot say so.
+    pub pause: Option<String>,
     /// Whether an earlier lead put it off, and this one does not.
     pub requeued: bool,
     /// Whether it is neither done nor paused.

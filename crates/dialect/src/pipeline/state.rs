@@ -68,10 +68,11 @@ pub(super) enum Fact {
     Git,
     Readiness,
     Brief,
+    Pause,
 }
 
 /// The maps; a story that only a later one names is not a story of the pipeline.
-const FACTS: [(Fact, &str); 12] = [
+const FACTS: [(Fact, &str); 13] = [
     (Fact::State, "story_state"),
     (Fact::Worker, "worker_map"),
     (Fact::Depends, "depends_on"),
@@ -84,6 +85,7 @@ const FACTS: [(Fact, &str); 12] = [
     (Fact::Git, "git_stats"),
     (Fact::Readiness, "readiness_scores"),
     (Fact::Brief, "story_briefs"),
+    (Fact::Pause, "pause_reasons"),
 ];
 
 /// How many of [`FACTS`] name the pipeline's stories.

@@ -122,7 +122,8 @@ fn state(pipeline: &Pipeline, story: &Story<'_, '_>, checkpoint: Option<&Checkpo
                 Some("FAIL") => checkpoint.issues.clone(),
                 _ => None,
             });
-            (State::Paused { reason: own.or(by_verdict) }, nobody("it is paused"))
+            let by_lead = || story.fact(Fact::Pause).and_then(content::as_text);
+            (State::Paused { reason: own.or(by_verdict).or_else(by_lead) }, nobody("it is paused"))
         }
         (Standing::Unknown, _) => (State::Unknown, nobody("its state is not understood")),
         (Standing::Absent, _) if is_called_good && (is_unfinished || has_no_tasks) => {

@@ -98,6 +98,11 @@ pub static STATE: &[Field] = &[
     optional("skill_repo_path", Shape::Text, "where the workers' instructions are"),
     optional("project_brief", Shape::Object(PROJECT_BRIEF), "the project in short"),
     optional("story_briefs", Shape::Map(&Shape::Object(STORY_BRIEF)), "each story in short"),
+    optional(
+        "pause_reasons",
+        Shape::Map(&Shape::Text),
+        "why each story was paused that has no checkpoint to say so; written by Piton",
+    ),
 ];
 
 /// `.pipeline/checkpoint-{story}.json`

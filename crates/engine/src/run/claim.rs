@@ -6,7 +6,7 @@ use piton_dialect::Place;
 use piton_dialect::pipeline;
 use piton_model::fleet::{How, LaneAt};
 use piton_model::{
-    Audience, Dialect, Event, Hint, Lifecycle, Moment, NotePurpose, ResumeAction, ResumeMode, Start, StepMove,
+    Audience, Dialect, Event, Hint, Lifecycle, Moment, NotePurpose, ResumeAction, ResumeMode, Rework, Start, StepMove,
     StepState, StepTo, Ticket, UnitRef,
 };
 
@@ -90,7 +90,10 @@ impl Lead<'_> {
         if stage == 2 && reworks > 0 && how == How::Fresh {
             // A rework is a task like any other: without one the stage would be complete before anybody came.
             let fix = format!("{}-fix{reworks}", self.work.lanes[at].id);
-            self.record_lane(at, &step(StepTo::Begun, fix))?;
+            let why = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.rework.last());
+            let description = why.map(Rework::summary).or_else(|| self.scores(at).issues);
+            let title = Some("Correct what was refused".to_owned());
+            self.record_lane(at, &Event::StepMoved(StepMove { title, description, ..plain(StepTo::Begun, fix) }))?;
         }
         Ok(())
     }

@@ -221,7 +221,7 @@ impl Lead<'_> {
                     let last = report.tail.lines().next_back().unwrap_or_default();
                     format!("`{}` ended with {}: {last}", live.command, report.exit)
                 });
-                let message = format!("the set-up of its worktree failed: {why}");
+                let message = format!("the worktree setup failed: {why}");
                 self.memory.issues.push((name, "worktree setup".to_owned(), message.clone()));
                 self.queue.push_back(FleetEvent::StartFailed { lane: at, message });
                 Ok(())
@@ -250,7 +250,7 @@ impl Lead<'_> {
             return Ok(());
         }
         let result = match report.broken {
-            Some(why) => Prepared::Refused { reason: format!("the set-up of the merged tree failed: {why}") },
+            Some(why) => Prepared::Refused { reason: format!("the setup of the merged worktree failed: {why}") },
             // It passed in the lane's own worktree: the merged tree is what it fails on.
             None => Prepared::Rework(Rework::GateFailed {
                 gate: "worktree setup".to_owned(),

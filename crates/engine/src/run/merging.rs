@@ -12,6 +12,9 @@ use super::lead::Lead;
 use super::own_gates::own_gates;
 use super::trees::SCRATCH;
 
+/// How many files of a branch are named.
+const MOST_FILES: usize = 20;
+
 /// What was worked out about a merge.
 pub(super) struct Candidacy {
     pub result: Result<Merged, Prepared>,
@@ -303,14 +306,8 @@ impl Question {
         if !files.is_empty() {
             return Ok(Some(Rework::Uncommitted { files }));
         }
-        let strays = self.repository.commits_outside(tree, &self.branch)?;
-        if let Some(stray) = strays.first() {
-            let found = stray.branch.clone().unwrap_or_else(|| format!("a detached HEAD ({})", &stray.tip[..9]));
-            return Ok(Some(Rework::OtherBranch { found, branch: self.branch.clone() }));
-        }
-        if let Head::Detached { .. } | Head::Unborn { .. } = self.repository.head_in(tree)? {
-            let branch = self.branch.clone();
-            return Ok(Some(Rework::OtherBranch { found: "a detached HEAD".to_owned(), branch }));
+        if let Some(rework) = on_other_branch(&self.repository, tree, &self.branch)? {
+            return Ok(Some(rework));
         }
         let is_only_here = |path: &String| tree.join(path).exists() && !self.root.join(path).exists();
         let ignored = self.repository.ignored(tree, &self.outputs)?;
@@ -357,6 +354,31 @@ impl Question {
         let branch_commit = candidate.as_ref().map(|candidate| candidate.branch_commit.clone());
         Ok(Ok(Merged { candidate, directory, own_gates, branch_commit }))
     }
+}
+
+/// Whether commits that were made in a lane's worktree are not on its branch.
+pub(super) fn on_other_branch(repository: &Repository, tree: &Path, branch: &str) -> Result<Option<Rework>, GitError> {
+    let strays = repository.commits_outside(tree, branch)?;
+    let branch = branch.to_owned();
+    if let Some(stray) = strays.first() {
+        let short: String = stray.tip.chars().take(9).collect();
+        let found = stray.branch.clone().unwrap_or_else(|| format!("a detached HEAD ({short})"));
+        let from = stray.branch.clone().unwrap_or_else(|| stray.tip.clone());
+        let files = repository.changed_files(&format!("refs/heads/{branch}"), &stray.tip)?;
+        let files = files.into_iter().take(MOST_FILES).collect();
+        return Ok(Some(Rework::OtherBranch { found, from, branch, files }));
+    }
+    Ok(match repository.head_in(tree)? {
+        Head::Detached { commit } => {
+            let files = Vec::new();
+            Some(Rework::OtherBranch { found: "a detached HEAD".to_owned(), from: commit, branch, files })
+        }
+        Head::Unborn { .. } => {
+            let (from, files) = (branch.clone(), Vec::new());
+            Some(Rework::OtherBranch { found: "a branch without commits".to_owned(), from, branch, files })
+        }
+        Head::Branch { .. } => None,
+    })
 }
 
 fn refused(error: &GitError) -> Prepared {

@@ -14,7 +14,7 @@ use piton_supervisor::{
 use super::approvals::Question;
 use super::claim::explain;
 use super::lead::Lead;
-use super::merging::Key;
+use super::merging::{Key, on_other_branch};
 use super::{RunError, denials, failed};
 use crate::record::{DiskFiles, TICKET};
 
@@ -113,7 +113,10 @@ impl Lead<'_> {
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::NotStarted { .. } | Exit::Vanished) => End::Vanished,
         };
         self.adopt_strays(at);
-        let standing = self.standing(at, judged == End::Exited(0));
+        let standing = match self.standing(at, judged == End::Exited(0)) {
+            Standing::Complete(StageResult::Executed) => self.executed(at),
+            standing => standing,
+        };
         let is_open = matches!(standing, Standing::Open);
         let judged = match judged {
             End::Exited(0) if is_open && self.has_done_nothing(at) => End::Idle,
@@ -122,6 +125,23 @@ impl Lead<'_> {
         let judged = self.denied_or(at, judged, &standing, &seen.denied);
         let words = if matches!(standing, Standing::Complete(_)) { None } else { last_words(worker) };
         JudgedEnd { end: judged, standing, words }
+    }
+
+    /// What a story's tasks made has to be on its branch: the next stage judges nothing else.
+    fn executed(&self, at: LaneAt) -> Standing {
+        let memory = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let branch = memory.and_then(|memory| memory.branch.clone());
+        let misplaced = match (&self.repository, self.worktree_of(at), branch) {
+            (Some(repository), Some(tree), Some(branch)) => {
+                on_other_branch(repository, &self.workspace.root().join(tree), &branch)
+            }
+            _ => Ok(None),
+        };
+        match misplaced {
+            Ok(Some(why)) => Standing::Misplaced(why),
+            // What git cannot tell now, it tells when the story is merged.
+            Ok(None) | Err(_) => Standing::Complete(StageResult::Executed),
+        }
     }
 
     /// Whether nothing shows that a lane's last worker worked: no record, no commit, no changed file.
@@ -254,7 +274,10 @@ impl Lead<'_> {
             let local = Path::new(path).strip_prefix(inside).unwrap_or(Path::new(path));
             outputs.iter().any(|output| local.starts_with(output.trim_end_matches('/')))
         };
-        changed.iter().any(is_output)
+        // git ignores some files, so they are in no change. A new worktree has none of them.
+        let ignored = repository.ignored(&path, outputs).unwrap_or_default();
+        let is_only_here = |output: &String| path.join(output).exists() && !self.workspace.root().join(output).exists();
+        changed.iter().any(is_output) || ignored.iter().any(is_only_here)
     }
 
     /// Looks at the signs of every worker, which are one small file and one document each.

@@ -7,7 +7,7 @@ use piton_dialect::pipeline;
 use piton_model::fleet::{
     Approval, Counts, End, FleetEvent, GateKind, GateProgress, Halt, How, LaneAt, LaneState, PhaseState, Standing,
 };
-use piton_model::{Dialect, Lifecycle, Liveness, Row, State, UnitRef};
+use piton_model::{Dialect, Event, Lifecycle, Liveness, Row, State, UnitRef};
 use piton_supervisor::{Condition, Exit, Reading, Worker};
 
 use super::approvals::Question;
@@ -184,6 +184,7 @@ impl Lead<'_> {
             return;
         }
         self.work.fleet.lanes[at].counts = Counts::default();
+        self.continue_story(at, lifecycle);
         let standing = self.standing(at, true);
         match standing {
             // Only the merge or the record was refused: that is done again, not the work.
@@ -195,6 +196,19 @@ impl Lead<'_> {
                 let why = "a person lets it go on".to_owned();
                 self.work.fleet.lanes[at].state = LaneState::Dead { why, how: How::Session };
             }
+        }
+    }
+
+    /// Takes the pause of a story away. What the story was paused for is then judged again; what was complete stays so.
+    fn continue_story(&mut self, at: LaneAt, lifecycle: Option<Lifecycle>) {
+        if self.work.lanes[at].dialect != Dialect::Pipeline || lifecycle != Some(Lifecycle::Paused) {
+            return;
+        }
+        // A blocker is a question to a person: `--retry` is no answer to it.
+        let is_blocked = self.unit_of(at).is_ok_and(|unit| !unit.blockers.is_empty());
+        if !is_blocked && let Err(why) = self.record_lane(at, &Event::Unblocked { which: None, answer: None }) {
+            let name = self.work.fleet.lanes[at].name.clone();
+            self.memory.issues.push((name, "record".to_owned(), why));
         }
     }
 
@@ -399,6 +413,8 @@ impl Lead<'_> {
         let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return };
         let reason = match &found.unit.state {
             State::Failed { error } => Some(error.clone()),
+            // A review that asks for approval is a question of the run's own.
+            State::Blocked if piton_dialect::build::waits_for_person(&found.unit) => None,
             State::Blocked => Some(found.unit.blockers.join("; ")),
             State::Unknown => Some("its status is not understood".to_owned()),
             State::Queued | State::Running | State::Waiting | State::Paused { .. } | State::Done => None,
@@ -409,6 +425,10 @@ impl Lead<'_> {
             // A plan's blocker is a remark; other tasks may still be done.
             Some(_) if is_plan => {}
             Some(reason) if !request.retry || found.unit.state == State::Blocked => {
+                let name = self.work.fleet.groups[group].name.clone();
+                let ways = self.ways_out(&name).into_iter().map(|way| way.to_string());
+                let told = [reason.clone()].into_iter().chain(ways).collect::<Vec<_>>().join("; ");
+                self.tell(Some(&name), "halted", &told);
                 let halt = Halt { reason, lane: None, is_failure: true, recorded: true };
                 self.work.fleet.groups[group].halted = Some(halt);
             }

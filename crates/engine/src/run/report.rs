@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use piton_model::fleet::{Closing, LaneAt, LaneState, Outcome};
 use piton_model::hint::verbs;
-use piton_model::{Arg, Dialect, Hint, Lifecycle, Time, UnitRef};
+use piton_model::{Arg, Audience, Dialect, Hint, Lifecycle, Time, UnitRef};
 use piton_store::disk::Access;
 use piton_supervisor::Spent;
 use serde_json::{Value, json};
@@ -199,18 +199,40 @@ impl Lead<'_> {
         let paused = self.work.fleet.lanes.iter().zip(&self.work.lanes);
         let paused = paused.filter(|(lane, _)| matches!(lane.state, LaneState::Paused { .. }));
         let paused = paused.map(|(_, work)| work.unit_name.as_str());
-        let stuck = paused.chain(halted.map(|(group, _)| group.name.as_str())).next();
+        let stuck: Vec<&str> = paused.chain(halted.map(|(group, _)| group.name.as_str())).collect();
+        let mut told = BTreeSet::new();
+        let blocked = stuck.iter().filter(|unit| told.insert(**unit));
+        next.extend(blocked.flat_map(|unit| self.ways_out(unit)));
         if !super::denials::denied(self.workspace).is_empty() {
             next.push(super::denials::allow().to("allow what was denied"));
         }
-        if let Some(first) = stuck {
-            next.push(verbs::WHY.on(first).to("see why"));
+        if let Some(first) = stuck.first() {
+            next.push(verbs::WHY.on(*first).to("see why"));
             next.push(self.command(&["--retry"]).to("when it is fixed"));
         }
         if outcome == Outcome::Stopped {
             next.push(self.command(&[]).to("continue"));
         }
         next
+    }
+
+    /// What a person types about a unit whose own documents say that it is blocked: without that, no retry moves it.
+    pub(super) fn ways_out(&self, unit: &str) -> Vec<Hint> {
+        let Ok(wanted) = UnitRef::parse(unit) else { return Vec::new() };
+        let Ok(found) = crate::find(self.workspace, &wanted, self.time()) else { return Vec::new() };
+        if piton_dialect::build::is_refused(&found.unit) {
+            let plan =
+                crate::preview(self.workspace, &wanted, 0, Audience::Shell, self.time()).map(|it| it.plan.reasons);
+            // The first is why; the others are the ways out.
+            return plan.unwrap_or_default().into_iter().skip(1).collect();
+        }
+        // What only waits for another unit has not begun. A blocker in a plan's text is removed there.
+        let texts = found.unit.documents.iter().filter(|document| document.path.ends_with(".md"));
+        let texts: Vec<_> = texts.filter_map(|it| self.workspace.read_text(&it.path).ok().flatten()).collect();
+        let is_recorded = |blocker: &String| !texts.iter().any(|text| text.contains(blocker.as_str()));
+        let is_blocked = found.unit.attempt.is_some() && found.unit.blockers.iter().any(is_recorded);
+        let answer = verbs::UNBLOCK.on(unit).filled("--message", "TEXT").to("answer what blocks it");
+        is_blocked.then_some(answer).into_iter().collect()
     }
 
     fn json(&self, outcome: Outcome) -> Value {

@@ -130,6 +130,10 @@ impl Lead<'_> {
                 | LaneState::Integrated
                 | LaneState::Closing(_) => Some("QUEUED"),
             },
+            pause: match &lane.state {
+                LaneState::Paused { reason } if !has_begun => Some(reason.clone()),
+                _ => None,
+            },
             requeued: memory.put_off && !lane.state.is_settled(),
             remains: !lane.state.is_settled(),
             worker: memory.worker.filter(|_| lane.state.has_worker()),

@@ -3,6 +3,7 @@
 use super::lane::{How, LaneState, Worker, WorkerState};
 use super::merge::times;
 use super::{Achievement, Decision, End, Fleet, LaneAt, Now, StopReason};
+use crate::Rework;
 
 /// How a worker ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +33,8 @@ pub enum Standing {
         /// What is not there.
         missing: Vec<String>,
     },
+    /// It is said to be complete, and its result is where no merge takes it. A worker starts again with the facts.
+    Misplaced(Rework),
     /// The unit says that it cannot go on: blocked, paused, failed.
     Halted {
         /// Why.
@@ -89,6 +92,7 @@ impl Fleet {
                 self.lanes[at].counts.quick = 0;
                 self.complete(at, result.clone(), decisions);
             }
+            (Standing::Misplaced(why), _) => self.rework_stage(at, why.clone(), decisions),
             (Standing::Halted { reason }, _) => self.pause_for_person(at, reason.clone(), decisions),
             (_, End::Limited { until, account }) => {
                 self.ran_into_limit(at, &worker, (*until, *account), now, decisions)
@@ -111,7 +115,9 @@ impl Fleet {
                     }
                     // A worker that calls done what is not there has not done it.
                     Standing::Unproved { missing } => lie(missing),
-                    Standing::Open | Standing::Complete(_) | Standing::Halted { .. } => death(&worker, end, now),
+                    Standing::Open | Standing::Complete(_) | Standing::Misplaced(_) | Standing::Halted { .. } => {
+                        death(&worker, end, now)
+                    }
                 };
                 let why = match &exited.words {
                     Some(words) => format!("{why}; {words}"),

@@ -288,6 +288,19 @@ impl Fleet {
         }
     }
 
+    /// A stage whose result no merge would take begins again, before the next stage judges what is not there.
+    pub(super) fn rework_stage(&mut self, at: LaneAt, why: Rework, decisions: &mut Vec<Decision>) {
+        let rework = self.limits.rework;
+        let lane = &mut self.lanes[at];
+        if lane.counts.reworks < rework {
+            lane.counts.reworks += 1;
+            lane.state = LaneState::Between;
+            decisions.push(Decision::Rework { lane: at, why });
+        } else {
+            self.pause(at, after_reworks(&why.summary(), rework), decisions);
+        }
+    }
+
     pub(super) fn lane_approved(&mut self, at: LaneAt) {
         let lane = &mut self.lanes[at];
         if matches!(lane.state, LaneState::Closing(Closing::Approving { .. })) {

@@ -55,7 +55,7 @@ impl Fleet {
             }
             // A person took the blocker away, or a verdict back: the worker has something to do again.
             (_, WorkerState::Idle { .. }) => worker.state = WorkerState::Running { last_sign: now.steady },
-            (Standing::Open | Standing::Incomplete { .. } | Standing::Unproved { .. }, _) => {}
+            (Standing::Open | Standing::Incomplete { .. } | Standing::Unproved { .. } | Standing::Misplaced(_), _) => {}
         }
     }
 

@@ -24,7 +24,9 @@ impl Repository {
         let listed: Vec<Listed> = list::all(&self.root)?.into_iter().map(|each| each.listed).collect();
         match listed.iter().find(|each| each.path == path) {
             Some(each) if is_unfinished(each) => self.set_aside(&path)?,
-            Some(each) if !is_for(each, wanted) => return in_the_way(self, each, wanted),
+            Some(each) if !is_for(each, wanted) && !switch_back(each, wanted)? => {
+                return in_the_way(self, each, wanted);
+            }
             Some(each) if each.is_there => return self.take(each, wanted).map(Creation::Ready),
             // Its directory is gone. Only this worktree is forgotten; its branch stays.
             Some(_) => drop(self.git().run(&["worktree", "remove", "--force", utf8(&path)?])?),
@@ -176,6 +178,16 @@ fn is_unfinished(listed: &Listed) -> bool {
 fn is_for(listed: &Listed, wanted: &NewWorktree) -> bool {
     let is_same = listed.branch.as_ref() == Some(&wanted.branch);
     is_same && (listed.maker == Maker::Piton || (listed.maker == Maker::User && wanted.is_known))
+}
+
+/// Checks the wanted branch out again in a worktree of Piton's in which a worker left another one. What that worker did not
+/// commit stays; where git cannot keep it, nothing changes.
+fn switch_back(listed: &Listed, wanted: &NewWorktree) -> Result<bool, GitError> {
+    if listed.maker != Maker::Piton || !listed.is_there || !wanted.is_known {
+        return Ok(false);
+    }
+    let switch = ["switch", "--quiet", "--no-guess", &wanted.branch];
+    Ok(Git::at(&listed.path).ask(&switch)?.is_success())
 }
 
 fn in_the_way(repository: &Repository, listed: &Listed, wanted: &NewWorktree) -> Result<Creation, GitError> {

@@ -1,7 +1,7 @@
 //! Operation 4: gates pass or fail.
 
 use piton_model::hint::verbs;
-use piton_model::{BuildStatus, GateJudgement, Moment, Refusal};
+use piton_model::{BuildStatus, Evidence, GateJudgement, Moment, Refusal};
 
 use super::super::checkpoint::Bucket;
 use super::super::gates::{Listed, fold, parse, shown, steps_of};
@@ -24,7 +24,7 @@ pub(super) fn judged(draft: &mut Draft, judged: &GateJudgement, moment: &Moment)
         let found = find(draft, typed, judged.step.as_deref())?;
         all.extend(match judged.passed {
             true => pass(draft, &found)?,
-            false => fail(draft, &found)?,
+            false => fail(draft, &found, judged.evidence.as_ref())?,
         });
     }
     if let Some(evidence) = &judged.evidence {
@@ -143,7 +143,7 @@ fn pass(draft: &mut Draft, found: &Found) -> Result<Vec<String>, Refusal> {
     Ok(shown_all)
 }
 
-fn fail(draft: &mut Draft, found: &Found) -> Result<Vec<String>, Refusal> {
+fn fail(draft: &mut Draft, found: &Found, evidence: Option<&Evidence>) -> Result<Vec<String>, Refusal> {
     life::refuse_running(draft, "a gate fails when its phase has come to an end")?;
     if draft.trail().last() == Some(&BuildStatus::Paused) {
         return Err(Refusal::rule("a paused build cannot fail: it is continued first")
@@ -158,7 +158,10 @@ fn fail(draft: &mut Draft, found: &Found) -> Result<Vec<String>, Refusal> {
     if !draft.waiting.iter().any(|gate| fold(&gate.name) == fold(&found.name)) {
         draft.waiting.push(bare(found.name.clone()));
     }
-    let message = format!("the gate {} failed", found.name);
+    let message = match evidence {
+        Some(evidence) => evidence.failure(&found.name),
+        None => format!("the gate {} failed", found.name),
+    };
     write_error(draft, &workstream, &Failure { message: &message, file: None, line: None });
     Ok(entries.iter().map(shown).collect())
 }

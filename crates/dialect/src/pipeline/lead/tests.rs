@@ -220,3 +220,15 @@ fn whole_readiness_has_no_fraction() {
         assert_eq!(written(None, &lead)["readiness_scores"]["A-1"].to_string(), text);
     }
 }
+
+/// A story that was paused before it had a checkpoint says why all the same.
+#[test]
+fn reasons_of_pauses_are_kept_while_they_hold() {
+    let mut lead = lead();
+    (lead.stories[0].standing, lead.stories[0].pause) = (Some("PAUSED"), Some("the set-up failed".to_owned()));
+    let state = written(None, &lead);
+    assert_eq!(state["pause_reasons"], json!({ "A-1": "the set-up failed" }));
+    (lead.stories[0].standing, lead.stories[0].pause) = (Some("QUEUED"), None);
+    lead.stories[0].requeued = true;
+    assert_eq!(written(Some(&state.to_string()), &lead).get("pause_reasons"), None);
+}

@@ -139,6 +139,11 @@ impl Writing {
                     }
                 }
             }
+            if key == PAUSES && map.is_empty() {
+                // No field of the protocol: it is there while it says something.
+                self.editor.remove(&[key]);
+                continue;
+            }
             // One value a map: each step of an editor reads the document anew.
             self.editor.set(&[key], NewValue::Object(map));
         }
@@ -254,10 +259,13 @@ impl From<Option<NewValue>> for Entry {
     }
 }
 
+/// Reasons of pauses that no checkpoint holds.
+const PAUSES: &str = "pause_reasons";
+
 /// A map of the state, and what it holds of a story.
 type OfStory = fn(&LeadStory, Option<&NewValue>) -> Entry;
 
-const MAPS: [(&str, OfStory); 11] = [
+const MAPS: [(&str, OfStory); 12] = [
     ("story_state", story_state),
     ("worker_map", |story, _| story.worker.as_deref().map_or(Entry::Remove, |worker| Entry::Set(worker.into()))),
     ("quality_cycles", |story, _| Entry::Set(story.reworks.into())),
@@ -289,6 +297,7 @@ const MAPS: [(&str, OfStory); 11] = [
         stats.into()
     }),
     ("readiness_scores", |story, _| story.readiness.map(number).into()),
+    (PAUSES, |story, _| story.pause.as_deref().map_or(Entry::Remove, |reason| Entry::Set(reason.into()))),
 ];
 
 /// Where a story stands. A word that no rule understands is a person's, and a pause or an end that was recorded stands.

@@ -67,7 +67,9 @@ fn begin(draft: &mut Draft, tasks: &[String], moved: &StepMove) -> Result<Moved,
         Some(2) => {
             let is_rework = draft.editor.int(&["reworks"]).unwrap_or(0) > 0;
             for task in tasks.iter().filter(|task| !known.open.contains(task)) {
-                if !is_rework && !known.is_empty() {
+                // A task that says what it is for can be added while the others are executed.
+                let is_added = moved.title.is_some() && !known.done.contains(task);
+                if !is_rework && !known.is_empty() && !is_added {
                     return Err(match known.done.contains(task) {
                         true => Refusal::rule(format!("{task} is done already")).hint(next(draft, &known, 2, true)),
                         false => unknown(draft, task, &known),

@@ -185,7 +185,9 @@ fn to_json(rework: &Rework) -> Value {
         }
         Rework::Conflict { base, files } => json!({ "kind": "conflict", "base": base, "files": files }),
         Rework::Uncommitted { files } => json!({ "kind": "uncommitted", "files": files }),
-        Rework::OtherBranch { found, branch } => json!({ "kind": "branch", "found": found, "branch": branch }),
+        Rework::OtherBranch { found, from, branch, files } => {
+            json!({ "kind": "branch", "found": found, "from": from, "branch": branch, "files": files })
+        }
         Rework::Ignored { files } => json!({ "kind": "ignored", "files": files }),
         Rework::NothingDone { missing, printed } => {
             json!({ "kind": "nothing", "files": missing, "tail": printed })
@@ -206,7 +208,7 @@ fn from_json(value: &Value) -> Option<Rework> {
         }
         "conflict" => Rework::Conflict { base: text("base"), files },
         "uncommitted" => Rework::Uncommitted { files },
-        "branch" => Rework::OtherBranch { found: text("found"), branch: text("branch") },
+        "branch" => Rework::OtherBranch { found: text("found"), from: text("from"), branch: text("branch"), files },
         "ignored" => Rework::Ignored { files },
         "nothing" => Rework::NothingDone { missing: files, printed: text("tail") },
         "incomplete" => Rework::Incomplete { missing: files },
@@ -228,7 +230,7 @@ mod tests {
             Rework::GateFailed { gate: text(), command: text(), exit: text(), tail: text() },
             Rework::Conflict { base: text(), files: files() },
             Rework::Uncommitted { files: files() },
-            Rework::OtherBranch { found: text(), branch: text() },
+            Rework::OtherBranch { found: text(), from: text(), branch: text(), files: files() },
             Rework::Ignored { files: files() },
             Rework::NothingDone { missing: files(), printed: text() },
             Rework::Incomplete { missing: files() },

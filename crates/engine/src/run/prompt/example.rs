@@ -114,7 +114,12 @@ pub(super) fn reworks() -> Vec<Rework> {
         },
         Rework::Conflict { base: "main".to_owned(), files: list(&["src/quay.rs", "README.md"]) },
         Rework::Uncommitted { files: list(&["src/quay.rs"]) },
-        Rework::OtherBranch { found: "mine".to_owned(), branch: "feature/WS1".to_owned() },
+        Rework::OtherBranch {
+            found: "mine".to_owned(),
+            from: "mine".to_owned(),
+            branch: "feature/WS1".to_owned(),
+            files: list(&["src/quay.rs"]),
+        },
         Rework::Ignored { files: list(&["dist/quay.js"]) },
         Rework::NothingDone { missing: list(&["task one is not recorded"]), printed: "I am done.".to_owned() },
         Rework::Incomplete { missing: list(&["readiness (1 to 10)"]) },

@@ -138,7 +138,7 @@ impl Lead<'_> {
         numbered.into_iter().map(fact).collect()
     }
 
-    fn scores(&self, at: LaneAt) -> Scores {
+    pub(in super::super) fn scores(&self, at: LaneAt) -> Scores {
         if self.work.lanes[at].dialect != Dialect::Pipeline {
             return Scores::default();
         }

@@ -299,7 +299,12 @@ fn a_repository_cannot_speak_for_piton() {
                 },
                 Rework::Conflict { base: text("main"), files: list.clone() },
                 Rework::Uncommitted { files: list.clone() },
-                Rework::OtherBranch { found: evil.to_owned(), branch: text("feature/x") },
+                Rework::OtherBranch {
+                    found: evil.to_owned(),
+                    from: evil.to_owned(),
+                    branch: text("feature/x"),
+                    files: vec![evil.to_owned()],
+                },
                 Rework::Ignored { files: list.clone() },
                 Rework::NothingDone { missing: list.clone(), printed: evil.to_owned() },
                 Rework::Incomplete { missing: list.clone() },

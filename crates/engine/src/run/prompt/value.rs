@@ -98,7 +98,7 @@ fn about_tasks(context: &PromptContext) -> Value {
 fn about_past(context: &PromptContext) -> Value {
     let scores = &context.scores;
     json!({
-        "instructions_text": quote(context, &context.instructions),
+        "instructions_text": said(&context.instructions),
         "rework": context.rework.iter().map(|rework| rework_value(context, rework)).collect::<Vec<_>>(),
         "scores": {
             "plan": scores.plan.map(|score| score.to_string()),
@@ -223,11 +223,13 @@ fn rework_value(context: &PromptContext, rework: &Rework) -> Value {
             "base_word": text::shell_word(base),
             "files_text": quote(files),
         }),
-        Rework::OtherBranch { found, branch } => json!({
+        Rework::OtherBranch { found, from, branch, files } => json!({
             "kind": "other_branch",
             "found": one_line(found),
+            "from_word": one_line(&text::shell_word(from)),
             "branch": one_line(branch),
             "branch_word": text::shell_word(branch),
+            "files_text": quote(files),
         }),
         Rework::Ignored { files } => json!({ "kind": "ignored", "files_text": quote(files) }),
         Rework::Uncommitted { files } => json!({ "kind": "uncommitted", "files_text": quote(files) }),
@@ -275,6 +277,14 @@ fn labelled(entries: &[(String, String)]) -> Vec<String> {
 }
 
 /// Texts behind the fence; nothing when they say nothing.
+/// What the user wrote, as a block quote: no fence, since what stands inside of one cannot change what a worker does.
+fn said(texts: &[String]) -> Option<String> {
+    let line = |line: &str| format!("> {}", text::printable(line)).trim_end().to_owned();
+    let each = |text: &String| text.trim().lines().map(line).collect::<Vec<_>>().join("\n");
+    let texts: Vec<String> = texts.iter().filter(|text| !text.trim().is_empty()).map(each).collect();
+    (!texts.is_empty()).then(|| texts.join("\n>\n"))
+}
+
 fn quote(context: &PromptContext, texts: &[String]) -> Option<String> {
     texts.iter().any(|text| !text.trim().is_empty()).then(|| quoted(&context.fence, texts))
 }

@@ -394,3 +394,23 @@ fn who_calls_done_what_is_not_there_is_dead_and_twice_is_a_pause() {
     let want = "pause 0: its worker says that it is done, and it is not there: x.txt, y.txt; it was restarted once";
     check(&mut fleet, 3, exit(0, 0, lie()), &[want, "end Paused"]);
 }
+
+#[test]
+fn work_on_another_branch_goes_back_to_its_stage_within_the_reworks() {
+    let why = || Rework::OtherBranch {
+        found: "mine".to_owned(),
+        from: "mine".to_owned(),
+        branch: "feature/A".to_owned(),
+        files: vec!["x.txt".to_owned()],
+    };
+    let mut fleet = stories(vec![Lane { stage: 2, ..story("A", 0, &[]) }]);
+    fleet.limits.rework = 1;
+    fleet.step(FleetEvent::Begun, at(0));
+    fleet.step(FleetEvent::WorkerStarted { lane: 0 }, at(0));
+    let first = exit(0, 0, Standing::Misplaced(why()));
+    check(&mut fleet, 1, first, &["rework 0: its commits are on mine, not on feature/A: x.txt", "claim 0", "spawn 0"]);
+    assert_eq!((fleet.lanes[0].stage, fleet.lanes[0].counts.reworks), (2, 1));
+    fleet.step(FleetEvent::WorkerStarted { lane: 0 }, at(1));
+    let want = "pause 0: its commits are on mine, not on feature/A: x.txt; reworked once";
+    check(&mut fleet, 2, exit(0, 0, Standing::Misplaced(why())), &[want, "end Paused"]);
+}

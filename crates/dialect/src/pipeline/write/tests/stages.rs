@@ -54,6 +54,23 @@ fn a_story_is_reworked_twice() {
     assert!(bench.refused(&stage("2")).hints[0].to_string().contains("piton pause"));
 }
 
+/// The prompt of stage 2 offers this to a worker that has no open task.
+#[test]
+fn a_task_with_a_title_can_be_added_while_others_are_executed() {
+    let mut bench = Bench::started("2", &["T-1"]);
+    bench.must(&step(StepTo::Done, &["T-1"]));
+    assert_eq!(bench.refused(&step(StepTo::Begun, &["T-2"])).kind, RefusalKind::Missing);
+    let titled = |task: &str| {
+        let Event::StepMoved(moved) = step(StepTo::Begun, &[task]) else { panic!("a move") };
+        Event::StepMoved(StepMove { title: Some("Correct it".to_owned()), ..moved })
+    };
+    // What is done is not opened again by another name for it.
+    assert_eq!(bench.refused(&titled("T-1")).kind, RefusalKind::Rule);
+    bench.must(&titled("T-2"));
+    bench.shows(&json!({ "tasksRemaining": ["T-2"] }));
+    assert_eq!(bench.refused(&stage("3")).kind, RefusalKind::Rule);
+}
+
 #[test]
 fn verdicts_belong_to_their_stage_and_carry_what_they_need() {
     let mut bench = Bench::started("1", &["T-1"]);
