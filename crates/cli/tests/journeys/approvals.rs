@@ -52,7 +52,7 @@ crate::with_both! {
         has_arrived(&ground, &works::PLAN, ended);
     }
 
-    fn a_review_that_ships_with_gates_waits_before_work_begins(who) open(both) {
+    fn a_review_that_ships_with_gates_waits_before_work_begins(who) {
         let ground = BUILD.ground(who);
         ground.types("piton start build:PRD-031 --spec docs/EXECUTION-SPEC-PRD-031.md").succeeds();
         ground.types("piton verdict build:PRD-031 ship_with_gates --p0 0 --p1 2").succeeds();
@@ -66,7 +66,7 @@ crate::with_both! {
         has_arrived(&ground, &BUILD, ended);
     }
 
-    fn a_review_that_says_no_is_overridden_with_a_reason(who) open(both) {
+    fn a_review_that_says_no_is_overridden_with_a_reason(who) {
         let ground = BUILD.ground(who);
         ground.types("piton start build:PRD-031 --spec docs/EXECUTION-SPEC-PRD-031.md").succeeds();
         ground.types("piton verdict build:PRD-031 do_not_ship --p0 1 --p1 0").succeeds();

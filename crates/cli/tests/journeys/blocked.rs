@@ -17,47 +17,52 @@ fn answered(work: &Work, who: Who, policy: &str) {
     assert!(ended.to_string().contains(question), "{ended}");
     let asked = ground.prompts().len();
     let ended = goes_on(&ground, &ended, Situation { text: ANSWER, ..Situation::default() });
-    let told = ground.prompts().into_iter().skip(asked).any(|(_, prompt)| {
-        let prompt = prompt.split("<<<").next().unwrap_or_default().to_owned();
-        prompt.contains(ANSWER)
-    });
+    let told = ground.prompts().into_iter().skip(asked).any(|(_, prompt)| outside_of_fences(&prompt).contains(ANSWER));
     assert!(told, "the answer is an instruction, and reaches the next worker\n{:?}", ground.prompts());
     has_arrived(&ground, work, ended);
 }
 
+/// What a prompt says itself. What stands inside of a fence are words of others, which instruct nobody.
+fn outside_of_fences(prompt: &str) -> String {
+    let mut is_inside = false;
+    let is_outside = |line: &&str| {
+        let was_inside = is_inside;
+        is_inside = if was_inside { !line.ends_with(">>>") } else { line.starts_with("<<<") };
+        !was_inside && !is_inside
+    };
+    prompt.lines().filter(is_outside).map(|line| format!("{line}\n")).collect()
+}
+
 crate::with_both! {
-    fn a_plan(who) open(both) {
+    fn a_plan(who) open(by_the_book) {
         answered(&works::PLAN, who, "block-once");
     }
 
-    fn a_task(who) open(both) {
+    fn a_task(who) open(by_the_book) {
         answered(&works::TASKS, who, "block-once");
     }
 
-    fn a_crew(who) open(both) {
+    fn a_crew(who) {
         answered(&works::CREW, who, "block-once");
     }
 
-    fn a_task_with_a_question(who) open(both) {
+    fn a_task_with_a_question(who) open(by_the_book) {
         answered(&works::TASKS, who, "question-once");
     }
 }
 
 /// The protocols of stories and builds have no word for a worker that is blocked; only a command can say it.
 #[test]
-#[ignore = "open"]
 fn a_story() {
     answered(&works::STORIES, Who::Obedient, "block-once");
 }
 
 #[test]
-#[ignore = "open"]
 fn a_story_with_a_question() {
     answered(&works::STORIES, Who::Obedient, "question-once");
 }
 
 #[test]
-#[ignore = "open"]
 fn a_build() {
     answered(&works::BUILD, Who::Obedient, "block-once");
 }

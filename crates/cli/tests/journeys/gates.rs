@@ -121,7 +121,7 @@ crate::with_both! {
         pauses_with_a_way_out(&WET_STORIES, who, stories);
     }
 
-    fn of_a_build_never_passes(who) open(obedient) {
+    fn of_a_build_never_passes(who) {
         pauses_with_a_way_out(&WET_BUILD, who, build);
     }
 

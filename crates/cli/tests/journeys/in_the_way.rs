@@ -6,7 +6,7 @@ use crate::verdicts::goes_on;
 use crate::works::STORIES;
 
 crate::with_both! {
-    fn a_file_that_the_user_did_not_commit(who) open(both) {
+    fn a_file_that_the_user_did_not_commit(who) {
         let ground = STORIES.ground(who);
         ground.policy(who, "hold-work");
         let mut lead = ground.run("--yes");

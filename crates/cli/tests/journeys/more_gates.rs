@@ -47,7 +47,7 @@ fn is_reworked_four_times(work: &Work, who: crate::workers::Who) {
 }
 
 crate::with_both! {
-    fn a_broken_gate_judges_no_work(who) open(both) {
+    fn a_broken_gate_judges_no_work(who) {
         let ground = BROKEN.ground(who);
         let ended = ground.run("--yes").end().exits(4, &ground);
         assert!(ended.said().contains("no-such-program"), "{ended}");

@@ -71,7 +71,7 @@ crate::with_both! {
         is_delivered(&works::CREW, who, "uncommitted-once");
     }
 
-    fn what_a_worker_committed_on_a_branch_of_its_own(who) open(both) {
+    fn what_a_worker_committed_on_a_branch_of_its_own(who) {
         for work in [works::STORIES, works::PLAN, works::BUILD] {
             let ground = work.ground_with(who, "reworks = 1\n");
             ground.policy(who, "own-branch");
@@ -79,7 +79,7 @@ crate::with_both! {
         }
     }
 
-    fn an_output_that_git_ignores(who) open(by_the_book) {
+    fn an_output_that_git_ignores(who) {
         is_honest(&IGNORED.ground_with(who, "reworks = 1\n"), &IGNORED);
     }
 }

@@ -49,7 +49,7 @@ crate::with_both! {
         assert!(prompt.contains("the edge cases are not"), "{prompt}");
     }
 
-    fn what_is_never_ready_is_paused_and_has_a_way_out(who) open(both) {
+    fn what_is_never_ready_is_paused_and_has_a_way_out(who) {
         let (ground, ended) = judged(who, "nogo");
         let ended = ended.exits(4, &ground);
         let state = ground.json(".pipeline/state.json");
