@@ -15,7 +15,7 @@ use super::Style;
 pub fn plan_text(plan: &RunPlan, missing: &[Unapproved]) -> String {
     let fleet = &plan.work.fleet;
     let mut page = format!(
-        "{} at once at most; a dead worker is started again {} time(s), a NO-GO validated again {}, a FAIL reworked {}\n",
+        "at most {} workers at once; restarts after a death: {}, validations after a NO-GO: {}, reworks after a FAIL: {}\n",
         fleet.limits.workers, fleet.limits.respawn, fleet.limits.validation, fleet.limits.rework
     );
     for (place, wave) in plan.waves.iter().enumerate() {

@@ -95,7 +95,7 @@ fn a_plan_is_explained_and_nothing_is_started() {
     let shown = yard.run(&["run", "--explain"]).stdout;
     let agent = yard.outer("agent.sh").display().to_string();
     let want = format!(
-        "3 at once at most; a dead worker is started again 1 time(s), a NO-GO validated again 1, a FAIL reworked 2\n\
+        "at most 3 workers at once; restarts after a death: 1, validations after a NO-GO: 1, reworks after a FAIL: 2\n\
          \nwave 1\n  pipeline:S-1  Story S-1\n    worker: /bin/sh {agent} (for all work, [worker])\n\nwave 2\n  \
          pipeline:S-2  Story S-2\n    after pipeline:S-1\n    worker: /bin/sh {agent} (for all work, [worker])\n\n\
          not approved yet (piton approve):\n  worker: /bin/sh {agent}\n"
