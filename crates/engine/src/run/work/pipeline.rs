@@ -75,16 +75,17 @@ fn brief(story: &mut Section) -> Result<Map<String, Value>, BadFile> {
     Ok(brief)
 }
 
-/// The stages that a story names: in order, each once, with the one in which the work is done.
+/// The stages that a story names: in order, each once, with those in which the work is done and judged: without a verdict
+/// no story is done.
 fn stages(section: &mut Section) -> Result<Vec<u8>, BadFile> {
     let Some(given) = section.counts("stages")? else { return Ok(STAGES.to_vec()) };
     let stages: Vec<u8> = STAGES.into_iter().filter(|stage| given.contains(&u64::from(*stage))).collect();
-    match stages.len() == given.len() && stages.contains(&2) {
+    match stages.len() == given.len() && stages.ends_with(&[2, 3]) {
         true => Ok(stages),
         false => Err(BadFile {
             path: section.path.clone(),
             message: format!("a story has the stages {given:?}"),
-            hint: Some("name some of 0 (plan), 1 (validate), 2 (execute), 3 (judge), with 2 among them".to_owned()),
+            hint: Some("name some of 0 (plan), 1 (validate), 2 (execute), 3 (judge), with 2 and 3 among them".to_owned()),
         }),
     }
 }
