@@ -39,6 +39,11 @@ pub enum Rework {
         /// The files that these commits change.
         files: Vec<String>,
     },
+    /// Nothing was committed since the branch was made, so there is nothing to merge.
+    NoCommit {
+        /// The branch that is merged.
+        branch: String,
+    },
     /// Results that git ignores, so that no merge can take them.
     Ignored {
         /// These files.
@@ -86,6 +91,7 @@ impl Rework {
             Rework::OtherBranch { found, branch, files, .. } => {
                 format!("its commits are on {found}, not on {branch}: {}", listed(files))
             }
+            Rework::NoCommit { branch } => format!("nothing is committed on {branch}"),
             Rework::Ignored { files } => format!("git ignores what it made: {}", listed(files)),
             Rework::NothingDone { missing, .. } => format!("its worker ended and did not do: {}", listed(missing)),
             Rework::Incomplete { missing } => format!("the checkpoint lacks {}", listed(missing)),
@@ -117,6 +123,7 @@ mod tests {
                 Rework::Conflict { base: "main".to_owned(), files: list(&["a.rs", "b.rs"]) },
                 "conflicts with main in a.rs, b.rs",
             ),
+            (Rework::NoCommit { branch: "feature/x".to_owned() }, "nothing is committed on feature/x"),
             (Rework::Uncommitted { files: list(&["a.rs"]) }, "files are not committed: a.rs"),
             (
                 Rework::OtherBranch {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use piton_model::Rework;
 use piton_model::fleet::{FleetEvent, LaneAt, MergeOf, MergeResult, Prepared};
+use piton_model::{Dialect, Rework};
 use piton_supervisor::{Advanced, Candidate, GitError, Head, Merging, Prepared as Merge, Repository, Statistics};
 
 use super::RunError;
@@ -49,6 +49,8 @@ struct Question {
     judges: Vec<String>,
     /// Files that the unit's specification lists as results.
     results: Vec<String>,
+    /// Whether work without a commit is no work: a story's.
+    needs_commit: bool,
     /// Whether gates need a scratch worktree.
     is_judged: bool,
     root: PathBuf,
@@ -92,6 +94,7 @@ impl Lead<'_> {
                 let outputs = self.named_outputs(at);
                 let documents = self.documents_of(at);
                 let message = format!("Merge {name}{title}");
+                let needs_commit = self.work.lanes[at].dialect == Dialect::Pipeline;
                 Ok(Some(Question {
                     repository,
                     target,
@@ -102,6 +105,7 @@ impl Lead<'_> {
                     documents,
                     judges,
                     results,
+                    needs_commit,
                     is_judged,
                     root,
                 }))
@@ -121,6 +125,7 @@ impl Lead<'_> {
                     documents,
                     judges,
                     results,
+                    needs_commit: false,
                     is_judged,
                     root,
                 }))
@@ -308,6 +313,9 @@ impl Question {
         }
         if let Some(rework) = on_other_branch(&self.repository, tree, &self.branch)? {
             return Ok(Some(rework));
+        }
+        if self.needs_commit && self.repository.is_untouched(tree, &self.branch)? {
+            return Ok(Some(Rework::NoCommit { branch: self.branch.clone() }));
         }
         let is_only_here = |path: &String| tree.join(path).exists() && !self.root.join(path).exists();
         let ignored = self.repository.ignored(tree, &self.outputs)?;

@@ -219,6 +219,14 @@ fn start_of(path: &Path) -> Option<String> {
     text.lines().find_map(|line| line.strip_prefix("start ")).map(str::to_owned)
 }
 
+impl Repository {
+    /// Whether nothing was committed on a branch since Piton made it with its worktree. False when that is not known.
+    pub fn is_untouched(&self, worktree: &Path, branch: &str) -> Result<bool, GitError> {
+        let Some(start) = start_of(worktree) else { return Ok(false) };
+        Ok(self.tip(branch)?.is_some_and(|tip| tip == start))
+    }
+}
+
 /// A path as a pattern that means only this path.
 fn as_pattern(path: &str) -> String {
     path.chars().fold(String::new(), |mut pattern, c| {

@@ -188,6 +188,7 @@ fn to_json(rework: &Rework) -> Value {
         Rework::OtherBranch { found, from, branch, files } => {
             json!({ "kind": "branch", "found": found, "from": from, "branch": branch, "files": files })
         }
+        Rework::NoCommit { branch } => json!({ "kind": "no-commit", "branch": branch }),
         Rework::Ignored { files } => json!({ "kind": "ignored", "files": files }),
         Rework::NothingDone { missing, printed } => {
             json!({ "kind": "nothing", "files": missing, "tail": printed })
@@ -209,6 +210,7 @@ fn from_json(value: &Value) -> Option<Rework> {
         "conflict" => Rework::Conflict { base: text("base"), files },
         "uncommitted" => Rework::Uncommitted { files },
         "branch" => Rework::OtherBranch { found: text("found"), from: text("from"), branch: text("branch"), files },
+        "no-commit" => Rework::NoCommit { branch: text("branch") },
         "ignored" => Rework::Ignored { files },
         "nothing" => Rework::NothingDone { missing: files, printed: text("tail") },
         "incomplete" => Rework::Incomplete { missing: files },
@@ -231,6 +233,7 @@ mod tests {
             Rework::Conflict { base: text(), files: files() },
             Rework::Uncommitted { files: files() },
             Rework::OtherBranch { found: text(), from: text(), branch: text(), files: files() },
+            Rework::NoCommit { branch: text() },
             Rework::Ignored { files: files() },
             Rework::NothingDone { missing: files(), printed: text() },
             Rework::Incomplete { missing: files() },

@@ -305,6 +305,7 @@ fn a_repository_cannot_speak_for_piton() {
                     branch: text("feature/x"),
                     files: vec![evil.to_owned()],
                 },
+                Rework::NoCommit { branch: evil.to_owned() },
                 Rework::Ignored { files: list.clone() },
                 Rework::NothingDone { missing: list.clone(), printed: evil.to_owned() },
                 Rework::Incomplete { missing: list.clone() },

@@ -231,6 +231,7 @@ fn rework_value(context: &PromptContext, rework: &Rework) -> Value {
             "branch_word": text::shell_word(branch),
             "files_text": quote(files),
         }),
+        Rework::NoCommit { branch } => json!({ "kind": "no_commit", "branch": one_line(branch) }),
         Rework::Ignored { files } => json!({ "kind": "ignored", "files_text": quote(files) }),
         Rework::Uncommitted { files } => json!({ "kind": "uncommitted", "files_text": quote(files) }),
         Rework::NothingDone { missing, printed } => json!({

@@ -85,7 +85,9 @@ fn stages(section: &mut Section) -> Result<Vec<u8>, BadFile> {
         false => Err(BadFile {
             path: section.path.clone(),
             message: format!("a story has the stages {given:?}"),
-            hint: Some("name some of 0 (plan), 1 (validate), 2 (execute), 3 (judge), with 2 and 3 among them".to_owned()),
+            hint: Some(
+                "name some of 0 (plan), 1 (validate), 2 (execute), 3 (judge), with 2 and 3 among them".to_owned(),
+            ),
         }),
     }
 }
