@@ -273,7 +273,8 @@ fn a_heartbeat_that_cannot_be_written_does_not_end_a_lead() {
     let mut lead = started(&yard, &["run"]);
     // A directory stands where the file is written first.
     let in_the_way = yard.workspace.path(".piton/run/.memory.json.piton-new");
-    std::fs::create_dir(&in_the_way).expect("it is free");
+    // The lead itself may be writing there just now.
+    wait_for("the name to be free", || std::fs::create_dir(&in_the_way).is_ok(), String::new);
     wait_for("the trouble", || !told(&yard, "disk").is_empty(), String::new);
     assert!(told(&yard, "disk")[0].ends_with("the lead goes on and tries again"), "{:?}", told(&yard, "disk"));
     // More beats pass; it is told once.
@@ -296,7 +297,8 @@ fn a_lead_that_cannot_write_a_decision_ends_and_its_worker_stays() {
     let yard = waiting().env("PITON_TEST_DISK_PATIENCE", "400");
     let lead = started(&yard, &["run", "pipeline:S-1"]);
     let in_the_way = yard.workspace.path(".piton/run/.memory.json.piton-new");
-    std::fs::create_dir(&in_the_way).expect("it is free");
+    // The lead itself may be writing there just now.
+    wait_for("the name to be free", || std::fs::create_dir(&in_the_way).is_ok(), String::new);
     go(&yard);
     let ended = finish(lead);
     assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
