@@ -9,6 +9,7 @@ use piton_model::hint::verbs;
 use piton_model::{Arg, Dialect, Id, Refusal, Time};
 
 use crate::find::{found, merge_superseded};
+use crate::run::LedUnits;
 use crate::survey::{Scope, Seen, Surveyed, survey};
 use crate::target::Target;
 use crate::{Found, Workspace};
@@ -31,11 +32,12 @@ pub(crate) fn crews(workspace: &Workspace, now: Time) -> Vec<Crew> {
         }
     });
     merge_superseded(&mut all);
+    let leads = LedUnits::look(workspace, now);
     let mut crews: BTreeMap<String, Vec<Found>> = BTreeMap::new();
     for surveyed in all {
         let base = surveyed.full_name.rsplit_once('/').map_or("", |(base, _)| base).to_owned();
         let name = format!("{}:{}", Dialect::Crew, surveyed.full_name);
-        crews.entry(base).or_default().push(found(surveyed, name, now));
+        crews.entry(base).or_default().push(found(surveyed, name, &leads, now));
     }
     crews.into_iter().map(|(base, agents)| Crew { base, agents }).collect()
 }

@@ -3,10 +3,12 @@ use std::fmt;
 
 use piton_dialect::{Detail, codes};
 use piton_model::{
-    Dialect, Document, Finding, Judgement, Patience, Place, Role, Time, Unit, UnitRef, judge, shortest_names,
+    Dialect, Document, Finding, Judgement, Led, Patience, Place, Role, State, Time, Unit, UnitRef, judge,
+    shortest_names,
 };
 
 use crate::Workspace;
+use crate::run::LedUnits;
 use crate::survey::{Scope, Seen, Surveyed, survey, written};
 use crate::target::Target;
 use crate::workspace::source;
@@ -22,8 +24,18 @@ pub struct Found {
     pub full_name: String,
     /// Whether somebody works on it, and why we think so.
     pub judgement: Judgement,
+    /// What a lead knows about it.
+    pub led: Option<Led>,
     /// Everything odd about its documents.
     pub findings: Vec<Finding>,
+}
+
+impl Found {
+    /// Where it stands: what its documents say, and what a lead knows beyond that.
+    pub fn state(&self) -> State {
+        let state = self.unit.state.clone();
+        self.led.as_ref().map_or(state.clone(), |led| led.state(state))
+    }
 }
 
 /// Why a name does not lead to a unit.
@@ -72,7 +84,7 @@ pub fn find(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found,
         1 => {
             let surveyed = matching.remove(0);
             let name = short(surveyed.unit.dialect, &surveyed.full_name);
-            Ok(found(surveyed, name, now))
+            Ok(found(surveyed, name, &LedUnits::look(workspace, now), now))
         }
         0 => Err(NotFound::Nothing { similar: similar(wanted, &all_names) }),
         _ => {
@@ -84,10 +96,15 @@ pub fn find(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found,
     }
 }
 
-pub(crate) fn found(surveyed: Surveyed, name: String, now: Time) -> Found {
+pub(crate) fn found(surveyed: Surveyed, name: String, leads: &LedUnits, now: Time) -> Found {
     let Surveyed { unit, full_name, findings } = surveyed;
     let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
-    Found { unit, name, full_name, judgement, findings }
+    let led = leads.of(unit.dialect, &full_name, unit.attempt, written(&unit));
+    let judgement = match &led {
+        Some(led) => led.judged(unit.state.lifecycle(), judgement),
+        None => judgement,
+    };
+    Found { unit, name, full_name, judgement, led, findings }
 }
 
 /// Reads the one unit of a target, and nothing else of the workspace; nothing when it cannot be read by itself.

@@ -1,12 +1,16 @@
 //! JSON documents with stable keys, the same for every door that gives them out.
 
+use std::path::Path;
+
 use piton_dialect::crew::Mail;
+use piton_model::hint::verbs;
 use piton_model::{
-    Audience, Believed, Dialect, Finding, GateState, Hint, Lifecycle, Percent, Refusal, Report, ResumeAction, Role,
-    Row, State, StepState, Summary, Tally, Time, UnitRef,
+    Audience, Believed, Dialect, Finding, GateState, Hint, Led, Lifecycle, Percent, Refusal, Report, ResumeAction,
+    Role, Row, State, StepState, Summary, Tally, Time, UnitRef,
 };
 use serde_json::{Value, json};
 
+use crate::run::{RunState, RunStatus};
 use crate::{Found, Inbox, LastWords, Notified, Reason, Recorded, Resumption, SyncPoint, UnitLog, Version, touched};
 
 /// `status --json`
@@ -43,6 +47,10 @@ pub fn unit(found: &Found, workspace: &str, now: Time) -> Value {
     let tally = Tally::of(&found.findings);
     let name = found.name.split_once(':').map_or(found.name.as_str(), |(_, id)| id).to_owned();
     let short = Row::new(unit.clone(), name, judgement.liveness, judgement.believed.clone(), tally);
+    let short = match found.led.clone() {
+        Some(led) => short.led(led),
+        None => short,
+    };
     let report = Report::new(now, workspace.to_owned(), vec![short], Tally::default());
     let mut whole = row(&report.rows[0]);
     let map = whole.as_object_mut().expect("a row is an object");
@@ -70,7 +78,7 @@ pub fn unit(found: &Found, workspace: &str, now: Time) -> Value {
     let documents =
         unit.documents.iter().map(|document| json!({ "path": *document.path, "role": role(document.role) }));
     map.insert("documents".into(), documents.collect());
-    map.insert("why".into(), reasons(found));
+    map.insert("why".into(), reasons(found, now));
     map.insert("all_findings".into(), found.findings.iter().map(finding).collect());
     document(now, workspace, vec![whole], &report.summary)
 }
@@ -80,11 +88,44 @@ pub fn why(found: &Found, now: Time) -> Value {
     json!({
         "as_of": now.to_string(),
         "unit": found.name,
-        "lifecycle": found.unit.state.lifecycle().word(),
+        "lifecycle": found.state().lifecycle().word(),
+        "lead": found.led.as_ref().map(lead),
         "liveness": found.judgement.liveness.word(),
         "last_seen": last_seen(found.judgement.believed.as_ref()),
         "decided_by": found.judgement.believed.as_ref().map(|seen| seen.source.to_string()),
-        "why": reasons(found),
+        "why": reasons(found, now),
+    })
+}
+
+/// `run` of `status --json`: the run that a lead is at work on, or else the newest that is not finished. Commands are as
+/// they can be typed in `directory`.
+pub fn run(status: Option<&RunStatus>, root: &Path, directory: &Path) -> Value {
+    let Some(status) = status else { return Value::Null };
+    let run = &status.run;
+    let at = |time: Option<Time>| time.map(|at| at.to_string());
+    let waiting = status
+        .waiting()
+        .iter()
+        .map(|it| json!({ "unit": it.unit, "what": it.what, "command": verbs::APPROVE.on(&it.unit).to_string() }));
+    let view = status.view.as_ref();
+    json!({
+        "number": run.number,
+        "state": status.state.word(),
+        "started": run.started.to_string(),
+        "units": run.units,
+        "lead": {
+            "pid": status.pid,
+            "since": run.lead_since.to_string(),
+            "at_work": status.state == RunState::Led,
+        },
+        "mode": view.filter(|_| status.state == RunState::Led).map(|view| view.mode.as_ref()),
+        "done": status.progress().map(|(done, _)| done),
+        "total": status.progress().map(|(_, total)| total),
+        "workers": status.workers,
+        "waiting": waiting.collect::<Vec<_>>(),
+        "parked_until": at(view.and_then(|view| view.parked_until)),
+        "ended": at(run.ended.map(|(_, at)| at)),
+        "command": status.command(root, directory).to_string(),
     })
 }
 
@@ -233,9 +274,15 @@ pub fn not_resumed(wanted: &UnitRef, refusal: &Refusal) -> Value {
     })
 }
 
-fn reasons(found: &Found) -> Value {
+fn reasons(found: &Found, now: Time) -> Value {
     let reason = |reason: Reason| json!({ "what": reason.what, "because": reason.because });
-    crate::why(found).into_iter().map(reason).collect()
+    crate::why(found, now).into_iter().map(reason).collect()
+}
+
+/// The lead that has a unit, or had it last.
+fn lead(led: &Led) -> Value {
+    let lead = &led.lead;
+    json!({ "run": lead.run, "pid": lead.pid, "since": lead.since.to_string(), "at_work": lead.is_at_work })
 }
 
 /// A unit in a line.
@@ -245,6 +292,8 @@ pub fn row(row: &Row) -> Value {
         State::Paused { reason } => reason.as_deref(),
         _ => None,
     };
+    let known = row.led.as_ref().and_then(Led::reason);
+    let reason = reason.map(str::to_owned).or(known);
     json!({
         "unit": row.unit(),
         "dialect": row.dialect.word(),

@@ -1,7 +1,7 @@
 //! Whether a unit may be taken from whoever has it: an agent that gives signs of life keeps it.
 
 use piton_model::hint::verbs;
-use piton_model::{Invocation, Lifecycle, Liveness, Patience, Refusal, UnitRef};
+use piton_model::{Invocation, Lifecycle, Liveness, Patience, Refusal, Rule, UnitRef};
 use serde_json::Value;
 
 use crate::record::{ALIVE_AT, HOLDER, HOLDER_SESSION, RecordError, Recorder, Session};
@@ -52,7 +52,22 @@ pub(crate) fn exact(target: &Target) -> Result<UnitRef, RecordError> {
         .map_err(|error| RecordError::Failed { message: error.to_string() })
 }
 
+/// A unit that a lead has is the lead's: whoever takes it makes two of one worker.
+fn refused_for_lead(name: &str, found: &Found, claim: &Claim<'_>, recorder: &Recorder) -> Option<Refusal> {
+    let led = found.led.as_ref().filter(|led| led.is_held() && !claim.force)?;
+    let lead = led.lead.shown(recorder.now);
+    Some(
+        Refusal::rule(format!("{name} is led: {lead} (run {})", led.lead.run))
+            .hint(verbs::RUN.call().to("show the run"))
+            .hint(verbs::STOP.call().to("stop it after its current workers"))
+            .hint(claim.command.clone().flag("--force").to("take the unit from it all the same")),
+    )
+}
+
 fn refused_for_life(session: &Session<'_>, found: &Found, claim: &Claim<'_>, recorder: &Recorder) -> Option<Refusal> {
+    if let Some(refusal) = refused_for_lead(&session.target.name, found, claim, recorder) {
+        return Some(refusal);
+    }
     let is_alive = matches!(found.judgement.liveness, Liveness::Alive);
     let carried = session.unit.last().map(|entry| &entry.carried);
     let text = |key: &str| carried.and_then(|carried| carried.get(key)).and_then(Value::as_str);
@@ -68,7 +83,9 @@ fn refused_for_life(session: &Session<'_>, found: &Found, claim: &Claim<'_>, rec
     let recorded = text(ALIVE_AT).filter(|_| text(HOLDER).is_some());
     let recorded = recorded.and_then(|at| piton_dialect::time::read(at).time()).map(|at| at.age(recorder.now));
     let patience = Patience::of(session.target.dialect);
-    let is_held = is_open && is_silent && recorded.is_some_and(|age| age.0 < patience.late);
+    // Where a lead had it, its processes tell that nobody is at it.
+    let is_process_fact = matches!(found.judgement.rule, Rule::Process(_));
+    let is_held = is_open && is_silent && !is_process_fact && recorded.is_some_and(|age| age.0 < patience.late);
     if !(is_alive || is_held) || claim.force || is_own || is_awaited {
         return None;
     }

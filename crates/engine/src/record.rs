@@ -208,6 +208,11 @@ impl<'w> Session<'w> {
             self.carried.insert(HOLDER_SESSION.to_owned(), serde_json::Value::Null);
             self.carried.insert(AWAITED.to_owned(), true.into());
         }
+        if let (Event::Unblocked { .. }, None) = (event, recorder.attempt) {
+            // A person answered, and whoever was blocked has stopped: the unit waits for a worker that continues it.
+            self.is_no_sign_of_life();
+            self.carried.insert(AWAITED.to_owned(), true.into());
+        }
         let mut data = data::of(event);
         let is_word = matches!(event, Event::Noted { .. } | Event::Unblocked { .. });
         if recorder.attempt.is_some() {

@@ -286,7 +286,10 @@ impl Session<'_> {
 
 /// What could be resumed, the most urgent first: what broke or went silent, then what waits.
 pub fn resumable(workspace: &Workspace, now: Time) -> Vec<Row> {
+    let is_held = |row: &Row| row.led.as_ref().is_some_and(piton_model::Led::is_held);
     let rank = |row: &Row| match (row.state.lifecycle(), row.liveness) {
+        // A lead is at work on it, and starts what is to be started.
+        _ if is_held(row) => None,
         (Lifecycle::Running | Lifecycle::Waiting, Liveness::Dead | Liveness::Stale) => Some(0),
         (Lifecycle::Failed, _) => Some(1),
         (Lifecycle::Running | Lifecycle::Waiting, Liveness::Late | Liveness::Unknown) => Some(2),

@@ -34,6 +34,7 @@ mod section;
 mod settings;
 mod signs;
 mod state_file;
+mod status;
 mod stop;
 mod strays;
 mod teller;
@@ -62,6 +63,7 @@ pub use prompt::{BadTemplate, Templates};
 pub use runs::{RunRecord, Wanted, unfinished};
 pub use section::BadFile;
 pub use settings::{Choice, SETTINGS, Settings, Why, WorkerSpec, Workers};
+pub use status::{LedUnits, RunState, RunStatus, run_status};
 pub use stop::{LeftWorker, StopRequest, Stopping, stop_run};
 pub use told::event_json;
 pub use view::{LaneView, OtherWorker, View, Waiting};
@@ -168,6 +170,11 @@ impl From<BadTemplate> for RunError {
     fn from(error: BadTemplate) -> RunError {
         RunError::Template(error)
     }
+}
+
+/// Whether what stands in `.piton` is ours: one that came with a repository says nothing.
+fn is_ours(workspace: &Workspace) -> bool {
+    matches!(piton_store::seal::inspect(&*workspace.disk), Ok(piton_store::seal::Home::Ours))
 }
 
 /// A time that a file of ours holds.

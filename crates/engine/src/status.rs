@@ -3,6 +3,7 @@ use piton_model::{Dialect, Liveness, Report, Row, Tally, Time};
 
 use crate::Workspace;
 use crate::find::supersede;
+use crate::run::LedUnits;
 use crate::survey::{Scope, Seen, survey};
 
 /// Reports on every unit of the workspace. Nothing is written.
@@ -19,12 +20,17 @@ pub fn status(workspace: &Workspace, only: Option<Dialect>, now: Time) -> Report
         Seen::Unit(_) => unreachable!("every unit becomes a line"),
         Seen::Loose(findings) => loose.add(Tally::of(&findings)),
     });
-    let replaced = supersede(rows.iter().map(|row| (row.dialect, row.full_name.as_str())).zip(written));
+    let replaced = supersede(rows.iter().map(|row| (row.dialect, row.full_name.as_str())).zip(written.iter().copied()));
     for winner in replaced.iter().flatten() {
         rows[*winner].findings.warning += 1;
     }
-    let mut place = 0..;
-    rows.retain(|_| replaced[place.next().expect("endless")].is_none());
+    let leads = LedUnits::look(workspace, now);
+    let led = |(row, written): (Row, Option<Time>)| match leads.of(row.dialect, &row.full_name, row.attempt, written) {
+        Some(led) => row.led(led),
+        None => row,
+    };
+    let kept = rows.into_iter().zip(written).zip(replaced).filter(|(_, replaced)| replaced.is_none());
+    let rows = kept.map(|(row, _)| led(row)).collect();
     Report::new(now, workspace.root().display().to_string(), rows, loose)
 }
 

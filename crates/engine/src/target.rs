@@ -41,7 +41,8 @@ impl Target {
         let document = found.unit.documents.first().map(|document| document.path.to_string());
         let base = base_of(&found.full_name, &found.unit.id);
         let ids = ids_of(found.unit.dialect, &found.unit.id, wanted);
-        Ok(Target::new(workspace, found.unit.dialect, base, ids, document).typed(wanted))
+        let has_namesakes = found.name.contains(":./");
+        Ok(Target::new(workspace, found.unit.dialect, base, ids, document).typed(wanted, has_namesakes))
     }
 
     /// Finds a unit by its journal, even when its document is gone; else as it stands there.
@@ -61,13 +62,13 @@ impl Target {
             true => usual_base(workspace, dialect),
             false => typed,
         };
-        Target::new(workspace, dialect, base, id.to_vec(), None).typed(wanted)
+        Target::new(workspace, dialect, base, id.to_vec(), None).typed(wanted, true)
     }
 
     /// Lets the unit be named as it was typed: that is a name that leads to it.
-    fn typed(mut self, wanted: &UnitRef) -> Target {
+    fn typed(mut self, wanted: &UnitRef, has_namesakes: bool) -> Target {
         let above = &wanted.parts[..wanted.parts.len().saturating_sub(self.place.id.len())];
-        let root = wanted.is_whole.then_some(".");
+        let root = (wanted.is_whole && has_namesakes).then_some(".");
         self.place.typed_below = root.into_iter().chain(above.iter().map(Id::as_str)).collect::<Vec<_>>().join("/");
         self.name = self.place.unit(self.dialect);
         self
@@ -106,13 +107,18 @@ impl Target {
         let joined = id.iter().map(Id::as_str).collect::<Vec<_>>().join("/");
         let directory = Key::directory_of_namesakes(dialect.word(), &fold(dialect, &joined));
         let mut matching = Vec::new();
-        for place in workspace.disk.list(&directory) {
+        let places = workspace.disk.list(&directory);
+        let has_namesakes = places.len() > 1;
+        for place in places {
             let Some(history) = History::open_path(&*workspace.disk, &format!("{directory}/{place}/journal"))? else {
                 continue;
             };
             let Some(head) = history.head()? else { continue };
             let full_name = if head.base.is_empty() { head.id.clone() } else { format!("{}/{}", head.base, head.id) };
             let is_there = !with_document || workspace.disk.stamp(&head.document)?.is_some();
+            if is_other_file(workspace, dialect, &head.document, &joined)? {
+                continue;
+            }
             if is_there && wanted.means(dialect, &full_name) {
                 matching.push(head);
             }
@@ -121,8 +127,18 @@ impl Target {
         let parts = head.id.split('/').map(Id::parse).collect::<Result<Vec<_>, _>>();
         let id = parts.unwrap_or_else(|_| id.to_vec());
         let target = Target::new(workspace, dialect, head.base, id, Some(head.document));
-        Ok(Some(Target { is_journaled: true, ..target.typed(wanted) }))
+        Ok(Some(Target { is_journaled: true, ..target.typed(wanted, has_namesakes) }))
     }
+}
+
+/// Whether a build's journal was begun for a file of another name, while one of its own name is there now: that is the unit
+/// that is meant.
+fn is_other_file(workspace: &Workspace, dialect: Dialect, document: &str, id: &str) -> Result<bool, DiskError> {
+    let own = match (dialect, document.rsplit_once('/')) {
+        (Dialect::Build, Some((directory, _))) => format!("{directory}/{id}.json"),
+        _ => return Ok(false),
+    };
+    Ok(own != document && workspace.disk.stamp(&own)?.is_some())
 }
 
 /// The key of a unit's journal, from its full name and its id.

@@ -1,4 +1,5 @@
-use piton_model::{Age, Dialect, PassedOver, Rule, Severity, State};
+use piton_model::hint::verbs;
+use piton_model::{Age, Dialect, LedWork, PassedOver, Rule, Severity, State, Time};
 
 use crate::Found;
 
@@ -12,15 +13,15 @@ pub struct Reason {
 }
 
 /// Explains every judgement about a unit, with the record behind it.
-pub fn why(found: &Found) -> Vec<Reason> {
-    reasons(found).into_iter().map(|(what, because)| Reason { what, because }).collect()
+pub fn why(found: &Found, now: Time) -> Vec<Reason> {
+    reasons(found, now).into_iter().map(|(what, because)| Reason { what, because }).collect()
 }
 
-fn reasons(found: &Found) -> Vec<(&'static str, String)> {
+fn reasons(found: &Found, now: Time) -> Vec<(&'static str, String)> {
     let unit = &found.unit;
     let mut reasons = Vec::new();
     let path = unit.documents.first().map(|document| document.path.as_ref()).unwrap_or_default();
-    let lifecycle = unit.state.lifecycle();
+    let lifecycle = found.state().lifecycle();
     let says = match (unit.dialect, unit.status_text.as_str()) {
         (_, "") => "it says nothing about that".to_owned(),
         // A plan has no status of its own: it follows from the boxes.
@@ -29,13 +30,28 @@ fn reasons(found: &Found) -> Vec<(&'static str, String)> {
         (_, status) => format!("it says {status:?}"),
     };
     reasons.push(("state", format!("{lifecycle}: {says} in {path}")));
-    match &unit.state {
+    match &found.state() {
         State::Failed { error } => reasons.push(("failed", error.clone())),
         State::Paused { reason: Some(reason) } => reasons.push(("paused", reason.clone())),
         _ => {}
     }
     for blocker in &unit.blockers {
         reasons.push(("blocked", blocker.clone()));
+    }
+    // A review that blocks a build is answered by a verdict.
+    if unit.state == State::Blocked && !unit.blockers.is_empty() && unit.dialect != Dialect::Build {
+        reasons.push(("answer", verbs::UNBLOCK.on(&found.name).filled("--message", "TEXT").to_string()));
+    }
+    if let Some(led) = &found.led {
+        if let LedWork::Paused { why } = &led.work
+            && !reasons.iter().any(|(_, known)| known.contains(why.as_str()))
+        {
+            reasons.push(("run", why.clone()));
+        }
+        if let LedWork::Approval { .. } = led.work {
+            reasons.push(("approve", verbs::APPROVE.on(&found.name).to_string()));
+        }
+        reasons.push(("lead", led.lead.shown(now)));
     }
     reasons.push(("liveness", liveness(found)));
     if let Some(seen) = &found.judgement.believed {
@@ -48,7 +64,9 @@ fn reasons(found: &Found) -> Vec<(&'static str, String)> {
     if unit.progress.total > 0 {
         reasons.push(("progress", format!("{} of {} steps are done", unit.progress.done, unit.progress.total)));
     }
+    let is_held = found.led.as_ref().is_some_and(piton_model::Led::is_held);
     let resumable = match (unit.resumable, &unit.state) {
+        (true, _) if is_held => "no: a lead is at work on it".to_owned(),
         (true, _) => "yes: its documents allow it".to_owned(),
         (false, State::Done) => "no: nothing is left to do".to_owned(),
         (false, State::Unknown) => "no: a person has to look at it first".to_owned(),
@@ -69,6 +87,7 @@ fn liveness(found: &Found) -> String {
     let liveness = found.judgement.liveness;
     match (&found.judgement.rule, &found.judgement.believed) {
         (Rule::NobodyExpected(why), _) => format!("{liveness}: nobody is expected to work on it, because {why}"),
+        (Rule::Process(fact), _) => format!("{liveness}: {fact}"),
         (Rule::NoSign, _) => format!("{liveness}: a worker is claimed, but no sign of it could be believed"),
         (Rule::Compared(patience), seen) => {
             let age = seen.as_ref().map(|seen| seen.age.to_string()).unwrap_or_default();

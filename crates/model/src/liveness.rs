@@ -158,6 +158,8 @@ pub enum Rule {
     Compared(Patience),
     /// A worker is claimed, and there was nothing to compare.
     NoSign,
+    /// A lead has the unit or had it, and its processes decide.
+    Process(String),
 }
 
 /// What is known about a worker's life, and why.

@@ -135,13 +135,14 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         (Dialect::Crew, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Block, Replace],
         // A claim of completion that is not true counts as blocked, and is opened again.
         (Dialect::Task, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Fail, Replace, Reopen],
+        // A checkpoint that its agent completed by hand is archived by finishing it.
+        (Dialect::Task, Lifecycle::Done) => &[Reopen, Finish, Note, Start],
         (_, Lifecycle::Queued) => &[Start, Work, Resume, Note, Beat, Block, Pause, Fail, Replace],
         (_, Lifecycle::Running) => &[Work, Beat, Note, Block, Unblock, Pause, Fail, Finish, Resume, Replace],
         (_, Lifecycle::Waiting) => &[Work, Beat, Note, Block, Unblock, Pause, Finish, Resume, Replace],
         (_, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Replace],
         (_, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Fail, Replace],
         (_, Lifecycle::Failed) => &[Resume, Unblock, Note, Replace],
-        (_, Lifecycle::Done) => &[Reopen, Note, Start],
         // A status that nobody understands is a person's business.
         (_, Lifecycle::Unknown) => &[Note, Replace],
     }

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::{Believed, Dialect, Lifecycle, Liveness, Percent, Progress, State, Tally, Time, Unit};
+use crate::{Believed, Dialect, Led, Lifecycle, Liveness, Percent, Progress, State, Tally, Time, Unit};
 
 /// What is going on in a workspace.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +47,8 @@ pub struct Row {
     pub seen: Option<Believed>,
     /// What keeps it from going on.
     pub blockers: Vec<String>,
+    /// What a lead knows about it.
+    pub led: Option<Led>,
     /// How many findings there are in its documents.
     pub findings: Tally,
 }
@@ -86,8 +88,17 @@ impl Row {
             liveness,
             seen,
             blockers: unit.blockers,
+            led: None,
             findings,
         }
+    }
+
+    /// The same with what a lead knows about it.
+    pub fn led(mut self, led: Led) -> Row {
+        self.liveness = led.liveness(self.state.lifecycle()).unwrap_or(self.liveness);
+        self.state = led.state(self.state);
+        self.led = Some(led);
+        self
     }
 
     /// `dialect:id`, as it can be typed.

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::answer::words;
 use crate::bounds::{MOST_CHARACTERS, fit, shorten_document, shorten_text};
 use crate::door::Door;
-use crate::tools::{BUDGET, log_page, page_steps};
+use crate::tools::{BUDGET, log_page, page_steps, run_of};
 use crate::uri::{Kind, STATUS, Uri, read as read_uri};
 
 /// The most units on a page of the list.
@@ -87,6 +87,7 @@ fn text_of(door: &Door, uri: &Uri) -> Result<(String, &'static str), Problem> {
         let of = report.rows.len();
         report.rows.truncate(PAGE);
         let mut document = json::report(&report);
+        document["run"] = run_of(&workspace, now);
         document["page"] = json!({ "shown": report.rows.len(), "of": of });
         return Ok((fit(&document, MOST_CHARACTERS).to_string(), JSON));
     };
@@ -96,6 +97,7 @@ fn text_of(door: &Door, uri: &Uri) -> Result<(String, &'static str), Problem> {
             let mut document = json::unit(&found, &workspace.root().display().to_string(), now);
             let words = last_words(&workspace, &found.name, &found.unit);
             document["units"][0]["last_worker"] = words.as_ref().map(json::last_words).into();
+            document["run"] = run_of(&workspace, now);
             Ok((fit(&page_steps(document, 0), MOST_CHARACTERS).to_string(), JSON))
         }
         Kind::Document => {

@@ -147,8 +147,24 @@ pub fn status() -> JsonObject {
     let required = ["unit", "dialect", "id", "lifecycle", "done", "total", "liveness", "attempt"];
     let properties = json!({
         "as_of": text(), "workspace": text(), "units": list(object(unit, &required)), "summary": { "type": "object" },
+        "run": run(),
     });
     finished(object(with_page(properties), &["as_of", "workspace", "units", "summary"]))
+}
+
+/// The run that a lead is at work on, or else the newest that is not finished.
+fn run() -> Value {
+    let lead = json!({ "pid": maybe_number(), "since": text(), "at_work": { "type": "boolean" } });
+    let waiting = json!({ "unit": text(), "what": text(), "command": text() });
+    let properties = json!({
+        "number": number(), "state": text(), "started": text(), "units": list(text()),
+        "lead": object(lead, &["pid", "since", "at_work"]), "mode": maybe_text(), "done": maybe_number(),
+        "total": maybe_number(), "workers": number(), "waiting": list(object(waiting, &["unit", "what", "command"])),
+        "parked_until": maybe_text(), "ended": maybe_text(), "command": text(),
+    });
+    let mut run = object(properties, &["number", "state", "lead", "workers", "waiting", "command"]);
+    run["type"] = json!(["object", "null"]);
+    run
 }
 
 /// Findings.
@@ -161,7 +177,7 @@ pub fn check() -> JsonObject {
 pub fn why() -> JsonObject {
     let properties = json!({
         "as_of": text(), "unit": text(), "lifecycle": text(), "liveness": text(), "last_seen": maybe_text(),
-        "decided_by": maybe_text(), "why": reasons(),
+        "decided_by": maybe_text(), "why": reasons(), "lead": { "type": ["object", "null"] },
     });
     finished(object(with_cut(properties), &["as_of", "unit", "lifecycle", "liveness", "why"]))
 }

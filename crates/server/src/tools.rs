@@ -8,7 +8,7 @@ mod recording;
 mod recovering;
 mod resuming;
 
-pub use reading::{log_page, page_steps};
+pub use reading::{log_page, page_steps, run_of};
 pub use resuming::BUDGET;
 
 use std::sync::LazyLock;

@@ -11,6 +11,7 @@ use piton_engine::{Problem, Watch, json, status};
 use piton_model::UnitRef;
 
 use crate::door::Door;
+use crate::tools::run_of;
 use crate::uri::{STATUS, Uri, read as read_uri};
 
 /// The most resources that one client may ask about.
@@ -153,6 +154,8 @@ impl Watching {
             row.unit().hash(&mut names);
             json::row(row).to_string().hash(&mut rows);
         }
+        // Whether a lead is at work is part of the status.
+        run_of(&workspace, door.now()).to_string().hash(&mut rows);
         let (names, rows) = (names.finish(), rows.finish());
         let Some(before) = self.listed.replace(Listed { names, rows }) else { return Vec::new() };
         let mut news = Vec::new();

@@ -2,6 +2,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
+use piton_engine::run::run_status;
 use piton_engine::{find, last_words, status};
 use piton_model::{Report, UnitRef};
 
@@ -52,6 +53,8 @@ pub fn run(matches: &ArgMatches, args: StatusArgs) -> Result<u8, Failure> {
 
 /// What to show, as text, and the report that it was made from.
 fn show(context: &Context, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<(String, Option<Report>), Failure> {
+    let run = run_status(&context.workspace, context.now);
+    let directory = std::env::current_dir().unwrap_or_else(|_| context.workspace.root().to_owned());
     match unit {
         Some(wanted) => {
             let found =
@@ -59,13 +62,14 @@ fn show(context: &Context, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<
             let words = last_words(&context.workspace, &found.name, &found.unit);
             let text = match args.json {
                 true => {
-                    let root = context.workspace.root().display().to_string();
-                    let mut document = render::json::unit(&found, &root, context.now);
+                    let root = context.workspace.root();
+                    let mut document = render::json::unit(&found, &root.display().to_string(), context.now);
                     document["units"][0]["last_worker"] = words.as_ref().map(render::json::last_words).into();
+                    document["run"] = render::json::run(run.as_ref(), root, &directory);
                     render::json_text(&document)
                 }
                 false => {
-                    let text = render::unit::text(&found, context.color, context.width);
+                    let text = render::unit::text(&found, context.color, context.width, context.now);
                     text + &render::unit::last_words(words.as_ref(), context.color)
                 }
             };
@@ -73,9 +77,18 @@ fn show(context: &Context, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<
         }
         None => {
             let report = status(&context.workspace, None, context.now);
+            let root = context.workspace.root();
             let text = match args.json {
-                true => render::json_text(&render::json::report(&report)),
-                false => render::report::text(&report, args.all, context.color, context.width),
+                true => {
+                    let mut document = render::json::report(&report);
+                    document["run"] = render::json::run(run.as_ref(), root, &directory);
+                    render::json_text(&document)
+                }
+                false => {
+                    let line = run.as_ref().and_then(|run| render::run::status_lines(run, &report, root, &directory));
+                    let table = render::report::text(&report, args.all, context.color, context.width);
+                    line.map_or_else(String::new, |line| format!("{line}\n\n")) + &table
+                }
             };
             Ok((text, Some(report)))
         }

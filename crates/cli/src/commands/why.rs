@@ -29,7 +29,7 @@ pub fn run(matches: &ArgMatches, args: &WhyArgs) -> Result<u8, Failure> {
         document["last_worker"] = words.as_ref().map(render::json::last_words).into();
         print_json(&document)?;
     } else {
-        let text = render::why::text(&found, context.color);
+        let text = render::why::text(&found, context.color, context.now);
         print(&(text + &render::unit::last_words(words.as_ref(), context.color)))?;
     }
     Ok(0)

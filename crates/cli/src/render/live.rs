@@ -90,7 +90,8 @@ impl LiveView {
         let widths: Vec<usize> = drawn.iter().map(|line| line.columns).collect();
         match rows(&widths, self.now().0) {
             0 => String::new(),
-            rows => format!("\x1b[{rows}A\x1b[J"),
+            // The terminal may have echoed a key that was pressed, so the cursor need not be at the left.
+            rows => format!("\r\x1b[{rows}A\x1b[J"),
         }
     }
 
@@ -183,7 +184,8 @@ fn lane_line(lane: &LaneView, as_of: Time, names: usize, width: usize, color: bo
     more.extend(lane.worker.clone());
     more.extend(lane.title.clone());
     let more = printable(&more.join(" · ")).into_owned();
-    let line = format!("{} {bar}{stage}{:<10} {more}", cell(&printable(&lane.name), names), lane.state);
+    let name = shortened(&printable(&lane.name), names);
+    let line = format!("{} {bar}{stage}{:<10} {more}", cell(&name, names), lane.state);
     let code = match &*lane.state {
         "done" => Some("32"),
         "paused" | "dead" => Some("31"),
@@ -191,6 +193,27 @@ fn lane_line(lane: &LaneView, as_of: Time, names: usize, width: usize, color: bo
         _ => None,
     };
     Line::new(line.trim_end(), width, code.filter(|_| color))
+}
+
+/// A name that is too long loses its middle: its kind and its last part tell it from others.
+fn shortened(name: &str, width: usize) -> String {
+    if columns(name) <= width || width < 3 {
+        return name.to_owned();
+    }
+    let take = |letters: &mut dyn Iterator<Item = char>, most: usize| {
+        let mut taken = String::new();
+        for letter in letters {
+            taken.push(letter);
+            if columns(&taken) > most {
+                taken.pop();
+                break;
+            }
+        }
+        taken
+    };
+    let head = take(&mut name.chars(), width / 3);
+    let tail = take(&mut name.chars().rev(), width - 1 - columns(&head));
+    format!("{head}…{}", tail.chars().rev().collect::<String>())
 }
 
 fn span(seconds: u64) -> String {
@@ -205,6 +228,7 @@ mod tests {
         LaneView {
             name: name.to_owned(),
             unit: name.to_owned(),
+            work: piton_model::LedWork::Turn,
             attempt: 1,
             home: None,
             until: None,
@@ -266,6 +290,20 @@ mod tests {
                 assert_eq!(columns(&line.text), line.columns);
                 assert!(!line.text.contains('\x1b'), "{:?}", line.text);
             }
+        }
+    }
+
+    #[test]
+    fn a_long_name_loses_its_middle() {
+        for (name, width, want) in [
+            ("pipeline:B", 28, "pipeline:B"),
+            ("plan:260220-1149-a-long-feature dig-the-pit", 28, "plan:2602…eature dig-the-pit"),
+            ("crew:門-担当門-担当門-担当", 14, "crew…当門-担当"),
+            ("build:PRD-031 WS1", 8, "bu…1 WS1"),
+        ] {
+            let short = shortened(name, width);
+            assert!(columns(&short) <= width, "{short}");
+            assert_eq!(short, want);
         }
     }
 

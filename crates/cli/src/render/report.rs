@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use piton_model::hint::verbs;
 use piton_model::text::{cell, columns, counted, fit};
-use piton_model::{Dialect, Lifecycle, Liveness, Report, Row, State, Tally};
+use piton_model::{Dialect, Led, LedWork, Lifecycle, Liveness, Report, Row, State, Tally};
 
 use super::{Style, clean, wrap};
 
@@ -180,8 +180,10 @@ fn about(row: &Row, room: usize) -> String {
 }
 
 fn liveness(row: &Row) -> String {
+    let is_process_fact = row.led.as_ref().is_some_and(|led| led.liveness(row.state.lifecycle()).is_some());
     match (row.liveness, &row.seen) {
         (Liveness::Idle, _) => String::new(),
+        (liveness, _) if is_process_fact => liveness.to_string(),
         (liveness, Some(seen)) => format!("{liveness} {}", seen.age),
         (_, None) => "no sign of life".to_owned(),
     }
@@ -198,6 +200,7 @@ fn troubles(row: &Row) -> Vec<String> {
         State::Unknown if !row.status_text.is_empty() => lines.push(format!("status: {}", row.status_text)),
         _ => {}
     }
+    lines.extend(row.led.as_ref().filter(|_| row.state != State::Done).and_then(|led| led_line(led, row)));
     if !matches!(row.state, State::Done) {
         lines.extend(row.blockers.iter().take(2).map(|blocker| format!("blocked: {blocker}")));
         if row.blockers.len() > 2 {
@@ -208,6 +211,24 @@ fn troubles(row: &Row) -> Vec<String> {
         lines.push(format!("{} in its documents", counted(row.findings.error as usize, "error", "errors")));
     }
     lines
+}
+
+/// What only a lead knows about a unit.
+fn led_line(led: &Led, row: &Row) -> Option<String> {
+    let reason = led.reason()?;
+    let unit = row.unit();
+    Some(match (&led.work, &row.state) {
+        // Its own document says what it waits for.
+        (LedWork::Approval { .. }, State::Paused { .. }) => verbs::APPROVE.on(&unit).to("approve it").to_string(),
+        (LedWork::Approval { .. }, _) => verbs::APPROVE.on(&unit).to(reason).to_string(),
+        // The row's own state says so, or its document says more.
+        (LedWork::Paused { .. }, _) => return None,
+        (LedWork::Dead { .. }, _) if row.liveness != Liveness::Dead => return None,
+        (LedWork::Dead { .. }, _) => format!("dead: {reason}"),
+        (LedWork::Parked { .. } | LedWork::Settled | LedWork::Turn | LedWork::Closing | LedWork::Working { .. }, _) => {
+            format!("waiting: {reason}")
+        }
+    })
 }
 
 fn bar(row: &Row) -> String {

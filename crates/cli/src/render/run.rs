@@ -1,12 +1,14 @@
 //! A run: its plan, what happens in it, how it ended.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::Path;
 
-use piton_engine::run::{Choice, RunEnd, RunPlan, Unapproved, event_json};
+use piton_engine::run::{Choice, RunEnd, RunPlan, RunRecord, RunState, RunStatus, Unapproved, event_json};
 use piton_model::fleet::Approval;
 use piton_model::hint::verbs;
-use piton_model::text::printable;
-use piton_model::{Age, Time};
+use piton_model::text::{counted, printable};
+use piton_model::{Age, Arg, Dialect, Hint, Invocation, Lifecycle, Report, Time, UnitRef};
 use serde_json::{Value, json};
 
 use super::Style;
@@ -113,6 +115,77 @@ pub fn plan_json(plan: &RunPlan, missing: &[Unapproved]) -> Value {
         "worker": plan.settings.workers.choose(None, None).spec.adapter.command_line(),
         "lanes": lanes,
         "not_approved": missing,
+    })
+}
+
+/// The run, for the top of the status: a line, and the commands for it. Nothing when all of its units are done since.
+pub fn status_lines(status: &RunStatus, report: &Report, root: &Path, directory: &Path) -> Option<String> {
+    // A run that its lead ended may have been completed by hand since; one without a lead has something left to merge.
+    let has_ended = matches!(status.state, RunState::Paused | RunState::Stopped);
+    if has_ended && status.workers == 0 && !has_open(&status.run, report) {
+        return None;
+    }
+    let command = status.command(root, directory);
+    let mut lines = vec![headline(status, report.as_of)];
+    // What continues a run stands in its own line: whoever reads no further can type it.
+    match (status.state, approve_command(status)) {
+        (RunState::Led, approve) => {
+            lines.extend(approve.map(|approve| approve.to("waits for approval").to_string()));
+            lines.push(command.to("show it").to_string());
+        }
+        (RunState::Paused, Some(approve)) => add(&mut lines[0], &approve.to("approve and continue").then(command)),
+        (RunState::Paused, None) => add(&mut lines[0], &command.to("when it is fixed")),
+        (RunState::NoLead | RunState::Stopped, _) => add(&mut lines[0], &command.to("continue it")),
+    }
+    Some(lines.iter().map(|line| printable(line)).collect::<Vec<_>>().join("\n  "))
+}
+
+fn add(line: &mut String, hint: &Hint) {
+    let _ = write!(line, "; {hint}");
+}
+
+fn headline(status: &RunStatus, now: Time) -> String {
+    let run = &status.run;
+    let (number, pid) = (run.number, status.pid.map_or_else(String::new, |pid| format!(" (process {pid})")));
+    let ago = |at: Time| format!(" {} ago", at.age(now));
+    let ended = run.ended.map_or_else(String::new, |(_, at)| ago(at));
+    let mut line = match status.state {
+        RunState::Led => format!("run {number}: lead at work for {}{pid}", run.lead_since.age(now)),
+        RunState::NoLead => {
+            let seen = status.seen.map_or_else(String::new, |at| format!(", last seen{}", ago(at)));
+            format!("run {number} has no lead: the last one{pid} is gone{seen}")
+        }
+        RunState::Paused => format!("run {number} was paused{ended}"),
+        RunState::Stopped => format!("run {number} was stopped{ended}"),
+    };
+    let mode = status.view.as_ref().map(|view| view.mode.as_ref());
+    if let Some(mode) = mode.filter(|mode| status.state == RunState::Led && *mode != "running") {
+        let _ = write!(line, ", {mode}");
+    }
+    if let Some((done, all)) = status.progress() {
+        let _ = write!(line, ", {done} of {all} done");
+    }
+    if status.workers > 0 {
+        let _ = write!(line, ", {} at work", counted(status.workers, "worker", "workers"));
+    }
+    line
+}
+
+fn approve_command(status: &RunStatus) -> Option<Invocation> {
+    let units: BTreeSet<&str> = status.waiting().iter().map(|it| it.unit.as_str()).collect();
+    let command = |command: Invocation, unit: &str| command.arg(Arg::unit(unit));
+    (!units.is_empty()).then(|| units.into_iter().fold(verbs::APPROVE.call(), command))
+}
+
+/// Whether something of a run is left to be done. A story that has not begun has no document yet.
+fn has_open(run: &RunRecord, report: &Report) -> bool {
+    run.units.iter().any(|name| {
+        let Ok(unit) = UnitRef::parse(name) else { return false };
+        match report.rows.iter().find(|row| unit.means(row.dialect, &row.full_name)) {
+            Some(row) => row.state.lifecycle() != Lifecycle::Done,
+            // It has not begun. Only a plan's document is there before.
+            None => unit.dialect != Some(Dialect::Plan),
+        }
     })
 }
 

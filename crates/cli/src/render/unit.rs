@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use piton_engine::{Found, LastWords};
-use piton_model::{Claim, Dialect, GateState, Percent, Role, State, Step, StepState, Unit};
+use piton_model::text::shell_word;
+use piton_model::{Claim, Dialect, GateState, Led, LedWork, Percent, Role, Rule, State, Step, StepState, Time, Unit};
 
 use super::{Style, clean, wrap};
 
@@ -11,13 +12,13 @@ use super::{Style, clean, wrap};
 const MOST_STEPS: usize = 60;
 
 /// The unit as text.
-pub fn text(found: &Found, color: bool, width: usize) -> String {
+pub fn text(found: &Found, color: bool, width: usize, now: Time) -> String {
     let style = Style::new(color);
     let unit = &found.unit;
     let mut out = String::new();
     let title = unit.title.as_deref().map(|title| format!("  {}", clean(title))).unwrap_or_default();
     let _ = writeln!(out, "{}{title}\n", style.bold(&clean(&found.name)));
-    facts(&mut out, found, style);
+    facts(&mut out, found, style, now);
     steps(&mut out, unit, style);
     gates(&mut out, unit, style);
     list(&mut out, "blockers", unit.blockers.iter().map(|blocker| clean(blocker)), style, width);
@@ -63,13 +64,16 @@ pub fn last_words(words: Option<&LastWords>, color: bool) -> String {
     out
 }
 
-fn facts(out: &mut String, found: &Found, style: Style) {
+fn facts(out: &mut String, found: &Found, style: Style, now: Time) {
     let unit = &found.unit;
-    let lifecycle = unit.state.lifecycle();
+    let state = found.state();
+    let lifecycle = state.lifecycle();
     let word = style.lifecycle(lifecycle, lifecycle.word());
-    let detail = match &unit.state {
+    let known = found.led.as_ref().and_then(Led::reason);
+    let detail = match &state {
         State::Failed { error } => format!(": {}", clean(error)),
         State::Paused { reason: Some(reason) } => format!(": {}", clean(reason)),
+        _ if known.is_some() => format!(": {}", clean(&known.unwrap_or_default())),
         _ if unit.status_text.is_empty() => String::new(),
         _ => format!(" ({})", clean(&unit.status_text)),
     };
@@ -92,15 +96,23 @@ fn facts(out: &mut String, found: &Found, style: Style) {
     if let Some(attempt) = unit.attempt {
         fact(out, "attempt", &attempt.to_string());
     }
+    if let Some(led) = &found.led {
+        if let LedWork::Approval { .. } = led.work {
+            fact(out, "approve", &format!("piton approve {}", shell_word(&found.name)));
+        }
+        fact(out, "lead", &led.lead.shown(now));
+    }
     let judgement = &found.judgement;
     let seen = judgement.believed.as_ref().map(|seen| format!(", last sign {} ago by {}", seen.age, seen.source));
-    let why = match &unit.claim {
-        Claim::Nobody { why } => format!(" because {why}"),
-        Claim::Worker => String::new(),
+    let why = match (&judgement.rule, &unit.claim) {
+        (Rule::Process(fact), _) => format!(": {}", clean(fact)),
+        (_, Claim::Nobody { why }) => format!(" because {why}"),
+        (_, Claim::Worker) => String::new(),
     };
     let liveness = style.liveness(judgement.liveness, judgement.liveness.word());
     fact(out, "liveness", &format!("{liveness}{why}{}", seen.unwrap_or_default()));
-    fact(out, "resumable", if unit.resumable { "yes" } else { "no" });
+    let is_held = found.led.as_ref().is_some_and(Led::is_held);
+    fact(out, "resumable", if unit.resumable && !is_held { "yes" } else { "no" });
 }
 
 fn fact(out: &mut String, name: &str, value: &str) {

@@ -3,15 +3,16 @@
 use std::fmt::Write as _;
 
 use piton_engine::{Found, why};
+use piton_model::Time;
 
 use super::{Style, clean};
 
 /// The explanation, a line for each judgement.
-pub fn text(found: &Found, color: bool) -> String {
+pub fn text(found: &Found, color: bool, now: Time) -> String {
     let style = Style::new(color);
     let mut out = String::new();
     let _ = writeln!(out, "{}\n", style.bold(&clean(&found.name)));
-    for reason in why(found) {
+    for reason in why(found, now) {
         let _ = writeln!(out, "{:<10} {}", reason.what, clean(&reason.because));
     }
     out

@@ -328,7 +328,7 @@ fn a_session_that_was_killed_is_a_crash_at_the_next_start_and_one_that_ended_is_
                 let crash = format!("session_crash session=\"{ONE}\"");
                 assert_eq!(crashes, [&crash, "session_recovered tasksRestored=1"], "{events:?}");
                 assert!(brief.contains("went away without an end"), "{brief}");
-                assert!(brief.contains("# Resume plan:./quay, attempt 2\n\nNext: do the task order-stones"), "{brief}");
+                assert!(brief.contains("# Resume plan:quay, attempt 2\n\nNext: do the task order-stones"), "{brief}");
                 second.start(611, "startup");
                 assert_eq!(history(&workspace, "quay"), events, "it is told once");
             }
@@ -482,7 +482,7 @@ fn a_session_that_ended_is_put_away_and_comes_back_when_it_goes_on() {
 #[test]
 fn a_worker_that_was_started_for_an_attempt_keeps_it_after_a_crash() {
     // Its prompt holds the brief, so the hook tells it the alarm alone.
-    for (attempt, want) in [(Some("1"), None), (None, Some("# Resume plan:./quay, attempt 2\n"))] {
+    for (attempt, want) in [(Some("1"), None), (None, Some("# Resume plan:quay, attempt 2\n"))] {
         let workspace = with_plan(&["quay", "pier"]);
         let mut process = HostProcess::start();
         let first = Host::new(&workspace, ONE).env("PITON_UNIT", "plan:quay");

@@ -47,7 +47,7 @@ fn units(document: &Value) -> &Vec<Value> {
 fn status_has_the_promised_keys_and_words() {
     let workspace = harbour();
     let document = workspace.run(&["status", "--json"]).exits(0).json();
-    assert_eq!(keys(&document), set(&["as_of", "workspace", "units", "summary"]));
+    assert_eq!(keys(&document), set(&["as_of", "workspace", "units", "summary", "run"]));
     assert_eq!(document["as_of"], "2026-02-20T12:00:00Z");
     let (mut lifecycles, mut lives) = (BTreeSet::new(), BTreeSet::new());
     for unit in units(&document) {

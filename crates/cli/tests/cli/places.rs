@@ -72,7 +72,7 @@ fn namesakes_are_told_apart_by_their_directories() {
             "task:web/quay/T060",
         ]
     );
-    for name in ["build:web/PRD-002", "crew:storms/Secondary-A", "task:web/quay/T060"] {
+    for name in &sorted {
         workspace.run(&["status", name]).exits(0);
     }
     workspace.run(&["status", "Secondary-A"]).exits(2);

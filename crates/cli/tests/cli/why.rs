@@ -14,7 +14,7 @@ fn the_sign_that_decided_is_named() {
         ("who_waits_is_not_expected", "crew:Secondary-B"),
         ("who_is_blocked_says_by_what", "task:boats/T063"),
         ("a_queued_story_waits_for_another", "pipeline:HARB-5"),
-        ("a_plan_without_markers_is_unknown", "plan:260219-1000-buoys"),
+        ("a_plan_without_markers_counts_its_boxes", "plan:260219-1000-buoys"),
         ("a_failed_build_says_why", "build:PRD-003"),
         ("a_sentence_is_not_a_status", "build:PRD-005"),
     ] {

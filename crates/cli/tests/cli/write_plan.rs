@@ -111,6 +111,7 @@ fn a_large_backup_is_there_when_it_is_needed() {
     // What the backup said of who did it and when is kept.
     let credited = |text: &str| text.matches("\"completedBy\"").count();
     assert!(credited(&backup) > 5, "{}", credited(&backup));
-    assert_eq!(credited(&state), credited(&backup) + 1);
+    // One task was done after the backup; as nobody knows by whom any more, its box counts as ticked by hand.
+    assert_eq!(credited(&state), credited(&backup) + 2);
     workspace.run(&["check", "plan:wall"]).exits(0);
 }

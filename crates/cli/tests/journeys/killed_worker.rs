@@ -16,7 +16,7 @@ fn killed_at(work: &Work, who: Who, point: &str, with_its_lead: bool) {
         lead.kill();
         ground.types(&format!("kill -9 {worker}")).succeeds();
         let command = ground.command_to_continue();
-        crate::lead::Lead::start(&ground, &format!("{command} --yes"))
+        crate::lead::Lead::start(&ground, &command)
     } else {
         ground.types(&format!("kill -9 {worker}")).succeeds();
         lead

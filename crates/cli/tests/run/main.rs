@@ -9,6 +9,7 @@ mod bad_workers;
 mod clients;
 mod clocks;
 mod dialects;
+mod doors;
 mod ghosts;
 mod homes;
 mod killed_lead;

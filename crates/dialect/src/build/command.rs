@@ -7,7 +7,7 @@ use crate::{Files, Place, Source};
 /// The specification of a build: the one that its checkpoint names, else one that is found by its id.
 pub fn spec_of(place: &Place, files: &dyn Files, now: Time) -> Option<Spec> {
     let id = place.id.last()?.as_str();
-    let path = place.document.clone().unwrap_or_else(|| place.path(&layout::path_of(id)));
+    let path = place.document.clone().unwrap_or_else(|| layout::path_of(&place.base, id));
     let mut spec = None;
     let mut look = |wanted: &Wanted<'_>| {
         let found = find_spec(place, files, wanted);
@@ -33,7 +33,7 @@ pub fn spec_of(place: &Place, files: &dyn Files, now: Time) -> Option<Spec> {
 /// It comes from the repository: whoever runs it has to ask a person first.
 pub fn gate_command(place: &Place, files: &dyn Files, gate: &str, now: Time) -> Option<String> {
     let id = place.id.first()?.as_str();
-    let path = place.document.clone().unwrap_or_else(|| place.path(&layout::path_of(id)));
+    let path = place.document.clone().unwrap_or_else(|| layout::path_of(&place.base, id));
     files.read(&path).ok().flatten()?;
     let spec = spec_of(place, files, now)?;
     spec.gates.into_iter().find(|rule| rule.name == gate).and_then(|rule| rule.command)

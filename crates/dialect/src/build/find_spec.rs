@@ -15,11 +15,12 @@ const DEEPEST: usize = 4;
 /// are left out.
 pub(super) fn find_spec(place: &Place, files: &dyn Files, wanted: &Wanted<'_>) -> FoundSpec {
     let named = wanted.path.filter(|path| is_inside(path));
-    let below = named.map(|path| place.path(path));
+    let project = layout::project_of(&place.base);
+    let below = named.map(|path| if project.is_empty() { path.to_owned() } else { format!("{project}/{path}") });
     let by_name = below.into_iter().chain(named.map(str::to_owned));
     let found = by_name.into_iter().find_map(|path| Some((read(files, &path)?, path)));
     let found = found.or_else(|| {
-        let path = by_id(&place.base, files, wanted.prd)?;
+        let path = by_id(project, files, wanted.prd)?;
         Some((read(files, &path)?, path))
     });
     match found {

@@ -3,6 +3,9 @@
 /// Where checkpoints are, below a project.
 pub const DIRECTORY: &str = ".claude/skills/build-pipeline/checkpoints";
 
+/// The skill under which checkpoints were kept before. A build there is told from one of the protocol's own place by it.
+const OLDER_SKILL: &str = "prd-pipeline";
+
 /// How many words of a specification's name are looked at.
 const MOST_WORDS: usize = 16;
 
@@ -19,6 +22,10 @@ pub enum File {
 pub fn recognise(path: &str) -> Option<(&str, File)> {
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     if name.ends_with(".json") {
+        let is_skill = |skill: &&str| skill.rsplit('/').next() == Some(OLDER_SKILL);
+        if let Some(skill) = directory.strip_suffix("/checkpoints").filter(is_skill) {
+            return Some((skill, File::Checkpoint));
+        }
         let rest = directory.strip_suffix(DIRECTORY)?;
         let base = if rest.is_empty() { rest } else { rest.strip_suffix('/')? };
         return Some((base, File::Checkpoint));
@@ -32,9 +39,21 @@ pub fn file_name(prd: &str) -> String {
     format!("{prd}.json")
 }
 
-/// Where a PRD's checkpoint is, below a project.
-pub fn path_of(prd: &str) -> String {
-    format!("{DIRECTORY}/{}", file_name(prd))
+/// Where a PRD's checkpoint is, below its base.
+pub fn path_of(base: &str, prd: &str) -> String {
+    match base.rsplit('/').next() {
+        Some(OLDER_SKILL) => format!("{base}/checkpoints/{}", file_name(prd)),
+        Some("") | None => format!("{DIRECTORY}/{}", file_name(prd)),
+        Some(_) => format!("{base}/{DIRECTORY}/{}", file_name(prd)),
+    }
+}
+
+/// The project that a base belongs to.
+pub fn project_of(base: &str) -> &str {
+    let Some(skills) = base.strip_suffix(OLDER_SKILL) else { return base };
+    let skills = skills.trim_end_matches('/');
+    let above = skills.strip_suffix(".claude/skills").filter(|above| above.is_empty() || above.ends_with('/'));
+    above.unwrap_or(skills).trim_end_matches('/')
 }
 
 /// Every id that a specification's file name may hold: its parts between punctuation, alone and joined.
@@ -69,6 +88,12 @@ mod tests {
             (".claude/skills/build-pipeline/checkpoints/PRD-101.json", Some(("", File::Checkpoint))),
             ("web/.claude/skills/build-pipeline/checkpoints/PRD-101.json", Some(("web", File::Checkpoint))),
             ("x.claude/skills/build-pipeline/checkpoints/PRD-101.json", None),
+            (
+                ".claude/skills/prd-pipeline/checkpoints/PRD-101.json",
+                Some((".claude/skills/prd-pipeline", File::Checkpoint)),
+            ),
+            ("prd-pipeline/checkpoints/PRD-101.json", Some(("prd-pipeline", File::Checkpoint))),
+            ("my-prd-pipeline/checkpoints/PRD-101.json", None),
             (".claude/skills/build-pipeline/checkpoints/notes.md", None),
             (".claude/skills/build-pipeline/checkpoints/old/PRD-101.json", None),
             ("docs/EXECUTION-SPEC-PRD-101.md", Some(("docs", File::Spec))),
@@ -78,6 +103,21 @@ mod tests {
             ("docs/EXEC-7.txt", None),
         ] {
             assert_eq!(recognise(path), want, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_is_below_its_base() {
+        for (base, path, project) in [
+            ("", ".claude/skills/build-pipeline/checkpoints/P.json", ""),
+            ("web", "web/.claude/skills/build-pipeline/checkpoints/P.json", "web"),
+            ("prd-pipeline", "prd-pipeline/checkpoints/P.json", ""),
+            ("web/prd-pipeline", "web/prd-pipeline/checkpoints/P.json", "web"),
+            (".claude/skills/prd-pipeline", ".claude/skills/prd-pipeline/checkpoints/P.json", ""),
+            ("web/.claude/skills/prd-pipeline", "web/.claude/skills/prd-pipeline/checkpoints/P.json", "web"),
+        ] {
+            assert_eq!((path_of(base, "P").as_str(), project_of(base)), (path, project), "{base}");
+            assert_eq!(recognise(path), Some((base, File::Checkpoint)));
         }
     }
 

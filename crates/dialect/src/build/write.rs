@@ -128,7 +128,7 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
 
 /// Where the checkpoint is, or will be.
 pub(super) fn path(place: &Place) -> String {
-    place.document.clone().unwrap_or_else(|| place.path(&layout::path_of(id(place))))
+    place.document.clone().unwrap_or_else(|| layout::path_of(&place.base, id(place)))
 }
 
 /// The PRD's id.

@@ -23,7 +23,7 @@ pub fn resume(
     let found = spot.found(files, moment)?;
     let unit = &found.unit;
     let agent = &spot.agent;
-    let mut plan = plan(unit, &spot, &found.editor);
+    let mut plan = plan(unit, &spot, &found.editor, moment);
     plan.outputs = outputs(unit, &spot, files);
     if let Origin::Backup(path) = &found.origin {
         plan.reasons.push(format!("the checkpoint is unreadable; {path} is its newest whole backup").into());
@@ -51,9 +51,9 @@ pub fn resume(
     Ok(plan)
 }
 
-fn plan(unit: &Unit, spot: &Spot, editor: &Editor) -> ResumePlan {
+fn plan(unit: &Unit, spot: &Spot, editor: &Editor, moment: &Moment) -> ResumePlan {
     let first = unit.steps.iter().find(|step| step.state == StepState::Pending);
-    let first = first.and_then(|step| number_of(editor, &step.id));
+    let first = first.and_then(|step| number_of(editor, &step.id, moment.attempt));
     let order = |order: String| match first {
         Some(number) => verbs::STEP
             .on(&spot.unit)
@@ -102,7 +102,7 @@ fn message(unit: &Unit, editor: &Editor, moment: &Moment) -> String {
         items => items.iter().map(|file| format!("- {}: modified", short(file))).collect::<Vec<_>>().join("\n"),
     };
     let open = unit.steps.iter().filter(|step| step.state == StepState::Pending);
-    let number = |at: usize, step: &Step| number_of(editor, &step.id).unwrap_or(at + 1);
+    let number = |at: usize, step: &Step| number_of(editor, &step.id, moment.attempt).unwrap_or(at + 1);
     let next: Vec<_> =
         open.enumerate().map(|(at, step)| format!("{}. {}", number(at, step), short(&step.id))).collect();
     let next = if next.is_empty() { "None recorded".to_owned() } else { next.join("\n") };

@@ -87,7 +87,7 @@ pub static CHECKPOINT: &[Field] = &[
         Shape::OrNull(&Shape::Text),
         "who paused it, when it does not wait by itself; written by Piton",
     ),
-    optional("step_numbers", Shape::List(&Shape::Text), "steps by their numbers; written by Piton"),
+    optional("step_numbers", Shape::Any, "the steps of an attempt by their numbers; written by Piton"),
 ];
 
 /// The documents of this dialect.

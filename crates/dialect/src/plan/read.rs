@@ -106,6 +106,9 @@ pub(super) struct Ticked {
     /// The phases in order, over all files.
     pub phases: Vec<Arc<str>>,
     pub unmarked_boxes: usize,
+    /// How many of those are ticked, and the text of the first one that is not.
+    pub unmarked_done: usize,
+    pub unmarked_open: Option<String>,
     /// Whether any text could be parsed at all.
     pub parsed: bool,
 }
@@ -150,6 +153,16 @@ fn note_form(plan: &Parsed, findings: &mut Findings<'_>) {
 fn add_plan(unit: &mut Unit, ticked: &mut Ticked, plan: &Parsed, text: &str, findings: &mut Findings<'_>) {
     ticked.parsed = true;
     ticked.unmarked_boxes += plan.unmarked_boxes;
+    for found in &plan.unmarked {
+        match text.as_bytes().get(found.box_at as usize) {
+            Some(b'x' | b'X') => ticked.unmarked_done += 1,
+            _ if ticked.unmarked_open.is_none() => {
+                let words = text.get(found.box_at as usize + 2..found.text_end as usize).unwrap_or_default();
+                ticked.unmarked_open = Some(words.split_whitespace().collect::<Vec<_>>().join(" "));
+            }
+            _ => {}
+        }
+    }
     if unit.title.is_none() {
         unit.title = text.lines().find_map(|line| line.strip_prefix("# ")).map(|title| title.trim().to_owned());
     }

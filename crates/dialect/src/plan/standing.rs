@@ -46,12 +46,15 @@ pub(super) fn judge(unit: &mut Unit, ticked: &Ticked) {
     unit.progress = Progress { done, total: unit.steps.len() as u64 };
     find_position(unit, ticked);
     let is_marked = !unit.steps.is_empty() || !unit.gates.is_empty();
+    let has_boxes = !is_marked && ticked.unmarked_boxes > 0;
+    if has_boxes {
+        // Only recording by id needs markers: what is ticked is done all the same.
+        unit.progress = Progress { done: ticked.unmarked_done as u64, total: ticked.unmarked_boxes as u64 };
+        unit.current = ticked.unmarked_open.clone();
+    }
+    let done = unit.progress.done;
     let (state, word) = match () {
-        () if !is_marked && ticked.unmarked_boxes > 0 => {
-            let boxes = if ticked.unmarked_boxes == 1 { "box" } else { "boxes" };
-            (State::Unknown, format!("{} {boxes} without markers", ticked.unmarked_boxes))
-        }
-        () if !is_marked => (State::Unknown, "no tasks".to_owned()),
+        () if !is_marked && !has_boxes => (State::Unknown, "no tasks".to_owned()),
         () if unit.current.is_none() => (State::Done, "completed".to_owned()),
         () if let State::Paused { reason } = &unit.state => {
             (State::Paused { reason: reason.clone() }, "paused".to_owned())
@@ -60,6 +63,7 @@ pub(super) fn judge(unit: &mut Unit, ticked: &Ticked) {
         () if done == 0 && unit.claim != Claim::Worker => (State::Queued, "pending".to_owned()),
         () => (State::Running, "in_progress".to_owned()),
     };
+    let word = if has_boxes { format!("{word}, without markers") } else { word };
     (unit.state, unit.status_text) = (state, word);
     // Without the plan itself nothing can be ticked.
     unit.resumable = unit.current.is_some() && is_marked && ticked.parsed;

@@ -26,6 +26,7 @@ pub(super) use self::book::{Book, Boxes};
 use self::draft::Draft;
 pub(super) use self::ground::{Ground, Texts, find as find_ground};
 pub(super) use self::matches::Search;
+use self::remarks::Plan;
 pub(super) use self::splice::to_new;
 use super::layout::{self, Paths};
 use crate::json::Value;
@@ -97,8 +98,7 @@ fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
             .hint(verbs::GATE.on(scene.unit).word("pass").fill("NAME").to("judge them"))),
         Event::Blocked { message, kind } => remarks::blocked(scene.draft, message, kind.as_deref()),
         Event::Unblocked { which, answer } => {
-            let named = scene.book.blockers();
-            remarks::unblocked(scene.draft, &named, which.as_deref(), answer.as_deref())
+            remarks::unblocked(scene.draft, Plan::Read(scene.book), which.as_deref(), answer.as_deref())
         }
         Event::Paused { reason } => remarks::paused(scene.draft, reason.as_deref()),
         Event::Failed { step, message, file, line } => {
@@ -143,7 +143,10 @@ fn without_plan(
     let named: Vec<String> = named.into_iter().filter(|blocker| !draft.own.blockers.contains(blocker)).collect();
     match event {
         Event::Blocked { message, kind } => remarks::blocked(draft, message, kind.as_deref()),
-        Event::Unblocked { which, answer } => remarks::unblocked(draft, &named, which.as_deref(), answer.as_deref()),
+        Event::Unblocked { which, answer } => {
+            let text = Plan::Unreadable { blockers: named };
+            remarks::unblocked(draft, text, which.as_deref(), answer.as_deref())
+        }
         Event::Paused { reason } => remarks::paused(draft, reason.as_deref()),
         Event::Noted { text, purpose } => remarks::noted(draft, text, *purpose),
         Event::ExecutionNoted(_) => Err(Refusal::usage("only a build lists fixes and cleanups")),

@@ -49,7 +49,7 @@ impl Lead<'_> {
 
     /// Makes and sets up the worktree, then claims the unit and starts a worker in it.
     fn start(&mut self, at: LaneAt, how: How) -> Result<(), RunError> {
-        if !self.can_start(at) {
+        if self.is_settled_by_hand(at) || !self.can_start(at) {
             return Ok(());
         }
         match self.ensure_worktree(at).and_then(|_| self.set_up_lane(at, how)) {
@@ -132,6 +132,9 @@ impl Lead<'_> {
         // From here on a later lead looks for the worker in its home.
         self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
         let launch = self.launch(at, how, &claimed, session, &spec)?;
+        // Readers look for it there too, should this lead be killed.
+        let view = self.view();
+        self.publish(&view);
         let worker = Worker::start(&self.keeper, &self.workspace.root().join(&home), &launch)
             .map_err(|error| error.to_string())?;
         let text = match how {

@@ -158,7 +158,7 @@ pub fn approve_phase(
     // A run knows the unit by the name that it was given.
     let is_meant =
         |it: &&Waiting| UnitRef::parse(&it.unit).is_ok_and(|unit| unit.means(found.unit.dialect, &found.full_name));
-    let mut open = runs::all(&*workspace.disk).filter(|run| !run.is_finished);
+    let mut open = runs::all(workspace).filter(|run| !run.is_finished);
     let waits = open.find_map(|run| {
         let waiting: Vec<Waiting> = waiting(workspace, &run, now).iter().filter(is_meant).cloned().collect();
         (!waiting.is_empty()).then_some((waiting, run))
@@ -186,7 +186,7 @@ pub fn approve_phase(
 
 /// What a run waits for: as its lead published it, or as that wrote it down when it ended.
 fn waiting(workspace: &Workspace, run: &RunRecord, now: Time) -> Vec<Waiting> {
-    let published = Published::read(workspace.root(), now);
+    let published = Published::read(workspace, now);
     match published.filter(|published| published.run == run.number && Some(&published.lead) == run.lead.as_ref()) {
         Some(published) => published.view.waiting,
         None => run.waiting.clone(),

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
 
 use piton_model::Time;
 use piton_supervisor::Identity;
@@ -33,7 +32,6 @@ pub struct Attached {
     lead: Identity,
     run: RunRecord,
     units: BTreeSet<String>,
-    root: PathBuf,
     events: EventReader,
     has_ended: bool,
 }
@@ -60,17 +58,10 @@ impl Attached {
     /// Attaches to the lead that is at work; nothing when there is none. So many of the last events come first.
     pub fn to(workspace: &Workspace, earlier: usize, now: Time) -> Option<Attached> {
         let lead = lead_at_work(workspace)?;
-        let published = Published::read(workspace.root(), now).filter(|published| published.lead == lead)?;
+        let published = Published::read(workspace, now).filter(|published| published.lead == lead)?;
         let run = runs::load(&*workspace.disk, published.run)?;
         let events = EventReader::open(&workspace.root().join(run.directory()), earlier).ok()?;
-        Some(Attached {
-            lead,
-            run,
-            units: published.units,
-            root: workspace.root().to_owned(),
-            events,
-            has_ended: false,
-        })
+        Some(Attached { lead, run, units: published.units, events, has_ended: false })
     }
 
     /// The lead's process.
@@ -109,8 +100,8 @@ impl Attached {
     }
 
     /// Where the run stands.
-    pub fn view(&self, now: Time) -> Option<View> {
-        let published = Published::read(&self.root, now)?;
+    pub fn view(&self, workspace: &Workspace, now: Time) -> Option<View> {
+        let published = Published::read(workspace, now)?;
         (published.lead == self.lead).then_some(published.view)
     }
 

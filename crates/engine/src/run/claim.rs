@@ -6,8 +6,8 @@ use piton_dialect::Place;
 use piton_dialect::pipeline;
 use piton_model::fleet::{How, LaneAt};
 use piton_model::{
-    Audience, Dialect, Event, Hint, Lifecycle, Moment, NotePurpose, ResumeAction, ResumeMode, Rework, Start, StepMove,
-    StepState, StepTo, Ticket, UnitRef,
+    Audience, Dialect, Event, GateJudgement, Hint, Lifecycle, Moment, NotePurpose, ResumeAction, ResumeMode, Rework,
+    Start, StepMove, StepState, StepTo, Ticket, UnitRef,
 };
 
 use super::lead::Lead;
@@ -112,8 +112,29 @@ impl Lead<'_> {
             Ok(found) if found.unit.state.lifecycle() == Lifecycle::Queued => {
                 self.start_unit(at, start, worker).or_else(|_| self.resume_unit(at, worker))
             }
-            Ok(_) => self.resume_unit(at, worker),
+            Ok(found) => {
+                if found.unit.state.lifecycle() == Lifecycle::Done && self.work.lanes[at].step.is_none() {
+                    self.reopen_refused(at)?;
+                }
+                self.resume_unit(at, worker)
+            }
         }
+    }
+
+    /// A unit whose agent called it complete, and whose work was refused, is opened again for what was refused.
+    fn reopen_refused(&mut self, at: LaneAt) -> Result<(), String> {
+        self.record_lane(at, &Event::Reopened)?;
+        let refused = self.memory.lane(&self.work.fleet.lanes[at].name.clone()).rework.clone();
+        let criteria = self.unit_of(at).map(|unit| unit.gates).unwrap_or_default();
+        for why in refused {
+            if let Rework::GateFailed { gate, .. } = why
+                && criteria.iter().any(|known| known.name == gate)
+            {
+                let judged = GateJudgement { passed: false, names: vec![gate], step: None, evidence: None };
+                self.record_lane(at, &Event::GateJudged(judged))?;
+            }
+        }
+        Ok(())
     }
 
     /// A unit that several workers share is claimed once for all of them; each then begins its step, and shuts out
@@ -126,6 +147,10 @@ impl Lead<'_> {
             None => self.claim_whole(at, "lead")?,
         };
         self.claimed[group] = Some(claimed.ticket.attempt);
+        // What is approved from here on belongs to the life that this claim began or continues.
+        let name = self.work.fleet.groups[group].name.clone();
+        let origin = self.origin_of(&self.work.lanes[at].unit);
+        self.memory.groups.entry(name).or_default().origin = origin;
         let name = self.work.lanes[at].step.clone().unwrap_or_default();
         let mut begin = StepMove { message: Some(format!("by {worker}")), ..plain(StepTo::Begun, name) };
         if self.work.lanes[at].dialect == Dialect::Build {

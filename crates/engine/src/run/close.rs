@@ -1,5 +1,6 @@
 //! Ends: a lane's work is on the base and is recorded; a group is halted, waits for a person, or is complete.
 
+use piton_dialect::task;
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf};
 use piton_model::hint::verbs;
 use piton_model::{Dialect, Event, GateJudgement, Lifecycle, StepMove, StepTo};
@@ -17,6 +18,8 @@ impl Lead<'_> {
     pub(super) fn finish(&mut self, at: LaneAt) -> Result<(), RunError> {
         let work = self.work.lanes[at].clone();
         let result = match &work.step {
+            // What its user took out of a plan has no box any more.
+            Some(_) if self.is_removed(&work) => Ok(()),
             Some(step) => self.finish_step(&work, step).and_then(|()| self.record_passed(MergeOf::Lane(at))),
             // A unit may ask for its criteria before it is finished.
             None => self.record_passed(MergeOf::Lane(at)).and_then(|()| self.finish_whole(at, &work)),
@@ -66,8 +69,12 @@ impl Lead<'_> {
 
     fn finish_whole(&mut self, at: LaneAt, work: &LaneWork) -> Result<(), String> {
         let found = crate::find(self.workspace, &work.unit, self.time()).map_err(|error| error.to_string())?;
+        let document = found.unit.documents.first().map(|document| document.path.to_string()).unwrap_or_default();
+        let name = document.rsplit('/').next().unwrap_or_default();
         match (found.unit.state.lifecycle(), work.dialect) {
-            (Lifecycle::Done, Dialect::Task | Dialect::Crew) => Ok(()),
+            (Lifecycle::Done, Dialect::Crew) => Ok(()),
+            // Its agent may have archived it already.
+            (Lifecycle::Done, Dialect::Task) if task::layout::archive_number(name).is_some() => Ok(()),
             _ => self.record_lane(at, &Event::Finished),
         }
     }

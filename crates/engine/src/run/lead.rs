@@ -58,8 +58,8 @@ pub(super) struct Lead<'w> {
     pub passed: HashMap<Key, Vec<JudgedGate>>,
     /// The last gate that failed on each.
     pub failed_gates: HashMap<Key, JudgedGate>,
-    /// How each plan's text looked when it was last read.
-    pub plans: HashMap<usize, piton_store::disk::Stamp>,
+    /// The texts of each plan, by its group, and how each looked just before it was last read.
+    pub plans: HashMap<usize, Vec<(String, Option<piton_store::disk::Stamp>)>>,
     /// Lanes whose end is recorded.
     pub finished: HashSet<LaneAt>,
     /// The attempt of each group's unit, once this lead has claimed it.
@@ -181,6 +181,8 @@ impl<'w> Lead<'w> {
         lead.recover(request)?;
         lead.find_others();
         lead.prune();
+        let view = lead.view();
+        lead.publish(&view);
         Ok(lead)
     }
 
@@ -191,8 +193,11 @@ impl<'w> Lead<'w> {
         self.write_state_file(false)?;
         self.queue.push_back(FleetEvent::Begun);
         loop {
+            // What the user changed in a plan is known before anything is decided about its tasks.
+            self.look_at_plans();
             while let Some(event) = self.queue.pop_front() {
                 self.take(event)?;
+                self.look_at_plans();
             }
             if let Some(outcome) = self.outcome {
                 return self.finish_run(outcome);

@@ -24,7 +24,7 @@ use crate::Workspace;
 /// Where everything of a run is.
 pub(super) const DIRECTORY: &str = ".piton/run";
 
-const MEMORY: &str = ".piton/run/memory.json";
+pub(super) const MEMORY: &str = ".piton/run/memory.json";
 
 /// The format that this version writes.
 const VERSION: u32 = 2;

@@ -297,7 +297,6 @@ impl Lead<'_> {
             }
         }
         self.look_for_lane_approvals();
-        self.look_at_plans();
         Ok(())
     }
 

@@ -120,10 +120,11 @@ pub(super) fn homes(root: &Path, keeper: &KeeperProgram, kind: &str) -> Vec<(Str
     names.into_iter().filter_map(adopt).collect()
 }
 
-/// The unit that a worker works on.
+/// The unit that a worker works on, with the step where it has one.
 pub(super) fn unit_of(worker: &Worker) -> Option<String> {
-    let mut set = worker.launch().set.iter();
-    set.find(|(name, _)| name == "PITON_UNIT").map(|(_, unit)| unit.clone())
+    let about = &worker.launch().about;
+    let unit = about.unit.as_ref()?;
+    Some(about.step.as_ref().map_or_else(|| unit.clone(), |step| format!("{unit} {step}")))
 }
 
 /// The file in a worker's home that says that it was stopped because a person ended the run.

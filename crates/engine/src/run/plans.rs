@@ -1,64 +1,119 @@
 //! A plan is its user's text: boxes that are ticked, added or removed during a run are respected.
 
-use piton_model::fleet::{FleetEvent, LaneState};
-use piton_model::{Dialect, Id, StepState};
+use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
+use piton_model::{Dialect, Id, StepState, Unit, UnitRef};
 
 use super::lead::Lead;
-use super::work::plan_lane;
+use super::work::{LaneWork, plan_lane};
+
+/// What a plan's text says about a task.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BoxState {
+    Open,
+    Ticked,
+    Removed,
+}
+
+fn box_state(plan: &Unit, step: Option<&str>) -> BoxState {
+    match plan.steps.iter().find(|known| Some(known.id.as_str()) == step).map(|known| &known.state) {
+        None => BoxState::Removed,
+        Some(StepState::Done { .. } | StepState::Skipped) => BoxState::Ticked,
+        Some(StepState::Pending | StepState::Running | StepState::Failed) => BoxState::Open,
+    }
+}
 
 impl Lead<'_> {
-    /// Looks at every plan whose text has changed.
+    /// Looks at every plan whose text has changed. What follows comes before everything else that is to be decided.
     pub(super) fn look_at_plans(&mut self) {
         for group in 0..self.work.groups.len() {
             let Some(unit) = self.work.groups[group].unit.clone() else { continue };
             if self.work.groups[group].dialect != Dialect::Plan {
                 continue;
             }
-            let first = self.work.fleet.lanes.iter().position(|lane| lane.group == group);
-            let Some(path) = first.map(|at| self.document_of(at)).filter(|path| !path.is_empty()) else { continue };
-            let Ok(Some(stamp)) = self.workspace.disk.stamp(&path) else { continue };
-            if self.plans.insert(group, stamp).is_none_or(|before| before == stamp) {
+            let known = self.plans.get(&group).map(Vec::as_slice);
+            let stamp = |path: &str| self.workspace.disk.stamp(path).ok().flatten();
+            let now: Vec<_> = known.unwrap_or_default().iter().map(|(path, _)| (path.clone(), stamp(path))).collect();
+            if known.is_some_and(|known| known == now) {
                 continue;
             }
-            if let Ok(found) = crate::find(self.workspace, &unit, self.time()) {
-                self.follow_plan(group, &unit, &found.unit);
-            }
+            let Ok(found) = crate::find(self.workspace, &unit, self.time()) else { continue };
+            let paths = found.unit.documents.iter().map(|document| document.path.to_string());
+            // One that was not known before it was read is read once more.
+            let looked = |path: &String| now.iter().find(|(known, _)| known == path).and_then(|(_, stamp)| *stamp);
+            let files = paths.filter(|path| path.ends_with(".md")).map(|path| (path.clone(), looked(&path))).collect();
+            self.plans.insert(group, files);
+            let news = self.follow_plan(group, &unit, &found.unit);
+            news.into_iter().rev().for_each(|event| self.queue.push_front(event));
         }
     }
 
     /// Brings the lanes of a plan into line with its text. What a worker is at stays with its worker.
-    fn follow_plan(&mut self, group: usize, unit: &piton_model::UnitRef, plan: &piton_model::Unit) {
+    fn follow_plan(&mut self, group: usize, unit: &UnitRef, plan: &Unit) -> Vec<FleetEvent> {
+        let mut news = Vec::new();
         for at in 0..self.work.fleet.lanes.len() {
             if self.work.fleet.lanes[at].group != group {
                 continue;
             }
-            let is_waiting = matches!(self.work.fleet.lanes[at].state, LaneState::Queued | LaneState::Between);
-            let own = self.work.lanes[at].step.as_deref();
-            let text = match plan.steps.iter().find(|step| Some(step.id.as_str()) == own) {
-                None => Some("its box was removed from the plan: it is left alone"),
-                Some(step) => match step.state {
-                    StepState::Done { .. } | StepState::Skipped => Some("its box was ticked by hand"),
-                    StepState::Pending | StepState::Running | StepState::Failed => None,
-                },
+            let own = box_state(plan, self.work.lanes[at].step.as_deref());
+            let is_waiting = match self.work.fleet.lanes[at].state {
+                LaneState::Queued | LaneState::Between => own != BoxState::Open,
+                // The box may have been ticked by its own worker, whose work is not merged yet.
+                LaneState::Dead { .. } | LaneState::Reworking { .. } | LaneState::Parked { .. } => {
+                    own == BoxState::Removed
+                }
+                LaneState::Working(_)
+                | LaneState::Proving { .. }
+                | LaneState::Closing(_)
+                | LaneState::Integrated
+                | LaneState::Done
+                | LaneState::Paused { .. } => false,
             };
-            if let (true, Some(text)) = (is_waiting, text) {
-                self.tell_lane(at, "plan", text);
-                self.queue.push_back(FleetEvent::LaneSettled { lane: at });
+            if is_waiting {
+                news.push(self.settled(at, own));
             }
         }
-        self.add_steps(group, unit, plan);
+        news.extend(self.add_steps(group, unit, plan));
+        news
     }
 
-    fn add_steps(&mut self, group: usize, unit: &piton_model::UnitRef, plan: &piton_model::Unit) {
-        let known: Vec<String> = self
-            .work
-            .fleet
-            .lanes
-            .iter()
-            .zip(&self.work.lanes)
-            .filter(|(lane, _)| lane.group == group)
-            .filter_map(|(_, work)| work.step.clone())
-            .collect();
+    /// Whether the user ticked or removed the box of a lane whose worker is about to start.
+    pub(super) fn is_settled_by_hand(&mut self, at: LaneAt) -> bool {
+        if self.work.lanes[at].dialect != Dialect::Plan {
+            return false;
+        }
+        let Ok(plan) = self.unit_of(at) else { return false };
+        let own = box_state(&plan, self.work.lanes[at].step.as_deref());
+        let name = &self.work.fleet.lanes[at].name;
+        let has_begun = self.memory.lanes.get(name).is_some_and(|memory| memory.origin.attempt > 0);
+        let is_settled = own == BoxState::Removed || own == BoxState::Ticked && !has_begun;
+        if is_settled {
+            let event = self.settled(at, own);
+            self.queue.push_front(event);
+        }
+        is_settled
+    }
+
+    /// Whether the user removed the box of a task.
+    pub(super) fn is_removed(&self, work: &LaneWork) -> bool {
+        let found = crate::find(self.workspace, &work.unit, self.time());
+        work.dialect == Dialect::Plan
+            && found.is_ok_and(|found| box_state(&found.unit, work.step.as_deref()) == BoxState::Removed)
+    }
+
+    fn settled(&mut self, at: LaneAt, own: BoxState) -> FleetEvent {
+        let text = match own {
+            BoxState::Removed => "its box was removed from the plan; no worker starts",
+            BoxState::Ticked | BoxState::Open => "its box was ticked by hand; no worker starts",
+        };
+        self.tell_lane(at, "plan", text);
+        FleetEvent::LaneSettled { lane: at }
+    }
+
+    /// Lanes for boxes that are new. The fleet has each of them at the same place as soon as it takes the event.
+    fn add_steps(&mut self, group: usize, unit: &UnitRef, plan: &Unit) -> Vec<FleetEvent> {
+        let mut news = Vec::new();
+        let own = self.work.lanes.iter().filter(|work| work.dialect == Dialect::Plan && work.unit == *unit);
+        let known: Vec<String> = own.filter_map(|work| work.step.clone()).collect();
         let phases: Vec<String> = self.work.fleet.groups[group].phases.iter().map(|phase| phase.name.clone()).collect();
         for (place, step) in plan.steps.iter().enumerate() {
             let is_open = !matches!(step.state, StepState::Done { .. } | StepState::Skipped);
@@ -69,9 +124,10 @@ impl Lead<'_> {
             let own = step.stage.as_deref().unwrap_or("main");
             let phase = phases.iter().position(|name| name == own).unwrap_or(phases.len().saturating_sub(1));
             let (lane, work) = plan_lane(unit, step, group, phase, place);
-            self.tell(Some(&lane.name.clone()), "plan", "its box was added to the plan");
+            self.tell(Some(&lane.name), "plan", "its box was added to the plan");
             self.work.lanes.push(work);
-            self.queue.push_back(FleetEvent::LaneAdded(Box::new(lane)));
+            news.push(FleetEvent::LaneAdded(Box::new(lane)));
         }
+        news
     }
 }

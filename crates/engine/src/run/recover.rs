@@ -112,6 +112,9 @@ impl Lead<'_> {
                     Some(until) => LaneState::Parked { until },
                     None => LaneState::Dead { why: "it waited for a limit".to_owned(), how: How::Session },
                 };
+                if let Some(until) = until.filter(|until| *until > self.time()) {
+                    self.tell_lane(at, "parked", &format!("still parked until {until}: a limit is used up"));
+                }
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use piton_model::fleet::{Closing, LaneAt, LaneState, Outcome};
 use piton_model::hint::verbs;
-use piton_model::{Arg, Audience, Dialect, Hint, Lifecycle, Time, UnitRef};
+use piton_model::{Arg, Audience, Dialect, Hint, LedWork, Lifecycle, Time, UnitRef};
 use piton_store::disk::Access;
 use piton_supervisor::Spent;
 use serde_json::{Value, json};
@@ -65,6 +65,7 @@ impl Lead<'_> {
         LaneView {
             name: lane.name.clone(),
             unit: work.unit_name.clone(),
+            work: LedWork::of(&lane.state),
             attempt: memory.map_or(0, |memory| memory.origin.attempt),
             title: work.title.clone(),
             state: lane.state.word().into(),
@@ -90,6 +91,14 @@ impl Lead<'_> {
     /// Judged by how long each stage took so far: what is left, divided by who can work at once. Nothing while a stage is
     /// left that nobody has been through.
     fn eta(&self) -> Option<u64> {
+        let waits = |lane: &piton_model::fleet::Lane| lane.state.waits_until().is_some();
+        if self.work.fleet.lanes.iter().any(waits)
+            || self.work.fleet.parked_until().is_some()
+            || !self.waiting().is_empty()
+        {
+            // How long a limit or a person takes is not told by stages.
+            return None;
+        }
         let mut spans: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
         for memory in self.memory.lanes.values() {
             for stage in memory.times.keys() {
@@ -226,11 +235,18 @@ impl Lead<'_> {
             // The first is why; the others are the ways out.
             return plan.unwrap_or_default().into_iter().skip(1).collect();
         }
-        // What only waits for another unit has not begun. A blocker in a plan's text is removed there.
+        // What only waits for another unit has not begun. A blocker in a plan's text is a remark, unless it paused a task.
         let texts = found.unit.documents.iter().filter(|document| document.path.ends_with(".md"));
         let texts: Vec<_> = texts.filter_map(|it| self.workspace.read_text(&it.path).ok().flatten()).collect();
         let is_recorded = |blocker: &String| !texts.iter().any(|text| text.contains(blocker.as_str()));
-        let is_blocked = found.unit.attempt.is_some() && found.unit.blockers.iter().any(is_recorded);
+        let is_reason = |blocker: &String| {
+            self.work.fleet.lanes.iter().zip(&self.work.lanes).any(|(lane, work)| match &lane.state {
+                LaneState::Paused { reason } => work.unit_name == unit && reason.contains(blocker.as_str()),
+                _ => false,
+            })
+        };
+        let is_in_the_way = |blocker: &String| is_recorded(blocker) || is_reason(blocker);
+        let is_blocked = found.unit.attempt.is_some() && found.unit.blockers.iter().any(is_in_the_way);
         let answer = verbs::UNBLOCK.on(unit).filled("--message", "TEXT").to("answer what blocks it");
         is_blocked.then_some(answer).into_iter().collect()
     }

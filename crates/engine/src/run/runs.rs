@@ -236,13 +236,18 @@ impl RunRecord {
 }
 
 /// All runs that are kept, the newest first.
-pub(super) fn all(disk: &dyn Disk) -> impl Iterator<Item = RunRecord> {
-    numbers(disk).into_iter().rev().filter_map(move |number| load(disk, number))
+pub(super) fn all(workspace: &Workspace) -> impl Iterator<Item = RunRecord> {
+    let disk = &*workspace.disk;
+    let mut numbers = numbers(disk);
+    if !numbers.is_empty() && !super::is_ours(workspace) {
+        numbers.clear();
+    }
+    numbers.into_iter().rev().filter_map(move |number| load(disk, number))
 }
 
 /// The newest run that is not finished.
 pub fn unfinished(workspace: &Workspace) -> Option<RunRecord> {
-    all(&*workspace.disk).find(|run| !run.is_finished)
+    all(workspace).find(|run| !run.is_finished)
 }
 
 pub(super) fn load(disk: &dyn Disk, number: u64) -> Option<RunRecord> {

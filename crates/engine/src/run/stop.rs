@@ -116,7 +116,7 @@ fn lead_of(workspace: &Workspace) -> Result<Leading, RunError> {
 
 fn ask(workspace: &Workspace, lead: &Identity, request: &StopRequest) -> Result<Stopping, RunError> {
     let kind = if request.workers { Request::StopWorkers } else { Request::Drain };
-    let published = Published::read(workspace.root(), request.now).filter(|published| published.lead == *lead);
+    let published = Published::read(workspace, request.now).filter(|published| published.lead == *lead);
     let path = requests::leave(workspace, lead, kind, request.user.as_deref(), request.now)?;
     let begun = Instant::now();
     let mut is_taken = false;

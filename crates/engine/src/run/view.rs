@@ -8,11 +8,12 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use piton_model::Time;
+use piton_model::{LedWork, Time};
 use piton_supervisor::Identity;
 use serde_json::{Value, json};
 
 use super::read_time as time;
+use crate::Workspace;
 
 /// Where a lead publishes what it knows.
 pub(super) const PUBLISHED: &str = ".piton/run/lead.json";
@@ -86,6 +87,8 @@ pub struct LaneView {
     pub name: String,
     /// Its unit.
     pub unit: String,
+    /// What its state means for its unit.
+    pub work: LedWork,
     /// The attempt of its unit that its last worker had.
     pub attempt: u64,
     /// What a person calls it.
@@ -153,6 +156,7 @@ impl LaneView {
         json!({
             "name": self.name,
             "unit": self.unit,
+            "work": work_json(&self.work),
             "attempt": self.attempt,
             "title": self.title,
             "state": self.state,
@@ -172,6 +176,7 @@ impl LaneView {
         Some(LaneView {
             name: text("name")?,
             unit: text("unit")?,
+            work: read_work(&value["work"])?,
             attempt: value["attempt"].as_u64().unwrap_or(0),
             title: text("title"),
             state: text("state")?.into(),
@@ -185,6 +190,34 @@ impl LaneView {
             reason: text("reason"),
         })
     }
+}
+
+fn work_json(work: &LedWork) -> Value {
+    match work {
+        LedWork::Settled => json!({ "is": "settled" }),
+        LedWork::Paused { why } => json!({ "is": "paused", "why": why }),
+        LedWork::Turn => json!({ "is": "turn" }),
+        LedWork::Dead { why } => json!({ "is": "dead", "why": why }),
+        LedWork::Parked { until } => json!({ "is": "parked", "until": until.to_string() }),
+        LedWork::Approval { what } => json!({ "is": "approval", "what": what }),
+        LedWork::Closing => json!({ "is": "closing" }),
+        LedWork::Working { is_silent } => json!({ "is": "working", "silent": is_silent }),
+    }
+}
+
+fn read_work(value: &Value) -> Option<LedWork> {
+    let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    Some(match value["is"].as_str()? {
+        "settled" => LedWork::Settled,
+        "paused" => LedWork::Paused { why: text("why") },
+        "turn" => LedWork::Turn,
+        "dead" => LedWork::Dead { why: text("why") },
+        "parked" => LedWork::Parked { until: time(&value["until"])? },
+        "approval" => LedWork::Approval { what: text("what") },
+        "closing" => LedWork::Closing,
+        "working" => LedWork::Working { is_silent: value["silent"] == true },
+        _ => return None,
+    })
 }
 
 /// What a lead published.
@@ -216,12 +249,16 @@ impl Published {
     }
 
     /// What the last lead published; nothing when there is none, or it cannot be read.
-    pub fn read(root: &Path, as_of: Time) -> Option<Published> {
-        let path = root.join(PUBLISHED);
+    pub fn read(workspace: &Workspace, as_of: Time) -> Option<Published> {
+        let path = workspace.root().join(PUBLISHED);
         let metadata = fs::symlink_metadata(&path).ok()?;
-        if !metadata.is_file() || metadata.len() > LONGEST {
+        if !metadata.is_file() || metadata.len() > LONGEST || !super::is_ours(workspace) {
             return None;
         }
+        Published::load(&path, as_of)
+    }
+
+    fn load(path: &Path, as_of: Time) -> Option<Published> {
         let value: Value = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
         Some(Published {
             lead: value["lead"].as_str()?.parse().ok()?,
@@ -242,6 +279,7 @@ mod tests {
         let lane = LaneView {
             name: "build:PRD-009 WS1".to_owned(),
             unit: "build:PRD-009".to_owned(),
+            work: LedWork::Parked { until: at(500) },
             attempt: 3,
             title: Some("Posts".to_owned()),
             state: "parked".into(),
@@ -266,6 +304,19 @@ mod tests {
             others: vec![OtherWorker { unit: None, home: ".piton/run/workers/y-2".to_owned() }],
         };
         assert_eq!(View::from_json(&view.to_json(), at(100)), Some(view.clone()));
+        for work in [
+            LedWork::Settled,
+            LedWork::Paused { why: "z".to_owned() },
+            LedWork::Turn,
+            LedWork::Dead { why: "x".to_owned() },
+            LedWork::Parked { until: at(7) },
+            LedWork::Approval { what: "y".to_owned() },
+            LedWork::Closing,
+            LedWork::Working { is_silent: true },
+            LedWork::Working { is_silent: false },
+        ] {
+            assert_eq!(read_work(&work_json(&work)), Some(work));
+        }
         assert_eq!(view.seconds(), 60);
         let own = Identity::current().expect("we run");
         let units = BTreeSet::from(["build:PRD-009".to_owned()]);
@@ -273,7 +324,7 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("piton-view-{}", std::process::id()));
         fs::create_dir_all(directory.join(".piton/run")).expect("a directory");
         Published::write(&directory, &text).expect("it can be written");
-        let read = Published::read(&directory, at(100));
+        let read = Published::load(&directory.join(PUBLISHED), at(100));
         fs::remove_dir_all(&directory).expect("it can be removed");
         assert_eq!(read, Some(Published { lead: own, run: 7, units, view }));
     }

@@ -57,7 +57,7 @@ impl Lead<'_> {
 
     /// Tells the fleet which accounts each lane may use: that changes with its stage.
     pub(super) fn refresh_accounts(&mut self) {
-        for at in 0..self.work.lanes.len() {
+        for at in 0..self.work.fleet.lanes.len() {
             self.work.fleet.lanes[at].accounts = self.workers_of(at).into_iter().map(WorkerSpec::account).collect();
         }
     }

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 
 use piton_dialect::Reading;
 use piton_dialect::build::{FoundSpec, Wanted, layout, prd_of, read_checkpoint, read_spec};
-use piton_model::{Dialect, Finding, Time};
+use piton_model::{Dialect, Finding, Id, Time};
 
 use super::Seen;
 use crate::Workspace;
@@ -57,18 +57,41 @@ pub(super) fn survey(
     now: Time,
     see: &mut dyn FnMut(Seen),
 ) {
+    let project = layout::project_of(base);
+    let mut readings = Vec::new();
     for (path, _) in files {
         let mut unreadable = Vec::new();
         let mut reading = match workspace.read(path) {
             Ok(content) => read_checkpoint(&source(path, &content), now, &mut |wanted| {
-                find_spec(workspace, base, specs, wanted, &mut unreadable)
+                find_spec(workspace, project, specs, wanted, &mut unreadable)
             }),
             Err(finding) => Reading { unit: None, findings: finding.into_iter().collect() },
         };
         reading.findings.extend(unreadable);
-        let stem = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".json");
-        see(Seen::of_reading(base, Dialect::Build, path, stem, reading));
+        readings.push((path, reading));
     }
+    name_by_file(&mut readings);
+    for (path, reading) in readings {
+        see(Seen::of_reading(base, Dialect::Build, path, stem(path), reading));
+    }
+}
+
+/// Two documents of one directory with the same id are two units: the one whose file has another name goes by that.
+fn name_by_file(readings: &mut [(&String, Reading)]) {
+    let mut count: HashMap<String, usize> = HashMap::new();
+    for (_, reading) in readings.iter() {
+        *count.entry(reading.unit.as_ref().map_or_else(String::new, |unit| unit.id.clone())).or_default() += 1;
+    }
+    for (path, reading) in readings {
+        let Some(unit) = &mut reading.unit else { continue };
+        if count[&unit.id] > 1 && Id::check(stem(path)).is_ok() {
+            unit.id = stem(path).to_owned();
+        }
+    }
+}
+
+fn stem(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path).trim_end_matches(".json")
 }
 
 fn find_spec(

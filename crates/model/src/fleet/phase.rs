@@ -1,6 +1,6 @@
 //! Groups of lanes and their phases: what is collected, judged and closed together.
 
-use super::lane::LaneState;
+use super::lane::{LaneState, WorkerState};
 use super::{Decision, Fleet, GateOf, GroupAt, LaneAt, MergeOf, Mode};
 
 /// Lanes that belong together: the stories of a pipeline, the workstreams of a build.
@@ -293,9 +293,22 @@ impl Fleet {
         self.lanes.push(lane);
     }
 
-    /// A lane that no worker has begun needs none any more.
+    /// A lane without a worker needs none any more.
     pub(super) fn lane_settled(&mut self, at: LaneAt) {
-        if matches!(self.lanes[at].state, LaneState::Queued | LaneState::Between) {
+        let is_free = match &self.lanes[at].state {
+            LaneState::Queued
+            | LaneState::Between
+            | LaneState::Dead { .. }
+            | LaneState::Reworking { .. }
+            | LaneState::Parked { .. } => true,
+            LaneState::Working(worker) => worker.state == WorkerState::Spawning,
+            LaneState::Proving { .. }
+            | LaneState::Closing(_)
+            | LaneState::Integrated
+            | LaneState::Done
+            | LaneState::Paused { .. } => false,
+        };
+        if is_free {
             self.lanes[at].state = LaneState::Done;
         }
     }

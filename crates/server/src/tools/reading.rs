@@ -2,9 +2,12 @@
 
 use std::path::{Component, Path};
 
-use piton_engine::{Problem, ProblemKind, Target, UnitLog, check, find, json, last_words, log, resumable, status};
+use piton_engine::run::run_status;
+use piton_engine::{
+    Problem, ProblemKind, Target, UnitLog, Workspace, check, find, json, last_words, log, resumable, status,
+};
 use piton_model::text::{counted, printable};
-use piton_model::{Dialect, Lifecycle, Tally};
+use piton_model::{Dialect, Lifecycle, Tally, Time};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -132,6 +135,7 @@ fn show_status(door: &Door, input: &StatusInput) -> Result<Answer, Problem> {
         let mut document = json::unit(&found, &workspace.root().display().to_string(), now);
         let words = last_words(&workspace, &found.name, &found.unit);
         document["units"][0]["last_worker"] = words.as_ref().map(json::last_words).into();
+        document["run"] = run_of(&workspace, now);
         let document = page_steps(document, input.offset.unwrap_or(0));
         let text = unit_line(&document["units"][0]);
         return Ok(Answer { document, text });
@@ -146,9 +150,16 @@ fn show_status(door: &Door, input: &StatusInput) -> Result<Answer, Problem> {
     }
     let page = Page { offset: input.offset.unwrap_or(0), of: report.rows.len() };
     report.rows = report.rows.drain(page.first()).collect();
-    let document = page.cut(json::report(&report), "units", Keep::First);
+    let mut document = json::report(&report);
+    document["run"] = run_of(&workspace, now);
+    let document = page.cut(document, "units", Keep::First);
     let text = report_text(&document);
     Ok(Answer { document, text })
+}
+
+/// The run of a workspace. Commands are typed at its root.
+pub fn run_of(workspace: &Workspace, now: Time) -> Value {
+    json::run(run_status(workspace, now).as_ref(), workspace.root(), workspace.root())
 }
 
 /// The document of one unit with as many of its steps as fit beside the rest, which gets half of the room at most.
@@ -185,12 +196,25 @@ const ROOM_FOR_PAGE: usize = 200;
 fn report_text(document: &Value) -> String {
     let units = document["units"].as_array().map(Vec::as_slice).unwrap_or_default();
     let all = document["page"]["of"].as_u64().unwrap_or(0) as usize;
-    let mut text = format!("{} of {}", units.len(), counted(all, "unit", "units"));
+    let mut text = run_line(&document["run"]);
+    text.push_str(&format!("{} of {}", units.len(), counted(all, "unit", "units")));
     for unit in units {
         text.push('\n');
         text.push_str(&unit_line(unit));
     }
     text
+}
+
+/// The run in a line; nothing when there is none.
+fn run_line(run: &Value) -> String {
+    let (number, pid) = (&run["number"], &run["lead"]["pid"]);
+    let command = run["command"].as_str().unwrap_or_default();
+    match run["state"].as_str() {
+        Some("led") => format!("run {number}: a lead is at work, process {pid}\n"),
+        Some("no_lead") => format!("run {number} has no lead; the user continues it with: {command}\n"),
+        Some(state) => format!("run {number} is {state}; the user continues it with: {command}\n"),
+        None => String::new(),
+    }
 }
 
 /// A unit in a line.
@@ -248,7 +272,7 @@ fn explain(door: &Door, input: &UnitInput) -> Result<Answer, Problem> {
     let wanted = door.wanted(input.unit.as_deref())?;
     let (workspace, now) = (door.open()?, door.now());
     let found = find(&workspace, &wanted, now).map_err(|error| Problem::not_found(&wanted, &error))?;
-    let lines = piton_engine::why(&found).into_iter();
+    let lines = piton_engine::why(&found, now).into_iter();
     let lines: Vec<_> = lines.map(|reason| format!("{}: {}", reason.what, printable(&reason.because))).collect();
     Ok(Answer { document: json::why(&found, now), text: format!("{}\n{}", found.name, lines.join("\n")) })
 }

@@ -73,7 +73,7 @@ pub fn follow(context: &Context, mut attached: Attached, request: &RunRequest, j
             live.close();
             return detached(number, pid, json);
         }
-        if let Some(view) = attached.view(clock::time()).filter(|_| !json) {
+        if let Some(view) = attached.view(&context.workspace, clock::time()).filter(|_| !json) {
             live.stands(&view);
         }
         std::thread::sleep(LOOK_EVERY);

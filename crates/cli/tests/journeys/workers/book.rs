@@ -38,6 +38,9 @@ pub fn work(bench: &Bench, text: &str) {
         bench.merges("main");
     }
     bench.is_silent(|_| book.beats());
+    if matches!(dialect, "task" | "crew") {
+        book.corrects();
+    }
     match dialect {
         "pipeline" => pipeline::work(&book),
         "plan" => plan::work(&book),
@@ -54,6 +57,15 @@ fn build(book: &Book<'_>) {
 }
 
 impl Book<'_> {
+    /// Makes and commits what the prompt has to correct first. Where everything else is done nothing else would.
+    fn corrects(&self) {
+        let told = self.prompt.told();
+        if told.lines().any(|line| line.starts_with('#') && line.contains("Correct this first")) {
+            self.bench.makes(&self.prompt.files(), "the correction");
+            self.bench.commits("the correction");
+        }
+    }
+
     /// Makes and commits the files that the prompt names, or one that is named after the piece of work.
     fn makes(&self, item: &str) -> Vec<String> {
         let named = self.prompt.files();

@@ -16,10 +16,15 @@ const LONGEST: usize = 72;
 const NO_STEP: &str = "No steps left";
 
 /// Moves steps.
-pub(super) fn move_steps(editor: &mut Editor, moved: &StepMove, warnings: &mut Vec<Hint>) -> Result<String, Refusal> {
-    numbers::keep(editor);
+pub(super) fn move_steps(
+    editor: &mut Editor,
+    moved: &StepMove,
+    attempt: u64,
+    warnings: &mut Vec<Hint>,
+) -> Result<String, Refusal> {
+    numbers::keep(editor, attempt);
     let typed = moved.steps.iter().map(|step| step.trim()).filter(|step| !step.is_empty());
-    let meant = typed.map(|step| numbers::meant(editor, step)).collect::<Result<Vec<_>, _>>()?;
+    let meant = typed.map(|step| numbers::meant(editor, step, attempt)).collect::<Result<Vec<_>, _>>()?;
     let steps: Vec<&str> = meant.iter().map(String::as_str).collect();
     let [first, ..] = steps[..] else { return Err(Refusal::usage("no step is named")) };
     for file in moved.files.iter().chain(&moved.outputs) {
@@ -27,7 +32,7 @@ pub(super) fn move_steps(editor: &mut Editor, moved: &StepMove, warnings: &mut V
     }
     let was_known = steps.iter().filter(|step| has(editor, "completed_steps", step)).count();
     let next = moved.next.as_deref().map(str::trim).filter(|next| !next.is_empty());
-    let next = next.map(|next| numbers::meant(editor, next)).transpose()?;
+    let next = next.map(|next| numbers::meant(editor, next, attempt)).transpose()?;
     let said = moved.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
     let word = match moved.to {
         StepTo::Begun => {
@@ -64,7 +69,7 @@ pub(super) fn move_steps(editor: &mut Editor, moved: &StepMove, warnings: &mut V
     if let Some(phase) = editor.string(&["phase"]).as_deref().and_then(|phase| phase.strip_suffix(" - Starting")) {
         editor.set(&["phase"], format!("{phase} - In Progress"));
     }
-    numbers::keep(editor);
+    numbers::keep(editor, attempt);
     Ok(format!("{} {word} {}", named(first, steps.len()), counted(editor)))
 }
 

@@ -1,5 +1,5 @@
 use piton_model::{
-    Change, Event, Moment, NotePurpose, RefusalKind, ResumeMode, Severity, Start, StepMove, StepTo, Time,
+    Change, Event, Moment, NotePurpose, RefusalKind, ResumeMode, Severity, Start, State, StepMove, StepTo, Time,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -55,6 +55,11 @@ impl World {
             fresh_id: format!("fresh-{}", self.ids),
             ticket: None,
         }
+    }
+
+    pub fn unit(&self) -> Unit {
+        let source = Source { path: PATH.into(), bytes: &self.files.files[PATH], modified: None };
+        read_checkpoint(&source, Detail::Full, self.now).unit.expect("a unit")
     }
 
     pub fn try_to(&mut self, event: &Event) -> Result<Change, Refusal> {
@@ -419,22 +424,58 @@ fn a_resume_message_is_the_one_of_the_document() {
     moved.files = vec!["spec.md".into()];
     world.ok(Event::StepMoved(moved));
     world.wait(45);
-    let moment = world.moment();
+    let moment = Moment { attempt: 2, ..world.moment() };
     let plan = resume(&world.place, &world.files, None, &moment).expect("a plan");
     assert_eq!(plan.action, piton_model::ResumeAction::Continue);
     assert_eq!(
         plan.next,
-        "go on with the step that is quoted below as \"current step\"; when step 4 is done: piton step crew:Secondary-A done 4"
+        "go on with the step that is quoted below as \"current step\"; when step 1 is done: piton step crew:Secondary-A done 1"
     );
     assert_eq!(
         (plan.position.as_str(), plan.outputs),
         ("S2.P1 (Research Phase - In Progress)", vec!["spec.md".into()])
     );
     let block = plan.block.expect("a message");
-    assert!(block.starts_with("✅ Checkpoint found! Resuming work...\n\n**Previous Session:**\n- Stage: S2.P1 (Research Phase - In Progress)\n- Last Update: 14:00 (45 minutes ago)\n- Status: IN_PROGRESS\n\n**Current State:**\n- spec.md: modified\n\n**Resuming from:** Writing Acceptance Criteria in spec.md\n\n**Next Steps:**\n4. Writing"), "{block}");
+    assert!(block.starts_with("✅ Checkpoint found! Resuming work...\n\n**Previous Session:**\n- Stage: S2.P1 (Research Phase - In Progress)\n- Last Update: 14:00 (45 minutes ago)\n- Status: IN_PROGRESS\n\n**Current State:**\n- spec.md: modified\n\n**Resuming from:** Writing Acceptance Criteria in spec.md\n\n**Next Steps:**\n1. Writing"), "{block}");
     assert!(block.ends_with("I'll continue where I left off..."));
     world.ok(Event::Resumed { mode: None });
     holds(&world.json(), &json!({"session_id": "fresh-4", "stage": "S2.P1", "status": "IN_PROGRESS"}));
     let refused = resume(&world.place, &world.files, Some(ResumeMode::Restart), &moment).expect("a plan");
     assert_eq!(refused.action, piton_model::ResumeAction::Refuse);
+}
+
+#[test]
+fn who_paused_an_agent_is_written_down_and_goes_with_the_pause() {
+    let mut world = World::started();
+    let pause = Event::Paused { reason: Some("a conflict".into()) };
+    let lead = Moment { by: "lead".into(), ..world.moment() };
+    let change = record(&world.place, &world.files, &pause, &lead).expect("it is paused");
+    world.files.apply(&change);
+    assert_eq!((&world.json()["status"], &world.json()["paused_by"]), (&json!("WAITING"), &json!("lead")));
+    assert_eq!(world.unit().state, State::Paused { reason: Some("a conflict".into()) });
+    assert!(!world.refused(Event::StepMoved(step(StepTo::Done, &["Read S2.P1 guide"]))).hints.is_empty());
+    world.ok(Event::Resumed { mode: None });
+    assert_eq!(world.json()["paused_by"], Value::Null);
+    // An agent that waits for others says so of itself, and has released nothing.
+    let own = Moment { ticket: Some(1.into()), ..world.moment() };
+    let change = record(&world.place, &world.files, &pause, &own).expect("it waits");
+    world.files.apply(&change);
+    assert_eq!((world.unit().state, &world.json()["paused_by"]), (State::Waiting, &Value::Null));
+}
+
+#[test]
+fn a_step_is_named_by_its_number() {
+    let mut world = World::started();
+    let open = |world: &World| world.json()["next_steps"].as_array().expect("a list").len();
+    assert_eq!(open(&world), 3);
+    world.ok(Event::StepMoved(step(StepTo::Done, &["2"])));
+    assert!(world.json()["completed_steps"].to_string().contains("Phase 0: Discovery Context Review"));
+    // What is done does not move the others.
+    world.ok(Event::StepMoved(step(StepTo::Done, &["1", "3"])));
+    assert_eq!(open(&world), 0);
+    let refusal = world.refused(Event::StepMoved(step(StepTo::Done, &["9"])));
+    assert_eq!(refusal.kind, RefusalKind::Missing);
+    world.ok(Event::StepMoved(step(StepTo::Begun, &["it's new"])));
+    let refusal = world.refused(Event::Finished);
+    assert_eq!(refusal.hints[0], "when it is done: piton step crew:Secondary-A done 4");
 }

@@ -52,7 +52,7 @@ fn change(
     match event {
         Event::StepMoved(moved) => {
             go_on(editor);
-            steps::move_steps(editor, moved, warnings)
+            steps::move_steps(editor, moved, moment.attempt, warnings)
         }
         Event::StageEntered { stage, phase } => {
             let summary = steps::enter(editor, spot, stage, phase.as_deref(), warnings)?;
@@ -69,7 +69,7 @@ fn change(
                 None => format!(" ({file})"),
             });
             let said = format!("{}{}", given(message, "message")?, place.unwrap_or_default());
-            let step = step.as_deref().map(|step| numbers::meant(editor, step)).transpose()?;
+            let step = step.as_deref().map(|step| numbers::meant(editor, step, moment.attempt)).transpose()?;
             let failure = steps::failure(step.as_deref(), Some(&said));
             block(editor, &failure)?;
             let step = step.as_deref().map(|step| format!("{}: ", steps::short(step))).unwrap_or_default();
@@ -92,7 +92,8 @@ fn change(
                 Some(reason) => editor.set(&["waiting_reason"], reason),
                 None => editor.remove(&["waiting_reason"]),
             };
-            Ok(reason.map_or_else(|| "waiting".into(), |reason| format!("waiting: {}", short(reason))))
+            let word = if moment.ticket.is_some() { "waiting" } else { "paused" };
+            Ok(reason.map_or_else(|| word.into(), |reason| format!("{word}: {}", short(reason))))
         }
         Event::Noted { text, purpose } => note(editor, text, *purpose, moment),
         Event::ExecutionNoted(_) => Err(Refusal::usage("only a build lists fixes and cleanups")),
@@ -109,7 +110,7 @@ fn change(
             Ok(format!("files: {}", short(&named)))
         }
         Event::ToolFailed { tool, message } => tool_failed(editor, tool, message, moment),
-        Event::Finished => finish(editor, spot, unit, warnings),
+        Event::Finished => finish(editor, spot, unit, moment, warnings),
         Event::Resumed { .. } => Ok(resume(editor, unit, moment, warnings)),
         Event::Reopened => {
             go_on(editor);
@@ -223,7 +224,13 @@ fn decide(editor: &mut Editor, text: &str, reason: Option<&str>, moment: &Moment
     Ok(format!("decided: {}", short(text)))
 }
 
-fn finish(editor: &mut Editor, spot: &Spot, unit: &Unit, warnings: &mut Vec<Hint>) -> Result<String, Refusal> {
+fn finish(
+    editor: &mut Editor,
+    spot: &Spot,
+    unit: &Unit,
+    moment: &Moment,
+    warnings: &mut Vec<Hint>,
+) -> Result<String, Refusal> {
     let agent = &spot.agent;
     if !unit.blockers.is_empty() {
         return Err(still_blocked(spot, &unit.blockers));
@@ -231,7 +238,7 @@ fn finish(editor: &mut Editor, spot: &Spot, unit: &Unit, warnings: &mut Vec<Hint
     let open: Vec<String> = list(editor, "next_steps").iter().filter_map(said_by).collect();
     if let Some(first) = open.first() {
         let all = open.iter().map(|step| format!("{:?}", short(step))).collect::<Vec<_>>().join(", ");
-        let (unit, number) = (&spot.unit, numbers::word(editor, first));
+        let (unit, number) = (&spot.unit, numbers::word(editor, first, moment.attempt));
         return Err(Refusal::rule(format!("{agent} has open steps: {all}"))
             .hint(verbs::STEP.on(unit).word("done").name(&number, "STEP").to("when it is done"))
             .hint(
@@ -264,7 +271,7 @@ fn resume(editor: &mut Editor, unit: &Unit, moment: &Moment, warnings: &mut Vec<
         moment.session.as_deref().filter(|session| !session.trim().is_empty() && old.as_deref() != Some(*session));
     editor.set(&["session_id"], own.unwrap_or(&moment.fresh_id));
     go_on(editor);
-    numbers::keep(editor);
+    numbers::keep(editor, moment.attempt);
     if !unit.blockers.is_empty() {
         let all = unit.blockers.iter().map(|text| short(text)).collect::<Vec<_>>().join("; ");
         warnings.push(format!("resumed with blockers still named: {all}").into());

@@ -167,7 +167,10 @@ fn a_foreign_state_is_left_alone() {
 fn plans_say_where_they_stand() {
     for (plan, want, code) in [
         ("# x\n", State::Unknown, Some("plan-empty")),
-        ("- [ ] a\n- [x] b\n", State::Unknown, Some("plan-no-markers")),
+        // Only recording by id needs markers.
+        ("- [ ] a\n- [x] b\n", State::Running, Some("plan-no-markers")),
+        ("- [x] a\n- [x] b\n", State::Done, Some("plan-no-markers")),
+        ("- [ ] a\n", State::Queued, Some("plan-no-markers")),
         ("- [ ] a <!-- TASK: a -->\n", State::Queued, None),
         ("- [x] a <!-- TASK: a -->\n- [ ] b <!-- TASK: b -->\n", State::Running, None),
         ("- [x] a <!-- TASK: a -->\n- [ ] b <!-- ACCEPT: b -->\n", State::Running, None),

@@ -103,6 +103,11 @@ pub(super) fn complete(draft: &mut Draft<'_>, ids: &[String], by: &str) {
             agent["lastActive"] = json!(draft.now);
         }
     }
+    let did = entry(draft, by, kind_of(by));
+    for id in ids {
+        push_new(&mut did["assignedTasks"], id);
+        push_new(&mut did["completedTasks"], id);
+    }
 }
 
 /// Nobody works on anything any more: what was given and not completed is given back.

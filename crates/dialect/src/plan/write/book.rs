@@ -1,6 +1,7 @@
 //! A plan as its files say, and the boxes in them that are ticked and unticked.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use piton_model::hint::verbs;
@@ -54,6 +55,14 @@ impl Count {
     pub fn is_complete(self) -> bool {
         self.done == self.all
     }
+}
+
+/// The line that a marker stands on, with its end, when nothing else stands there; else the marker alone.
+fn whole_line(text: &str, marker: &Range<usize>) -> Range<usize> {
+    let start = text[..marker.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[marker.end..].find('\n').map_or(text.len(), |at| marker.end + at + 1);
+    let is_alone = text[start..marker.start].trim().is_empty() && text[marker.end..end].trim().is_empty();
+    if is_alone { start..end } else { marker.clone() }
 }
 
 impl<'f> Book<'f> {
@@ -193,6 +202,26 @@ impl<'f> Book<'f> {
     /// What the plan's own BLOCKER markers say, in order.
     pub fn blockers(&self) -> Vec<String> {
         self.sheets.iter().flat_map(|sheet| &sheet.parsed.blockers).map(|blocker| blocker.text.clone()).collect()
+    }
+
+    /// Takes markers of blockers out of the text. A line that has nothing else goes with its marker.
+    pub fn remove_blockers(&mut self, texts: &[String]) {
+        for number in 0..self.sheets.len() {
+            let sheet = &self.sheets[number];
+            let gone = sheet.parsed.blockers.iter().filter(|blocker| texts.contains(&blocker.text));
+            let mut spans: Vec<Range<usize>> = gone.map(|blocker| whole_line(sheet.body(), &blocker.marker)).collect();
+            if spans.is_empty() {
+                continue;
+            }
+            spans.sort_by_key(|span| span.start);
+            let (mut body, mut from) = (String::new(), 0);
+            for span in spans {
+                body.push_str(&sheet.body()[from..span.start.max(from)]);
+                from = span.end.max(from);
+            }
+            body.push_str(&sheet.body()[from..]);
+            self.rewrite(number, &body);
+        }
     }
 
     /// What the plan's own DECISION markers say, in order.

@@ -10,7 +10,7 @@ use super::super::own::Own;
 use super::beside::beside;
 use super::book::Book;
 use super::ground::{Ground, NewState};
-use super::phases::{self, Credit, Seen};
+use super::phases::{self, BY_HAND, Credit, Seen};
 use super::splice::{Splice, to_new};
 use crate::content;
 use crate::json::{Json, Kind, Value};
@@ -130,7 +130,7 @@ impl<'a> Draft<'a> {
             self.warnings.insert(0, regress_warning(seen).into());
         }
         if let Some(book) = book {
-            let by = self.credit.seen_by.clone().unwrap_or_else(|| "plan.md".to_owned());
+            let by = self.credit.seen_by.clone().unwrap_or_else(|| BY_HAND.to_owned());
             let id = |task: &usize| json!(book.id(&book.tasks[*task]));
             history.extend(
                 seen.ticked.iter().map(|task| line(&now, "task_completed", &[("taskId", id(task)), ("by", json!(by))])),

@@ -347,10 +347,14 @@ impl Sync<'_> {
             self.seen.ticked.push(item);
         }
         let by = known("completedBy").or_else(|| credited.cloned().map(NewValue::from));
-        let by = by.or_else(|| self.credit.seen_by.clone().filter(|_| is_news && !self.is_fresh).map(NewValue::from));
+        let by_hand = || self.credit.seen_by.clone().unwrap_or_else(|| BY_HAND.to_owned());
+        let by = by.or_else(|| (is_news && !self.is_fresh).then(|| by_hand().into()));
         vec![flag, ("completedAt", at), ("completedBy", by.filter(|_| found.is_ticked))]
     }
 }
+
+/// Who ticked a box by hand, outside of any session.
+pub(super) const BY_HAND: &str = "main";
 
 fn flag_of(boxes: Boxes) -> &'static str {
     match boxes {

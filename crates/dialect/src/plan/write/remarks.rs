@@ -49,49 +49,76 @@ pub(super) fn blocked(draft: &mut Draft<'_>, message: &str, kind: Option<&str>) 
     Ok(())
 }
 
-/// Takes recorded blockers away. One that stands in `plan.md` was put there by a person, who removes it.
+/// Takes blockers away: recorded ones, and markers that stand in the plan's own text. Without the text, as when it cannot
+/// be read, a marker stays.
 pub(super) fn unblocked(
     draft: &mut Draft<'_>,
-    named: &[String],
+    text: Plan<'_, '_>,
     which: Option<&str>,
     answer: Option<&str>,
 ) -> Result<(), Refusal> {
     let which = which.map(one_line).filter(|which| !which.is_empty());
-    let gone: Vec<String> = match &which {
+    let mut gone: Vec<String> = match &which {
         None => draft.own.blockers.clone(),
         Some(which) => pick(&draft.own.blockers, which)?.into_iter().collect(),
     };
-    let in_plan = |blocker: &&String| which.as_ref().is_none_or(|which| blocker.contains(which.as_str()));
-    let left: Vec<&String> = named.iter().filter(in_plan).collect();
-    if gone.is_empty() {
-        let is_whole = which.is_none() && left.is_empty();
-        if is_whole && draft.own.paused.take().is_some() {
-            draft.log("session_continued", &[("by", json!(draft.moment.by))]);
-            draft.summary = "the pause is over".to_owned();
-            return answered(draft, answer);
-        }
-        if is_whole && answer.is_some() {
-            return answered(draft, answer);
-        }
-        return Err(match left.first() {
-            Some(blocker) => Refusal::rule(format!("the blocker stands in the plan itself: {}", short(blocker)))
-                .hint("remove its marker from plan.md: <!-- BLOCKER: … -->"),
-            None if which.is_some() => Refusal::missing("no such blocker is recorded"),
-            None => Refusal::rule("nothing blocks the plan"),
-        });
-    }
+    let named = match &text {
+        Plan::Read(book) => book.blockers(),
+        Plan::Unreadable { blockers } => blockers.clone(),
+    };
+    let in_plan: Vec<String> = match &which {
+        None => named,
+        Some(which) if gone.is_empty() => pick(&named, which)?.into_iter().collect(),
+        Some(_) => Vec::new(),
+    };
     draft.own.blockers.retain(|blocker| !gone.contains(blocker));
+    match (text, in_plan.first()) {
+        (_, None) => {}
+        (Plan::Read(book), Some(_)) => {
+            book.remove_blockers(&in_plan);
+            gone.extend(in_plan);
+        }
+        (Plan::Unreadable { .. }, Some(blocker)) if gone.is_empty() => {
+            return Err(Refusal::rule(format!("the blocker stands in the plan itself: {}", short(blocker)))
+                .hint("remove its marker from plan.md: <!-- BLOCKER: … -->"));
+        }
+        (Plan::Unreadable { .. }, Some(blocker)) => {
+            draft.warnings.push(format!("plan.md itself still names a blocker: {}", short(blocker)).into());
+        }
+    }
+    let Some(first) = gone.first() else { return nothing_blocked(draft, which.is_some(), answer) };
     for blocker in &gone {
         draft.log("unblocked", &[("blocker", json!(blocker)), ("by", json!(draft.moment.by))]);
     }
-    if let (Some(blocker), None) = (named.first(), &which) {
-        draft.warnings.push(format!("plan.md itself still names a blocker: {}", short(blocker)).into());
-    }
     draft.summary = match draft.own.blockers.len() {
         0 => "unblocked".to_owned(),
-        left => format!("unblocked: {} ({left} left)", short(&gone[0])),
+        left => format!("unblocked: {} ({left} left)", short(first)),
     };
     answered(draft, answer)
+}
+
+/// The text of a plan, where blockers may stand.
+pub(super) enum Plan<'s, 'a> {
+    /// As it was read.
+    Read(&'s mut Book<'a>),
+    /// It cannot be read; the state has what it said last.
+    Unreadable { blockers: Vec<String> },
+}
+
+/// Nothing blocks the plan: a pause may be over, and an answer is left all the same.
+fn nothing_blocked(draft: &mut Draft<'_>, is_named: bool, answer: Option<&str>) -> Result<(), Refusal> {
+    if is_named {
+        return Err(Refusal::missing("no such blocker is recorded"));
+    }
+    if draft.own.paused.take().is_some() {
+        draft.log("session_continued", &[("by", json!(draft.moment.by))]);
+        draft.summary = "the pause is over".to_owned();
+        return answered(draft, answer);
+    }
+    match answer {
+        Some(_) => answered(draft, answer),
+        None => Err(Refusal::rule("nothing blocks the plan")),
+    }
 }
 
 /// Leaves an answer for the next worker, beside what is said already.

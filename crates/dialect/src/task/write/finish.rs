@@ -45,9 +45,11 @@ pub(super) fn finish(spot: &Spot, files: &dyn Files, event: &Event, moment: &Mom
         return Err(refusal);
     }
     let mut editor = found.editor;
-    let now = moment.now.to_string();
-    editor.set(&["status"], "complete").set(&["progress_percent"], 100);
-    editor.set(&["completed_at"], now).set(&["resumable"], false);
+    // An agent that completed its checkpoint by hand wrote when.
+    if found.unit.state != State::Done || editor.string(&["completed_at"]).is_none() {
+        editor.set(&["completed_at"], moment.now.to_string());
+    }
+    editor.set(&["status"], "complete").set(&["progress_percent"], 100).set(&["resumable"], false);
     editor.set(&["context", "next_to_process"], Value::Null);
     update::stamp(&mut editor, event, moment);
     let archive = free_archive(spot, files);

@@ -129,7 +129,9 @@ impl Lead<'_> {
     /// An agent's steps in the order of their numbers, as the verbs count them.
     fn numbered_steps(&self, at: LaneAt, known: &Known<'_>) -> Vec<TaskFacts> {
         let checkpoint = self.workspace.disk.read(&self.document_of(at)).ok();
-        let numbered = checkpoint.map(|content| crew::step_numbers(&content.bytes)).unwrap_or_default();
+        let lane = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let attempt = lane.map_or(0, |lane| lane.origin.attempt);
+        let numbered = checkpoint.map(|content| crew::step_numbers(&content.bytes, attempt)).unwrap_or_default();
         let steps = tasks(known);
         let fact = |id: String| {
             let known = steps.iter().find(|step| step.id == id).cloned();

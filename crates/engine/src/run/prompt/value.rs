@@ -277,7 +277,6 @@ fn labelled(entries: &[(String, String)]) -> Vec<String> {
     entries.iter().map(|(label, text)| format!("{label}: {text}")).collect()
 }
 
-/// Texts behind the fence; nothing when they say nothing.
 /// What the user wrote, as a block quote: no fence, since what stands inside of one cannot change what a worker does.
 fn said(texts: &[String]) -> Option<String> {
     let line = |line: &str| format!("> {}", text::printable(line)).trim_end().to_owned();
@@ -286,6 +285,7 @@ fn said(texts: &[String]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n>\n"))
 }
 
+/// Texts behind the fence; nothing when they say nothing.
 fn quote(context: &PromptContext, texts: &[String]) -> Option<String> {
     texts.iter().any(|text| !text.trim().is_empty()).then(|| quoted(&context.fence, texts))
 }

@@ -103,15 +103,30 @@ fn a_plan_is_begun_blocked_paused_and_finished() {
 }
 
 #[test]
-fn a_blocker_in_the_plan_is_a_persons() {
+fn a_blocker_in_the_plan_goes_with_its_marker() {
+    let plan = format!("{PLAN}\n  <!-- BLOCKER: no answer -->\r\nText <!-- BLOCKER: no key --> stays.\n");
+    let mut files = with(&[("plan.md", &plan)]);
+    go(&mut files, &start(), &at("11:49", "main"));
+    assert_eq!(state(&files)["blockers"], json!(["no answer", "no key"]));
+    // Other tasks may be done meanwhile.
+    go(&mut files, &done(&["db-schema"]), &at("11:50", "main"));
+    let ticked = PLAN.replacen("[ ]", "[x]", 1);
+    let text = |files: &MemoryFiles| String::from_utf8(files.files[&path("plan.md")].clone()).expect("text");
+    let unblock = |which: Option<&str>| Event::Unblocked { which: which.map(str::to_owned), answer: None };
+    assert_eq!(go(&mut files, &unblock(Some("key")), &at("11:51", "main")).summary, "unblocked");
+    assert_eq!(text(&files), format!("{ticked}\n  <!-- BLOCKER: no answer -->\r\nText  stays.\n"));
+    go(&mut files, &unblock(None), &at("11:52", "main"));
+    assert_eq!(text(&files), format!("{ticked}\nText  stays.\n"));
+    assert_eq!(state(&files)["blockers"], json!([]));
+    assert_eq!(refused(&files, &unblock(None)).message, "nothing blocks the plan");
+    assert_eq!(refused(&files, &unblock(Some("key"))).message, "no such blocker is recorded");
+}
+
+#[test]
+fn a_blocker_that_a_person_removes_is_forgotten() {
     let plan = format!("{PLAN}<!-- BLOCKER: no answer -->\n");
     let mut files = with(&[("plan.md", &plan)]);
     go(&mut files, &start(), &at("11:49", "main"));
-    assert_eq!(state(&files)["blockers"], json!(["no answer"]));
-    let refusal = refused(&files, &Event::Unblocked { which: None, answer: None });
-    assert!(refusal.hints[0].to_string().contains("plan.md"), "{refusal:?}");
-    // Other tasks may be done meanwhile.
-    go(&mut files, &done(&["db-schema"]), &at("11:50", "main"));
     files.files.insert(path("plan.md"), PLAN.as_bytes().to_vec());
     go(&mut files, &Event::Beat, &at("11:51", "main"));
     assert_eq!(state(&files)["blockers"], json!([]));

@@ -1,0 +1,193 @@
+//! What every door says about a run: whether a lead is at work, and what it knows about its units. Judged by facts about
+//! processes, read without a lock, and nothing is changed.
+
+use std::path::Path;
+
+use piton_model::fleet::Outcome;
+use piton_model::hint::verbs;
+use piton_model::{Dialect, Invocation, Led, LedWork, Time, UnitLead, UnitRef};
+use piton_supervisor::{End, Exit, Identity, KeeperProgram, Sight, Worker};
+
+use super::memory::MEMORY;
+use super::runs::{self, RunRecord};
+use super::view::{PUBLISHED, Published, View, Waiting};
+use crate::Workspace;
+
+/// How a run is going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunState {
+    /// A lead is at work.
+    Led,
+    /// Its lead is gone and did not end it.
+    NoLead,
+    /// Its lead ended it, because something is paused or waits for a person.
+    Paused,
+    /// A person stopped it.
+    Stopped,
+}
+
+impl RunState {
+    /// The word that programs rely on.
+    pub fn word(self) -> &'static str {
+        match self {
+            RunState::Led => "led",
+            RunState::NoLead => "no_lead",
+            RunState::Paused => "paused",
+            RunState::Stopped => "stopped",
+        }
+    }
+}
+
+/// The run that a lead is at work on, or else the newest that is not finished.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunStatus {
+    /// The run.
+    pub run: RunRecord,
+    /// How it is going on.
+    pub state: RunState,
+    /// The process of its last lead.
+    pub pid: Option<u32>,
+    /// Where it stood when that last said so; nothing when another run was led since.
+    pub view: Option<View>,
+    /// How many of its workers run.
+    pub workers: usize,
+    /// When its last lead gave its last sign: it publishes what changes, and beats.
+    pub seen: Option<Time>,
+}
+
+impl RunStatus {
+    /// What it waits for a person's approval of.
+    pub fn waiting(&self) -> &[Waiting] {
+        self.view.as_ref().map_or(&self.run.waiting, |view| &view.waiting)
+    }
+
+    /// How many of its lanes are done, of all; nothing when that is not known.
+    pub fn progress(&self) -> Option<(usize, usize)> {
+        let lanes = &self.view.as_ref()?.lanes;
+        let done = lanes.iter().filter(|lane| lane.state == "done").count();
+        (!lanes.is_empty()).then_some((done, lanes.len()))
+    }
+
+    /// The command that shows a run that is led, or continues one that is not, as it can be typed in a directory.
+    pub fn command(&self, root: &Path, directory: &Path) -> Invocation {
+        match self.state {
+            RunState::Led => verbs::RUN.call(),
+            RunState::Paused if self.waiting().is_empty() => self.run.command(root, directory, &["--retry"]),
+            RunState::NoLead | RunState::Paused | RunState::Stopped => self.run.command(root, directory, &[]),
+        }
+    }
+}
+
+/// The run that a lead is at work on, or else the newest that is not finished; nothing when there is none.
+pub fn run_status(workspace: &Workspace, now: Time) -> Option<RunStatus> {
+    let published = Published::read(workspace, now);
+    let led = published.as_ref().filter(|published| published.lead.is_alive());
+    let run = match led {
+        Some(published) => runs::load(&*workspace.disk, published.run),
+        None => runs::unfinished(workspace),
+    }?;
+    let own = published.filter(|published| published.run == run.number);
+    // A lead that has just begun has not published yet, and its record says who it is.
+    let is_led = run.lead.as_ref().is_some_and(|lead| run.ended.is_none() && lead.is_alive());
+    let state = match run.ended {
+        _ if is_led => RunState::Led,
+        None => RunState::NoLead,
+        Some((Outcome::Stopped, _)) => RunState::Stopped,
+        Some((Outcome::Paused | Outcome::Done, _)) => RunState::Paused,
+    };
+    let homes = own.iter().flat_map(|published| &published.view.lanes).filter_map(|lane| lane.home.as_deref());
+    let runs = |home: &&str| sight(workspace.root(), home) == Some(Sight::Running);
+    let workers = homes.filter(runs).count();
+    let pid = run.lead.as_ref().map(|lead| lead.pid);
+    let seen = own.as_ref().and_then(|_| last_sign(workspace)).map(|at| at.max(run.lead_since));
+    Some(RunStatus { pid, state, view: own.map(|published| published.view), workers, seen, run })
+}
+
+/// When the last lead wrote last: what it knows, or a heartbeat.
+fn last_sign(workspace: &Workspace) -> Option<Time> {
+    let written = |path: &str| workspace.root().join(path).symlink_metadata().ok()?.modified().ok();
+    let newest = [PUBLISHED, MEMORY].into_iter().filter_map(written).max()?;
+    let seconds = newest.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
+    Some(Time::from_unix_seconds(i64::try_from(seconds).ok()?))
+}
+
+/// What the last lead knows about units, to be laid over what their documents say.
+#[derive(Debug, Default)]
+pub struct LedUnits {
+    units: Vec<(UnitRef, u64, Led)>,
+    /// When the lead gave its last sign.
+    seen: Option<Time>,
+}
+
+impl LedUnits {
+    /// Looks at what the last lead published. A lead itself believes the documents alone.
+    pub fn look(workspace: &Workspace, now: Time) -> LedUnits {
+        let Some(published) = Published::read(workspace, now) else { return LedUnits::default() };
+        if published.lead.pid == std::process::id() && Identity::current().as_ref() == Some(&published.lead) {
+            return LedUnits::default();
+        }
+        let is_at_work = published.lead.is_alive();
+        let ended = runs::load(&*workspace.disk, published.run)
+            .is_some_and(|run| run.ended.is_some() && run.lead.as_ref() == Some(&published.lead));
+        let lead = UnitLead {
+            run: published.run,
+            pid: published.lead.pid,
+            since: published.view.began,
+            is_at_work,
+            has_ended: ended && !is_at_work,
+        };
+        let mut units: Vec<(String, u64, LedWork)> = Vec::new();
+        for lane in published.view.lanes {
+            let work = fact(workspace.root(), is_at_work, lane.home.as_deref(), lane.work);
+            match units.iter_mut().find(|(unit, _, _)| *unit == lane.unit) {
+                Some((_, attempt, known)) => {
+                    *attempt = lane.attempt.max(*attempt);
+                    *known = std::mem::replace(known, LedWork::Settled).and(work);
+                }
+                None => units.push((lane.unit, lane.attempt, work)),
+            }
+        }
+        for Waiting { unit, what, .. } in published.view.waiting {
+            if let Some((_, _, known)) = units.iter_mut().find(|(name, _, _)| *name == unit) {
+                *known = std::mem::replace(known, LedWork::Settled).and(LedWork::Approval { what });
+            }
+        }
+        let led = |(unit, attempt, work): (String, u64, LedWork)| {
+            Some((UnitRef::parse(&unit).ok()?, attempt, Led { lead: lead.clone(), work }))
+        };
+        LedUnits { units: units.into_iter().filter_map(led).collect(), seen: last_sign(workspace) }
+    }
+
+    /// What the last lead knows about a unit whose attempt is this one and whose document was written then; nothing when
+    /// another took the unit since, or did something about what kept the lead from going on.
+    pub fn of(&self, dialect: Dialect, full_name: &str, attempt: Option<u64>, written: Option<Time>) -> Option<Led> {
+        let (_, known, led) = self.units.iter().find(|(unit, _, _)| unit.means(dialect, full_name))?;
+        let is_past = !led.lead.is_at_work && matches!(led.work, LedWork::Paused { .. });
+        if is_past && written > self.seen {
+            return None;
+        }
+        let is_current = attempt.unwrap_or(0) <= *known;
+        // What no worker of the run has begun is the lead's as long as it is at work.
+        let is_waiting = *known == 0 && led.lead.is_at_work;
+        (is_current || is_waiting).then(|| led.clone())
+    }
+}
+
+/// What a lane's last published state means now. A lead at work knows how its workers are; after it, their processes tell.
+fn fact(root: &Path, is_at_work: bool, home: Option<&str>, work: LedWork) -> LedWork {
+    let (LedWork::Working { .. } | LedWork::Parked { .. }, Some(home), false) = (&work, home, is_at_work) else {
+        return work;
+    };
+    match sight(root, home) {
+        Some(Sight::Running) => work,
+        // It came to its end, and what follows is a lead's to do.
+        Some(Sight::Ended(End { exit: Exit::Code(0), .. })) => LedWork::Turn,
+        Some(Sight::Ended(end)) => LedWork::Dead { why: format!("its worker ended: {}", end.exit) },
+        Some(Sight::Gone) | None => LedWork::Dead { why: "its worker is gone".to_owned() },
+    }
+}
+
+/// Where the worker of a home stands, without a lock.
+fn sight(root: &Path, home: &str) -> Option<Sight> {
+    Worker::adopt(&KeeperProgram::this(), &root.join(home)).ok()?.sight().ok()
+}
