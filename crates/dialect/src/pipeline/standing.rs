@@ -143,6 +143,11 @@ pub fn stage_results(place: &Place, files: &dyn Files, moment: &Moment) -> BTree
         let result = match (stage, verdict) {
             (0, _) => number("planScore").map(|score| format!("planned, score {score}")),
             (1, Some("GO")) => Some(scored("GO", "readiness", number("readiness"))),
+            // Stage 2 has no field of its own: the quality is judged when every task is done.
+            (2, _) if draft.stage == Some(3) => {
+                let tasks = draft.tasks().unwrap_or_default();
+                (!tasks.is_empty() && tasks.open.is_empty()).then(|| "Done".to_owned())
+            }
             (1, Some("NO-GO")) => Some(format!("NO-GO: {}", text("reason"))),
             (3, Some("FAIL")) => Some(format!("FAIL: {}", text("issues"))),
             (3, Some(word)) => Some(scored(word, "quality", number("qualityScore"))),

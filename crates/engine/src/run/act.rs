@@ -105,11 +105,9 @@ impl Lead<'_> {
         memory.session = session.clone();
         memory.kind = Some(spec.adapter.kind());
         let worker_name = self.work.fleet.lanes[at].worker_name(&id, how);
-        // A lead that dies during the claim leaves this behind, so that the next one knows whose attempt it is.
-        let next = self.origin_of(&self.work.lanes[at].unit).attempt + 1;
-        self.memory.lane(&name).claiming = Some(next);
-        self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
+        let next = self.begin_claim(at)?;
         let claimed = self.claim(at, how, &worker_name)?;
+        self.end_claim(at, next, claimed.ticket.attempt);
         let is_again = how != How::Fresh;
         let origin = self.origin_of(&self.work.lanes[at].unit);
         let account = spec.account();
@@ -310,22 +308,20 @@ impl Lead<'_> {
     fn achieved(&mut self, at: LaneAt, what: &Achievement) -> Result<(), RunError> {
         let now = self.time();
         let name = self.work.fleet.lanes[at].name.clone();
-        let (stage, text) = match what {
+        let (stage, text, kind, told) = match what {
             Achievement::Stage { from, to, result } => {
                 let text = result_text(result);
-                self.tell_lane(at, "stage", &format!("stage {from}: {text}; stage {to} is next"));
-                (*from, text)
+                let told = format!("stage {from}: {text}; stage {to} is next");
+                (*from, text, "stage", told)
             }
             Achievement::Passed { result } => {
                 let text = result_text(result);
-                self.tell_lane(at, "passed", &text);
-                (self.work.fleet.lanes[at].stage, text)
+                (self.work.fleet.lanes[at].stage, text.clone(), "passed", text)
             }
             Achievement::Overruled { why } => {
                 let issues = why.summary();
                 self.catch_up(at);
                 self.memory.lane(&name).rework = vec![why.clone()];
-                self.tell_lane(at, "overruled", &issues);
                 let verdict = Verdict {
                     word: "FAIL".to_owned(),
                     score: Some(0.0),
@@ -336,14 +332,17 @@ impl Lead<'_> {
                 if let Err(why) = self.record_lane(at, &Event::VerdictGiven(verdict)) {
                     self.memory.issues.push(("stage 3".to_owned(), "verdict".to_owned(), why));
                 }
-                (3, format!("FAIL: {issues}"))
+                (3, format!("FAIL: {issues}"), "overruled", issues)
             }
         };
         let memory = self.memory.lane(&name);
         memory.results.insert(stage, text);
         memory.times.entry(stage).or_default().1 = Some(now);
         self.is_state_due = true;
-        self.save()
+        self.save()?;
+        // Told when it is durable: a lead that is killed now is followed by one that knows it.
+        self.tell_lane(at, kind, &told);
+        Ok(())
     }
 
     fn paused(&mut self, at: LaneAt, reason: &str) -> Result<(), RunError> {

@@ -36,6 +36,58 @@ impl Lead<'_> {
         }
     }
 
+    /// Writes down which attempt comes next: a lead that dies during the claim leaves this behind, so that the next one
+    /// knows whose attempt it is. Lanes of one unit share its attempt.
+    pub(super) fn begin_claim(&mut self, at: LaneAt) -> Result<u64, String> {
+        let next = self.origin_of(&self.work.lanes[at].unit).attempt + 1;
+        let name = self.work.fleet.lanes[at].name.clone();
+        for lane in self.siblings(at).into_iter().chain([name]) {
+            self.memory.lane(&lane).claiming = Some(next);
+        }
+        self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
+        Ok(next)
+    }
+
+    /// Claims a unit that several lanes share, before any of them begins.
+    pub(super) fn claim_for_all(&mut self, first: LaneAt) -> Result<u64, String> {
+        let next = self.begin_claim(first)?;
+        let attempt = self.claim_whole(first, "lead")?.ticket.attempt;
+        self.end_claim(first, next, attempt);
+        let memory = self.memory.lane(&self.work.fleet.lanes[first].name.clone());
+        memory.claiming = None;
+        if memory.origin.attempt > 0 && attempt == next {
+            memory.origin.attempt = attempt;
+        }
+        Ok(attempt)
+    }
+
+    /// What is known about the other lanes of a unit, and about the unit, belongs to the attempt that this lead has begun.
+    pub(super) fn end_claim(&mut self, at: LaneAt, next: u64, attempt: u64) {
+        for lane in self.siblings(at) {
+            let memory = self.memory.lane(&lane);
+            memory.claiming = None;
+            if attempt == next {
+                memory.origin.attempt = attempt;
+            }
+        }
+        let group = self.work.fleet.lanes[at].group;
+        if let Some(unit) = self.work.groups[group].unit.clone() {
+            let (name, origin) = (self.work.fleet.groups[group].name.clone(), self.origin_of(&unit));
+            self.memory.groups.entry(name).or_default().origin = origin;
+        }
+    }
+
+    /// The other lanes of a lane's unit of whose present life something is known.
+    fn siblings(&self, at: LaneAt) -> Vec<String> {
+        if self.work.lanes[at].step.is_none() {
+            return Vec::new();
+        }
+        let (group, lanes) = (self.work.fleet.lanes[at].group, self.work.fleet.lanes.iter().enumerate());
+        let others = lanes.filter(|(other, lane)| *other != at && lane.group == group).map(|(_, lane)| lane);
+        let is_known = |name: &&String| self.memory.lanes.get(*name).is_some_and(|memory| memory.origin.attempt > 0);
+        others.map(|lane| &lane.name).filter(is_known).cloned().collect()
+    }
+
     /// What an earlier lead recorded and did not come to write is brought into the documents. Who reads them through us
     /// sees it all the same, so a unit that is done would not be touched again.
     pub(super) fn finish_records(&self) {

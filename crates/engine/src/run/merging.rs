@@ -204,6 +204,7 @@ impl Lead<'_> {
                     self.memory.lane(&name).merged = Some(candidate.commit.clone());
                 }
                 let text = format!("merged into {} as {short}", candidate.base_branch);
+                self.save()?;
                 self.tell(Some(&name), "merged", &text);
             }
             (MergeResult::TargetMoved, Some(candidate)) => {

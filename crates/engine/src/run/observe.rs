@@ -246,11 +246,16 @@ impl Lead<'_> {
         }
         // A worker that records nothing and made every file that it was to make has done its work.
         let outputs = &self.work.lanes[at].outputs;
-        let is_made = |path: &String| self.is_made(at, path);
-        match has_exited_well && !outputs.is_empty() && outputs.iter().all(is_made) && self.has_changed(at, outputs) {
+        match has_exited_well && self.has_outputs(at) && self.has_changed(at, outputs) {
             true => Standing::Complete(StageResult::Done),
             false => Standing::Open,
         }
+    }
+
+    /// Whether a lane is to make files, and all of them are there.
+    pub(super) fn has_outputs(&self, at: LaneAt) -> bool {
+        let outputs = &self.work.lanes[at].outputs;
+        !outputs.is_empty() && outputs.iter().all(|path| self.is_made(at, path))
     }
 
     /// Whether a file that a lane is to make is there, in its worktree.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use piton_dialect::pipeline;
 use piton_model::fleet::{
-    Approval, Counts, End, FleetEvent, GateKind, GateProgress, Halt, How, LaneAt, LaneState, PhaseState, Standing,
+    Approval, Counts, End, FleetEvent, GateKind, GateProgress, Halt, How, LaneAt, LaneState, PhaseState, StageResult,
+    Standing,
 };
 use piton_model::{Dialect, Event, Lifecycle, Liveness, Row, State, UnitRef};
 use piton_supervisor::{Condition, Exit, Reading, Worker};
@@ -98,7 +99,7 @@ impl Lead<'_> {
         match known.state {
             SavedState::Done => self.recover_done(at, lifecycle),
             SavedState::Worked { how } => self.recover_worker(at, how.into())?,
-            SavedState::Closing | SavedState::Integrated => self.judge_again(at),
+            SavedState::Closing | SavedState::Integrated => self.close_again(at),
             SavedState::Paused { reason } => self.recover_paused(at, &reason, known.put_off, row, request),
             SavedState::Queued => self.recover_stranger(at, row),
             SavedState::Between => self.work.fleet.lanes[at].state = LaneState::Between,
@@ -139,9 +140,23 @@ impl Lead<'_> {
 
     /// Its worker was through, and the lead was closing it: that is judged anew, from the documents.
     fn judge_again(&mut self, at: LaneAt) {
+        let standing = self.standing(at, true);
+        self.judge_as(at, standing);
+    }
+
+    /// The same for a lane that an earlier lead had found complete. When its merge came to its end, git shows no change of
+    /// it any more: the files that it was to make are proof enough.
+    fn close_again(&mut self, at: LaneAt) {
+        let standing = match self.standing(at, true) {
+            Standing::Open if self.has_outputs(at) => Standing::Complete(StageResult::Done),
+            standing => standing,
+        };
+        self.judge_as(at, standing);
+    }
+
+    fn judge_as(&mut self, at: LaneAt, standing: Standing) {
         self.recover_lane_approval(at);
         let account = self.memory.lane(&self.work.fleet.lanes[at].name.clone()).account.clone();
-        let standing = self.standing(at, true);
         self.work.fleet.lanes[at].state = adopted(How::Fresh, account, steady());
         self.queue.push_back(FleetEvent::WorkerExited { lane: at, end: End::Exited(0), standing, words: None });
     }
@@ -439,8 +454,8 @@ impl Lead<'_> {
             // A person says that it is mended.
             Some(_) => {
                 let first = (0..self.work.lanes.len()).find(|at| self.work.fleet.lanes[*at].group == group);
-                match first.map(|first| self.claim_whole(first, "lead")) {
-                    Some(Ok(claimed)) => self.claimed[group] = Some(claimed.ticket.attempt),
+                match first.map(|first| self.claim_for_all(first)) {
+                    Some(Ok(attempt)) => self.claimed[group] = Some(attempt),
                     Some(Err(why)) => self.memory.issues.push((unit.to_string(), "resume".to_owned(), why)),
                     None => {}
                 }

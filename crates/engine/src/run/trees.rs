@@ -151,21 +151,23 @@ impl Lead<'_> {
         let base = self.memory.run.base.clone().unwrap_or_default();
         let Some(repository) = self.repository.clone() else { return Ok(base) };
         let words = |error: piton_supervisor::GitError| error.to_string();
+        let start = repository.tip(&base).map_err(words)?.ok_or_else(|| format!("the branch {base} is gone"))?;
         let known = self.memory.groups.get(&name).and_then(|group| group.branches.get(&phase_name)).cloned();
-        if let Some(known) = known
-            && repository.tip(&known).map_err(words)?.is_some()
-        {
+        if let Some(known) = known {
+            if repository.tip(&known).map_err(words)?.is_none() {
+                // A lead that was killed had chosen the name, and did not come to make it.
+                repository.create_branch(&known, &start).map_err(words)?;
+            }
             return Ok(known);
         }
-        let start = repository.tip(&base).map_err(words)?.ok_or_else(|| format!("the branch {base} is gone"))?;
         let plain = format!("piton/{}-phase-{}", slug(&name), phase + 1);
         for number in 1..=MOST_NAMES {
             let branch = if number == 1 { plain.clone() } else { format!("{plain}-{number}") };
             if repository.tip(&branch).map_err(words)?.is_none() {
-                repository.create_branch(&branch, &start).map_err(words)?;
                 let memory = self.memory.groups.entry(name).or_default();
                 memory.branches.insert(phase_name, branch.clone());
                 self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
+                repository.create_branch(&branch, &start).map_err(words)?;
                 return Ok(branch);
             }
         }

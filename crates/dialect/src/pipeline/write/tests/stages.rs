@@ -33,6 +33,17 @@ fn a_stage_is_left_when_it_has_given_what_it_must() {
     assert_eq!(bench.refused(&stage("4")).kind, RefusalKind::Usage);
 }
 
+/// A lead that was killed between two stages left nothing but the checkpoint.
+#[test]
+fn the_result_of_stage_2_follows_from_the_checkpoint_of_stage_3() {
+    let mut bench = Bench::started("2", &["T-1"]);
+    let result = |bench: &Bench| crate::pipeline::stage_results(&place(), &bench.files, &moment(0)).remove(&2);
+    bench.must(&step(StepTo::Done, &["T-1"]));
+    assert_eq!(result(&bench), None, "the stage has not ended");
+    bench.must(&stage("3"));
+    assert_eq!(result(&bench).as_deref(), Some("Done"));
+}
+
 #[test]
 fn a_story_is_reworked_twice() {
     let mut bench = Bench::started("2", &["T-1"]);
