@@ -5,7 +5,7 @@
 
 use piton_model::hint::verbs;
 use piton_model::text::{fit, printable};
-use piton_model::{Audience, Dialect, Names, Note, ResumePlan, Unit, secret};
+use piton_model::{Arg, Audience, Dialect, Invocation, Names, Note, ResumePlan, Unit, secret};
 
 /// The most characters that a host takes.
 pub const BUDGET: usize = 10_000;
@@ -93,19 +93,32 @@ fn write(facts: &BriefFacts<'_>, most: usize) -> String {
         quote(&mut out, facts.fence, texts.iter().map(String::as_str), texts.len(), most);
     }
     out.push_str("\n## How to record\n");
+    let (what, commands) = match records_steps(facts) {
+        true => (
+            "Record each step when it is done",
+            vec![verbs::STEP.on(name).word("done").fill("STEP"), verbs::BEAT.on(name)],
+        ),
+        false => ("Record what the next action says, and that you are at work", vec![verbs::BEAT.on(name)]),
+    };
     match (facts.has_attempt, facts.audience) {
-        (true, _) => out.push_str("Record each step when it is done:\n"),
-        (false, Audience::Shell) => out.push_str(&format!(
-            "Record each step when it is done, with this attempt:\n    export PITON_ATTEMPT={attempt}\n"
-        )),
+        (true, _) => out.push_str(&format!("{what}:\n")),
+        (false, Audience::Shell) => {
+            out.push_str(&format!("{what}, with this attempt:\n    export PITON_ATTEMPT={attempt}\n"))
+        }
         (false, Audience::Tools) => out.push_str(&format!(
-            "Record each step when it is done, with this attempt:\n    pass \"attempt\": {attempt} in every call about this unit\n"
+            "{what}, with this attempt:\n    pass \"attempt\": {attempt} in every call about this unit\n"
         )),
     }
-    for command in [verbs::STEP.on(name).word("done").fill("STEP"), verbs::BEAT.on(name)] {
+    for command in commands {
         out.push_str(&format!("    {}\n", command.render(facts.audience)));
     }
     out
+}
+
+/// Whether steps are completed where the unit stands. A story has stages at which its tasks are planned or judged.
+fn records_steps(facts: &BriefFacts<'_>) -> bool {
+    let is_done = |command: &Invocation| command.verb == &verbs::STEP && command.args.contains(&Arg::Word("done"));
+    facts.unit.dialect != Dialect::Pipeline || facts.plan.next.commands.iter().any(is_done)
 }
 
 /// Everything in the unit that is free text, each with what it is.

@@ -8,6 +8,7 @@ mod data;
 mod dialects;
 mod fence;
 mod files;
+mod hints;
 mod lock_files;
 mod outcome;
 mod ready;
@@ -64,12 +65,14 @@ pub fn record(
     session.fence_writer(recorder, event.name())?;
     if let Event::Restarted { force } = event {
         let command = verbs::RESTART.on(&session.target.name);
-        session.spare_the_living(&Claim { force: *force, command: &command, goes_on: false }, recorder)?;
+        let claim = Claim { force: *force, command: &command, goes_on: false };
+        session.spare_the_living(&claim, recorder).map_err(|error| session.advised(error, recorder))?;
     }
     if let Some(ready) = session.make_ready(event, recorder)? {
         return Ok(ready);
     }
-    let mut recorded = session.record(event, recorder)?;
+    let recorded = session.record(event, recorder);
+    let mut recorded = recorded.map_err(|error| session.advised(error, recorder))?;
     if let Some(name) = &recorder.session {
         bind_known(workspace, name, &session.target);
     }
@@ -146,9 +149,11 @@ impl<'w> Session<'w> {
             return Ok(session);
         }
         let name = &session.target.name;
-        let refusal = Refusal::missing(format!("the document of {name} is gone: {path}"))
-            .hint(verbs::REPAIR.on(name).to("bring it back"))
-            .hint(verbs::LOG.on(name).to("see what is known of it"));
+        let refusal = Refusal::missing(format!("the document of {name} is gone: {path}"));
+        // What was taken over went away on purpose, and its work is elsewhere.
+        let is_taken = session.unit.last().is_some_and(|last| last.event == crate::repair::TAKEN_OVER);
+        let refusal = if is_taken { refusal } else { refusal.hint(verbs::REPAIR.on(name).to("bring it back")) };
+        let refusal = refusal.hint(verbs::LOG.on(name).to("see what is known of it"));
         Err(RecordError::Refused(refusal))
     }
 

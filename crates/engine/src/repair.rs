@@ -8,7 +8,7 @@ use crate::target::Target;
 use crate::{Workspace, status};
 
 /// The event after which a unit's work is another's.
-const TAKEN_OVER: &str = "taken_over";
+pub(crate) const TAKEN_OVER: &str = "taken_over";
 
 /// Repairs a unit. A document that is gone comes back from the journal; one that cannot be read was restored when
 /// the unit was opened; the rest is the dialect's own affair.

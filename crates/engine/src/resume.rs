@@ -67,12 +67,20 @@ pub fn resume(
     let mut session = Session::open_found(workspace, wanted, found, recorder)?;
     session.fence_writer(recorder, "resume")?;
     let command = verbs::RESUME.on(&session.target.name);
-    let found = session.take(&Claim { force: request.force, command: &command, goes_on: true }, recorder)?;
+    let command = match request.mode {
+        Some(ResumeMode::Restart) => command.flag("--restart"),
+        Some(ResumeMode::Continue) => command.flag("--continue"),
+        Some(ResumeMode::Fixed) => command.flag("--fixed"),
+        None => command,
+    };
+    let claim = Claim { force: request.force, command: &command, goes_on: true };
+    let found = session.take(&claim, recorder).map_err(|error| session.advised(error, recorder))?;
     let event = Event::Resumed { mode: request.mode };
     let moment = session.moment(&event, recorder);
     let plan = resume_plan(session.target.dialect, &session.target.place, &session.files(), request.mode, &moment)
         .map_err(RecordError::Refused)?;
     if plan.action == ResumeAction::Refuse {
+        let plan = ResumePlan { reasons: session.hints_that_work(plan.reasons, recorder), ..plan };
         let attempt = session.unit.attempt();
         let unit = session.target.name.clone();
         return Ok(Resumption {

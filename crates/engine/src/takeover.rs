@@ -45,8 +45,9 @@ pub fn take_over(
     if target.dialect != Dialect::Crew || agent_key(agent) == agent_key(&target.key.id) {
         let mut session = Session::open(workspace, target, recorder)?;
         session.fence_writer(recorder, event.name())?;
-        session.spare_the_living(&claim, recorder)?;
-        let mut recorded = session.record(&event, recorder)?;
+        session.spare_the_living(&claim, recorder).map_err(|error| session.advised(error, recorder))?;
+        let recorded = session.record(&event, recorder);
+        let mut recorded = recorded.map_err(|error| session.advised(error, recorder))?;
         recorded.handoff = session.handoff(Some(&session.target.key.id), recorder);
         return Ok(recorded);
     }
@@ -55,7 +56,7 @@ pub fn take_over(
     let heir = agent_target(workspace, &target.place.base, &heir, recorder.now);
     let (mut old, mut new) = open_both(workspace, target, heir, recorder)?;
     old.fence_writer(recorder, event.name())?;
-    old.spare_the_living(&claim, recorder)?;
+    old.spare_the_living(&claim, recorder).map_err(|error| old.advised(error, recorder))?;
     let mut recorded = old.record_for(&new, &event, recorder)?;
     match new.begin(&old, recorded.seq, recorder) {
         Ok(warnings) => recorded.warnings.extend(warnings),

@@ -23,6 +23,7 @@ mod status;
 mod sync;
 mod takeover;
 mod usage;
+mod walks;
 mod why;
 mod worktrees;
 mod write_build;

@@ -1,7 +1,10 @@
 //! Hints are promises: what a command or a run prints as the next thing to type is typed, and has to work.
 
+use std::path::Path;
+
 use crate::ground::{Ground, Typed};
 use crate::lead::Ended;
+use crate::printed::{self, Printed};
 use crate::workers::words::{self, Placeholder};
 
 /// What the words of a hint stand for in a situation.
@@ -97,6 +100,19 @@ impl Ground {
         command.unwrap_or_else(|| {
             panic!("the first line says nothing about a run without a lead: {status}\n{}", self.story())
         })
+    }
+}
+
+/// Notes the sites of commands that were typed as they were printed, and that worked.
+pub fn note_typed(file: &Path, line: &str) {
+    let is_fill = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    for command in line.split(" && ") {
+        let words: Vec<String> = words::split(command).into_iter().map(|word| word.text).collect();
+        let is_same = |hint: &Printed| {
+            let same = |(printed, typed): (&String, &String)| printed == typed || is_fill(printed);
+            hint.argv.len() == words.len() && hint.argv.iter().zip(&words).all(same)
+        };
+        printed::read(file).iter().filter(|hint| is_same(hint)).for_each(|hint| printed::executed(&hint.site));
     }
 }
 

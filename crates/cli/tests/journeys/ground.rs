@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::follow::note_typed;
 use crate::lead::Lead;
 use crate::workers::{self, Who};
 
@@ -123,6 +124,7 @@ impl Ground {
         command.env_clear().current_dir(self.path("")).stdin(Stdio::null());
         command.env("HOME", &self.outer).env("XDG_STATE_HOME", self.outer("state")).env("GIT_CONFIG_NOSYSTEM", "1");
         command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", self.outer("bin").display()));
+        command.env("PITON_TEST_HINTS", self.outer("hints"));
         command
     }
 
@@ -131,6 +133,9 @@ impl Ground {
         let mut command = self.prepared("/bin/sh");
         command.args(["-c", line]).stdout(Stdio::piped()).stderr(Stdio::piped());
         let (code, stdout, stderr) = crate::lead::finish(command.spawn().expect("a shell starts"), line);
+        if code == Some(0) {
+            note_typed(&self.outer("hints"), line);
+        }
         Typed { line: line.to_owned(), code, stdout, stderr }
     }
 

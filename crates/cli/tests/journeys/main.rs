@@ -22,6 +22,8 @@ mod meanwhile;
 mod more_gates;
 mod nothing_done;
 mod on_the_base;
+#[path = "../support/printed.rs"]
+mod printed;
 mod questions;
 mod set_up;
 mod terminal;

@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use super::follow::{self, Caller};
 use super::{NOW, Workspace};
 
 /// How long a call may take: generous, because machines are busy and builds for tests are slow.
@@ -84,6 +85,8 @@ impl<'a> Call<'a> {
         if self.input.is_some() {
             command.stdin(Stdio::piped());
         }
+        let hints = follow::file();
+        command.env("PITON_TEST_HINTS", &hints);
         let (stdout, stderr, code) = finish(command, &self.arguments, self.input);
         let hide = |bytes: Vec<u8>| {
             let text = String::from_utf8(bytes).expect("output is UTF-8");
@@ -95,6 +98,9 @@ impl<'a> Call<'a> {
         let run = Run { stdout: hide(stdout), stderr: hide(stderr), code, shown };
         assert!(!run.stderr.contains("panicked"), "{}", run.transcript());
         assert!(run.code.is_some_and(|code| (0..=7).contains(&code)), "{}", run.transcript());
+        let (root, environment) = (&self.workspace.root(), &self.environment[..]);
+        let caller = Caller { root, below: self.directory, environment, clock: self.clock.as_deref() };
+        follow::follow(&caller, &follow::take(&hints), &run.transcript());
         run
     }
 }

@@ -3,7 +3,9 @@
 mod call;
 mod fingerprint;
 pub mod fixtures;
+mod follow;
 pub mod harbour;
+mod printed;
 pub mod replay;
 
 use std::fs::{self, File};

@@ -155,7 +155,8 @@ fn stale(agent: &str, last: Time, crew: &[(&Unit, &Judgement)], now: Time) -> No
     let commands = vec![
         verbs::RESUME.on(&name),
         verbs::TAKEOVER.on(&name).with("--as", Arg::name(&other, "AGENT")),
-        verbs::RESTART.on(&name),
+        // An agent that recorded half an hour of work is not given up by mistake.
+        verbs::RESTART.on(&name).flag("--force"),
     ];
     // A name from a document that is no id is nothing to be run.
     let commands = if Id::parse(agent).is_ok() { commands } else { Vec::new() };

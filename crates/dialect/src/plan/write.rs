@@ -94,8 +94,14 @@ fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
         Event::StepMoved(moved) => work::step_moved(scene, moved),
         Event::StageEntered { stage, .. } => work::stage_entered(scene, stage),
         Event::GateJudged(judged) => work::gate_judged(scene, judged),
-        Event::VerdictGiven(_) => Err(Refusal::rule("a plan has no verdicts, it has acceptance criteria")
-            .hint(verbs::GATE.on(scene.unit).word("pass").fill("NAME").to("judge them"))),
+        Event::VerdictGiven(_) => {
+            let refusal = Refusal::rule("a plan has no verdicts, it has acceptance criteria");
+            let open = scene.book.items(Boxes::Criteria).iter().find(|item| !item.is_ticked);
+            Err(match open.map(|item| scene.book.id(item)) {
+                Some(id) => refusal.hint(verbs::GATE.on(scene.unit).word("pass").name(id, "NAME").to("judge them")),
+                None => refusal.hint(verbs::STATUS.on(scene.unit).to("see what there is")),
+            })
+        }
         Event::Blocked { message, kind } => remarks::blocked(scene.draft, message, kind.as_deref()),
         Event::Unblocked { which, answer } => {
             remarks::unblocked(scene.draft, Plan::Read(scene.book), which.as_deref(), answer.as_deref())

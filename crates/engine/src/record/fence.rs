@@ -27,15 +27,15 @@ impl Session<'_> {
             Admission::AttemptOver => (
                 format!("refused `{what}` of attempt {ticket}: the unit is at attempt {current}"),
                 Refusal::rule(format!("attempt {ticket} of {name} is over: attempt {current} has begun"))
-                    .hint(verbs::LOG.on(&name).to("somebody else continues this unit; see"))
-                    .hint(verbs::RESUME.on(&name).to("to take it back")),
+                    .hint(verbs::LOG.on(&name).to("another worker continues this unit; see"))
+                    .hint("end now; what you made stays where it is"),
             ),
             Admission::WorkerOver => (
                 format!("refused `{what}` of worker {ticket}: another is in its place, or its work is closed"),
                 Refusal::rule(format!(
                     "worker {ticket} of {name} is over: another is in its place, or its work is closed"
                 ))
-                .hint(verbs::LOG.on(&name).to("somebody else continues this step; see"))
+                .hint(verbs::LOG.on(&name).to("another worker continues this step; see"))
                 .hint("end now; what you made stays where it is"),
             ),
         };

@@ -27,7 +27,7 @@ pub(super) fn finish(spot: &Spot, files: &dyn Files, event: &Event, moment: &Mom
             Some("complete") => {
                 return Err(refusal.hint(verbs::REOPEN.on(name).to("open it again for what is missing")));
             }
-            _ if is_blocked => refusal = refusal.hint(verbs::UNBLOCK.on(name).to("when it is mended")),
+            _ if is_blocked => return Err(refusal.hint(verbs::UNBLOCK.on(name).to("when it is mended"))),
             _ => {}
         }
         let steps = [StepState::Running, StepState::Pending, StepState::Failed].map(|state| {

@@ -1,0 +1,122 @@
+//! Every place in the sources that makes a command for a hint is executed by a test, in the situation that prints it.
+//!
+//! The suites write down which places they executed (`crates/cli/tests/support/printed.rs`), so this one comes last:
+//! `cargo test -p piton --test cli --test journeys --test run --test mcp && cargo test -p piton --test hints -- --ignored`
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Places that no test executes: a file, words that follow there, and why.
+const NOT_EXECUTED: &[(&str, &str, &str)] = &[];
+
+/// How a command begins in the sources: a verb of the table, or a function that makes one for its caller.
+const BEGINNINGS: [&str; 5] = ["verbs::", "verb.", "self.command(", "run.command(", "run().command("];
+
+/// A place that makes a command.
+#[derive(Debug)]
+struct Site {
+    /// As the compiler names it: `crates/model/src/permit.rs:199`.
+    at: String,
+    /// What the sources say there.
+    words: String,
+}
+
+#[test]
+#[ignore = "the other suites write down what they executed"]
+fn every_command_that_is_printed_was_executed() {
+    let executed = executed();
+    assert!(!executed.is_empty(), "no suite was run before");
+    let is_excused = |site: &Site| {
+        NOT_EXECUTED.iter().any(|(file, words, _)| site.at.starts_with(file) && site.words.contains(words))
+    };
+    let missing: Vec<String> = sites()
+        .into_iter()
+        .filter(|site| !executed.contains(&site.at) && !is_excused(site))
+        .map(|site| format!("{}  {}", site.at, site.words))
+        .collect();
+    assert!(missing.is_empty(), "{} places were not executed:\n{}", missing.len(), missing.join("\n"));
+}
+
+#[test]
+fn excuses_are_about_places_that_there_are() {
+    let sites = sites();
+    assert!(sites.len() > 200, "{} places", sites.len());
+    for (file, words, why) in NOT_EXECUTED {
+        let is_there = sites.iter().any(|site| site.at.starts_with(file) && site.words.contains(words));
+        assert!(is_there && !why.is_empty(), "{file}: {words}");
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
+}
+
+/// What the suites executed.
+fn executed() -> BTreeSet<String> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hints");
+    let files = fs::read_dir(directory).into_iter().flatten().flatten();
+    let texts = files.map(|file| fs::read_to_string(file.path()).expect("it can be read"));
+    texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+fn sites() -> Vec<Site> {
+    let (root, mut sites) = (root(), Vec::new());
+    let mut files = Vec::new();
+    for crate_ in ["model", "dialect", "engine", "server", "cli"] {
+        sources(&root.join("crates").join(crate_).join("src"), &mut files);
+    }
+    files.sort();
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a source can be read");
+        let name = file.strip_prefix(&root).expect("it is below").display().to_string();
+        sites.extend(sites_in(&name, text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()));
+    }
+    sites
+}
+
+fn sources(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).expect("a directory can be listed").flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        match path.is_dir() {
+            // The table itself, and tests, print nothing.
+            true if name == "hint" || name == "tests" => {}
+            true => sources(&path, files),
+            false if name.ends_with(".rs") && name != "hint.rs" && name != "tests.rs" => files.push(path),
+            false => {}
+        }
+    }
+}
+
+fn sites_in(name: &str, text: &str) -> Vec<Site> {
+    let mut sites = Vec::new();
+    // A function that passes on where its caller is makes no command of its own.
+    let passed_on = passed_on(text);
+    for (begins, _) in BEGINNINGS.iter().flat_map(|begin| text.match_indices(begin)) {
+        let line_start = text[..begins].rfind('\n').map_or(0, |at| at + 1);
+        let before = text[..begins].chars().next_back().unwrap_or(' ');
+        if text[line_start..begins].contains("//") || before.is_alphanumeric() || before == '_' {
+            continue;
+        }
+        // The compiler names the line of the method that makes the command.
+        let Some(call) = [".on(", ".call(", ".command("].iter().filter_map(|call| text[begins..].find(call)).min()
+        else {
+            continue;
+        };
+        if text[begins..begins + call].contains([';', '"', '&'])
+            || passed_on.iter().any(|(from, to)| (from..to).contains(&&begins))
+        {
+            continue;
+        }
+        let line = text[..begins + call].matches('\n').count() + 1;
+        let words: String = text[begins..].split_whitespace().collect::<Vec<_>>().join(" ").chars().take(160).collect();
+        sites.push(Site { at: format!("{name}:{line}"), words });
+    }
+    sites
+}
+
+fn passed_on(text: &str) -> Vec<(usize, usize)> {
+    let begins = text.match_indices("#[track_caller]").map(|(at, _)| at);
+    begins.map(|at| (at, at + text[at..].find("\n    }\n").or(text[at..].find("\n}\n")).unwrap_or(0))).collect()
+}
