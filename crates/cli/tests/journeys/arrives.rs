@@ -19,7 +19,7 @@ crate::with_both! {
         has_arrived(&ground, &works::BUILD, ground.run("docs/EXECUTION-SPEC-PRD-031.md --yes").end());
     }
 
-    fn tasks(who) open(by_the_book) {
+    fn tasks(who) {
         let ground = works::TASKS.ground(who);
         has_arrived(&ground, &works::TASKS, ground.run("tasks.toml --yes").end());
     }

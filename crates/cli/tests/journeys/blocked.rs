@@ -34,11 +34,11 @@ fn outside_of_fences(prompt: &str) -> String {
 }
 
 crate::with_both! {
-    fn a_plan(who) open(by_the_book) {
+    fn a_plan(who) {
         answered(&works::PLAN, who, "block-once");
     }
 
-    fn a_task(who) open(by_the_book) {
+    fn a_task(who) {
         answered(&works::TASKS, who, "block-once");
     }
 
@@ -46,7 +46,7 @@ crate::with_both! {
         answered(&works::CREW, who, "block-once");
     }
 
-    fn a_task_with_a_question(who) open(by_the_book) {
+    fn a_task_with_a_question(who) {
         answered(&works::TASKS, who, "question-once");
     }
 }

@@ -44,7 +44,6 @@ fn a_state_that_is_torn_is_rebuilt_by_the_living_lead() {
 
 /// Gone between two leads.
 #[test]
-#[ignore = "open"]
 fn a_state_that_is_lost_is_rebuilt_by_the_next_lead() {
     let who = Who::ByTheBook;
     let ground = works::STORIES.ground(who);

@@ -19,7 +19,7 @@ crate::with_both! {
         assert_eq!(ground.prompts().len(), 8, "no worker was ended, none was started twice\n{}", ground.story());
     }
 
-    fn stop_ends_the_workers_when_that_is_asked(who) open(both) {
+    fn stop_ends_the_workers_when_that_is_asked(who) {
         let ground = STORIES.ground(who);
         ground.policy(who, "hold-work");
         let mut lead = ground.run("--yes");
@@ -32,7 +32,7 @@ crate::with_both! {
         has_arrived(&ground, &STORIES, Lead::start(&ground, &command).end());
     }
 
-    fn detached_it_goes_on_alone(who) open(both) {
+    fn detached_it_goes_on_alone(who) {
         let ground = STORIES.ground(who);
         ground.policy(who, "hold-work");
         ground.types("piton run --yes --detach").succeeds();

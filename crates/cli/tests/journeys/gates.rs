@@ -113,7 +113,7 @@ crate::with_both! {
         passes_after_a_rework(&PLAN, who);
     }
 
-    fn of_a_task_passes_after_a_rework(who) open(by_the_book) {
+    fn of_a_task_passes_after_a_rework(who) {
         passes_after_a_rework(&TASK, who);
     }
 
@@ -129,7 +129,7 @@ crate::with_both! {
         pauses_with_a_way_out(&WET_PLAN, who, plan);
     }
 
-    fn of_a_task_never_passes(who) open(by_the_book) {
+    fn of_a_task_never_passes(who) {
         pauses_with_a_way_out(&WET_TASK, who, task);
     }
 }

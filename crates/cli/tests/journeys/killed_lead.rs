@@ -59,19 +59,19 @@ crate::with_both! {
         killed_everywhere(&works::STORIES, who, 12);
     }
 
-    fn of_a_plan(who) open(both) {
+    fn of_a_plan(who) open(by_the_book) {
         killed_everywhere(&works::PLAN, who, 6);
     }
 
-    fn of_a_build(who) open(both) {
+    fn of_a_build(who) open(by_the_book) {
         killed_everywhere(&works::BUILD, who, 10);
     }
 
-    fn of_tasks(who) open(both) {
+    fn of_tasks(who) {
         killed_everywhere(&works::TASKS, who, 4);
     }
 
-    fn of_a_crew(who) open(both) {
+    fn of_a_crew(who) {
         killed_everywhere(&works::CREW, who, 5);
     }
 }

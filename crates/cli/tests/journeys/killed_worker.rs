@@ -33,7 +33,7 @@ crate::with_both! {
         killed_at(&works::STORIES, who, "recorded", false);
     }
 
-    fn of_a_story_together_with_its_lead(who) open(both) {
+    fn of_a_story_together_with_its_lead(who) {
         killed_at(&works::STORIES, who, "work", true);
     }
 
@@ -41,7 +41,7 @@ crate::with_both! {
         killed_at(&works::PLAN, who, "work", false);
     }
 
-    fn of_a_plan_together_with_its_lead(who) open(both) {
+    fn of_a_plan_together_with_its_lead(who) {
         killed_at(&works::PLAN, who, "work", true);
     }
 
@@ -49,23 +49,23 @@ crate::with_both! {
         killed_at(&works::BUILD, who, "work", false);
     }
 
-    fn of_a_build_together_with_its_lead(who) open(both) {
+    fn of_a_build_together_with_its_lead(who) {
         killed_at(&works::BUILD, who, "work", true);
     }
 
-    fn of_a_task(who) open(by_the_book) {
+    fn of_a_task(who) {
         killed_at(&works::TASKS, who, "work", false);
     }
 
-    fn of_a_task_after_it_recorded_a_subtask(who) open(by_the_book) {
+    fn of_a_task_after_it_recorded_a_subtask(who) {
         killed_at(&works::TASKS, who, "recorded", false);
     }
 
-    fn of_a_crew(who) open(obedient) {
+    fn of_a_crew(who) {
         killed_at(&works::CREW, who, "work", false);
     }
 
-    fn of_a_crew_together_with_its_lead(who) open(both) {
+    fn of_a_crew_together_with_its_lead(who) {
         killed_at(&works::CREW, who, "work", true);
     }
 }

@@ -42,7 +42,7 @@ crate::with_both! {
         keeps_the_commit(&works::BUILD, who);
     }
 
-    fn a_commit_on_main_during_tasks(who) open(by_the_book) {
+    fn a_commit_on_main_during_tasks(who) {
         keeps_the_commit(&works::TASKS, who);
     }
 
@@ -50,7 +50,7 @@ crate::with_both! {
         keeps_the_commit(&works::CREW, who);
     }
 
-    fn a_box_that_the_user_ticks_is_done(who) open(both) {
+    fn a_box_that_the_user_ticks_is_done(who) {
         let work = Work { files: &["dig.txt", "pour.txt"], ..PLAN };
         let ground = meanwhile(&work, who, |ground| {
             let text = ground.text(PLAN_FILE);
@@ -59,7 +59,7 @@ crate::with_both! {
         assert!(!ground.prompts().iter().any(|(name, _)| name.ends_with(" lay")), "no worker starts for what is done");
     }
 
-    fn a_box_that_the_user_adds_is_worked_on(who) open(both) {
+    fn a_box_that_the_user_adds_is_worked_on(who) {
         let work = Work { files: &["dig.txt", "pour.txt", "lay.txt", "thatch.txt"], ..PLAN };
         meanwhile(&work, who, |ground| {
             let text = ground.text(PLAN_FILE);
@@ -67,7 +67,7 @@ crate::with_both! {
         });
     }
 
-    fn a_box_that_the_user_removes_is_left_alone(who) open(both) {
+    fn a_box_that_the_user_removes_is_left_alone(who) {
         let work = Work { files: &["dig.txt", "pour.txt"], ..PLAN };
         let ground = meanwhile(&work, who, |ground| {
             let text = ground.text(PLAN_FILE);

@@ -65,7 +65,7 @@ crate::with_both! {
         is_started_again(&works::BUILD, who);
     }
 
-    fn once_in_a_task(who) open(by_the_book) {
+    fn once_in_a_task(who) {
         is_started_again(&works::TASKS, who);
     }
 

@@ -63,11 +63,11 @@ crate::with_both! {
         is_delivered(&works::BUILD, who, "uncommitted-once");
     }
 
-    fn what_a_task_left_uncommitted(who) open(by_the_book) {
+    fn what_a_task_left_uncommitted(who) {
         is_delivered(&works::TASKS, who, "uncommitted-once");
     }
 
-    fn what_a_crew_left_uncommitted(who) open(both) {
+    fn what_a_crew_left_uncommitted(who) {
         is_delivered(&works::CREW, who, "uncommitted-once");
     }
 

@@ -33,7 +33,7 @@ crate::with_both! {
         answers(&works::STORIES, who);
     }
 
-    fn of_a_task_that_is_answered(who) open(by_the_book) {
+    fn of_a_task_that_is_answered(who) {
         answers(&works::TASKS, who);
     }
 

@@ -30,7 +30,7 @@ crate::with_both! {
         assert_eq!(ground.text(".env"), "KEY=1\n");
     }
 
-    fn a_set_up_that_fails_is_a_reason_of_its_own(who) open(both) {
+    fn a_set_up_that_fails_is_a_reason_of_its_own(who) {
         let ground = BROKEN.ground(who);
         let ended = ground.run("--yes").end().exits(4, &ground);
         assert!(ground.prompts().is_empty(), "no worker starts where nothing is set up\n{ended}");
