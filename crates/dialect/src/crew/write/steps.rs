@@ -60,8 +60,12 @@ pub(super) fn move_steps(
     if let Some(next) = next {
         to_front(editor, &next);
         editor.set(&["current_step"], next);
-    } else if moved.to != StepTo::Begun {
-        follow(editor);
+    } else {
+        match moved.to {
+            StepTo::Done | StepTo::Skipped => go_on(editor),
+            StepTo::Failed => follow(editor),
+            StepTo::Begun => {}
+        }
     }
     if let (Some(said), StepTo::Begun | StepTo::Done) = (said, moved.to) {
         editor.set(&["recovery_instructions"], said);
@@ -231,6 +235,12 @@ fn complete(editor: &mut Editor, step: &str, as_what: &str) {
     let spelled = take(editor, "next_steps", step);
     let text = if as_what == step { spelled.as_deref().unwrap_or(step) } else { as_what };
     push_once(editor, "completed_steps", text);
+}
+
+/// After a step is done the current step is the first of the next ones.
+fn go_on(editor: &mut Editor) {
+    let next = list(editor, "next_steps").iter().find_map(said_by);
+    editor.set(&["current_step"], next.as_deref().unwrap_or(NO_STEP));
 }
 
 /// Lets the current step be one that is still open.

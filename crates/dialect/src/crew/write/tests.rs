@@ -212,7 +212,7 @@ fn instructions_follow_the_work_until_somebody_gives_others() {
     world.ok(Event::StepMoved(step(StepTo::Done, &["Read S2.P1 guide"])));
     assert_eq!(
         world.json()["recovery_instructions"],
-        "Resume from S2.P1 Research Phase. Continue with: Reading S2.P1 guide"
+        "Resume from S2.P1 Research Phase. Continue with: Phase 0: Discovery Context Review"
     );
     world.ok(Event::StepMoved(step(StepTo::Begun, &["Phase 1: Targeted Research"])));
     assert_eq!(
@@ -439,7 +439,13 @@ fn a_resume_message_is_the_one_of_the_document() {
     assert!(block.starts_with("✅ Checkpoint found! Resuming work...\n\n**Previous Session:**\n- Stage: S2.P1 (Research Phase - In Progress)\n- Last Update: 14:00 (45 minutes ago)\n- Status: IN_PROGRESS\n\n**Current State:**\n- spec.md: modified\n\n**Resuming from:** Writing Acceptance Criteria in spec.md\n\n**Next Steps:**\n1. Writing"), "{block}");
     assert!(block.ends_with("I'll continue where I left off..."));
     world.ok(Event::Resumed { mode: None });
-    holds(&world.json(), &json!({"session_id": "fresh-4", "stage": "S2.P1", "status": "IN_PROGRESS"}));
+    holds(
+        &world.json(),
+        &json!({
+            "session_id": "fresh-4", "agent_id": "Secondary-A", "feature": "feature_02_team_penalty", "stage": "S2.P1",
+            "status": "IN_PROGRESS"
+        }),
+    );
     let refused = resume(&world.place, &world.files, Some(ResumeMode::Restart), &moment).expect("a plan");
     assert_eq!(refused.action, piton_model::ResumeAction::Refuse);
 }
