@@ -84,6 +84,11 @@ impl Limits {
     pub fn patience(&self, stage: u8) -> Duration {
         self.patience.get(usize::from(stage)).or(self.patience.last()).copied().unwrap_or(Duration::from_secs(600))
     }
+
+    /// Whether a story of this readiness gets the short form of the quality gate.
+    pub fn is_fast_track(&self, readiness: Option<f64>) -> bool {
+        readiness.is_some_and(|readiness| readiness >= self.fast_track)
+    }
 }
 
 /// How far the lead goes, the furthest first.

@@ -92,7 +92,7 @@ impl Lead<'_> {
             instructions,
             rework: self.reworks(at, &memory),
             resumed: (how != How::Fresh).then(|| resumed(claimed, unit.as_ref(), work.dialect)),
-            is_fast: lane.readiness.is_some_and(|readiness| readiness >= self.settings.limits.fast_track),
+            is_fast: self.settings.limits.is_fast_track(lane.readiness),
             stages: stages(unit.as_ref()),
             epic: epic(work),
             fence: fresh_id(),

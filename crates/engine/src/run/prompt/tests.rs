@@ -252,6 +252,15 @@ fn the_resume_block_is_the_documents() {
     }
 }
 
+/// The readiness of a story decides how much the quality gate reviews, and it alone.
+#[test]
+fn a_story_on_the_fast_track_gets_a_short_review() {
+    let kind = PromptKind::Story { stage: 3 };
+    let (long, short) = (rendered(&fresh(kind)), rendered(&PromptContext { is_fast: true, ..fresh(kind) }));
+    assert!(long.contains("Review all of it") && !long.contains("a short review"), "{long}");
+    assert!(short.contains("a short review of the risky parts is enough") && !short.contains("Review all"), "{short}");
+}
+
 /// Whatever a repository says stays behind the fence, or in one line that something of ours begins.
 #[test]
 fn a_repository_cannot_speak_for_piton() {

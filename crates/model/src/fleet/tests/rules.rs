@@ -414,3 +414,13 @@ fn work_on_another_branch_goes_back_to_its_stage_within_the_reworks() {
     let want = "pause 0: its commits are on mine, not on feature/A: x.txt; reworked once";
     check(&mut fleet, 2, exit(0, 0, Standing::Misplaced(why())), &[want, "end Paused"]);
 }
+
+#[test]
+fn a_readiness_of_nine_is_the_fast_track() {
+    let limits = limits();
+    for (readiness, want) in
+        [(None, false), (Some(1.0), false), (Some(8.9), false), (Some(9.0), true), (Some(10.0), true)]
+    {
+        assert_eq!(limits.is_fast_track(readiness), want, "{readiness:?}");
+    }
+}
