@@ -24,6 +24,8 @@ pub mod plan;
 pub mod task;
 
 mod base;
+#[cfg(test)]
+mod conformance;
 mod detect;
 mod digest;
 mod documents;

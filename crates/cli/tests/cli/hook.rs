@@ -365,6 +365,66 @@ fn a_tasks_files_and_failures_are_recorded_without_being_asked_for() {
     workspace.run(&["check", "task:mason/T1"]).exits(0);
 }
 
+/// A session that works gives its task a heartbeat, at the latest every five minutes.
+#[test]
+fn the_heartbeat_of_a_task_follows_its_session() {
+    let workspace = Workspace::new();
+    let start = ["start", "task:mason/T1", "--title", "Walls", "--total", "3"];
+    workspace.call(&start).at("2026-02-20T10:00:00Z").run().exits(0);
+    let host = Host::new(&workspace, ONE).env("PITON_UNIT", "task:mason/T1");
+    host.start(600, "startup");
+    for minute in 601..=620 {
+        host.wrote(minute, "Edit", "src/wall.rs");
+        let path = workspace.path("progress/checkpoints/mason-T1.json");
+        let task: Value = serde_json::from_slice(&fs::read(path).expect("a checkpoint")).expect("JSON");
+        let signs = [&task["heartbeat"]["last_beat"], &task["updated_at"]];
+        let newest = signs.iter().filter_map(|sign| sign.as_str()).max().expect("a sign");
+        let oldest = minute - 5;
+        assert!(*newest >= *format!("2026-02-20T{:02}:{:02}:00Z", oldest / 60, oldest % 60), "{minute}: {newest}");
+        if minute >= 606 {
+            assert_eq!(task["heartbeat"]["interval_seconds"], 300, "{task}");
+            assert_eq!(task["heartbeat"]["status"], "alive", "{task}");
+        }
+    }
+}
+
+#[test]
+fn a_write_of_the_plan_is_taken_like_an_edit() {
+    for tool in ["Edit", "Write"] {
+        let workspace = with_plan(&["quay"]);
+        let host = Host::new(&workspace, ONE);
+        host.start(600, "startup");
+        tick(&workspace, "quay", "[ ] Measure", "[x] Measure");
+        host.wrote(601, tool, "plans/quay/plan.md");
+        let path = workspace.path("plans/quay/.checkpoint/state.json");
+        let state: Value = serde_json::from_slice(&fs::read(path).expect("a state")).expect("JSON");
+        assert_eq!(state["progress"]["completedTasks"], 1, "{tool}");
+        assert_eq!(state["currentTask"], "order-stones", "{tool}");
+    }
+}
+
+/// Before a compaction, and at the end, the plan's state is copied with what the session said last.
+#[test]
+fn a_compaction_keeps_a_copy_with_the_notes() {
+    let workspace = with_plan(&["quay"]);
+    let host = Host::new(&workspace, ONE);
+    host.start(600, "startup");
+    tick(&workspace, "quay", "[ ] Measure", "[x] Measure");
+    host.wrote(601, "Edit", "plans/quay/plan.md");
+    host.stop(602, "Half of it is done.");
+    for (minute, event, more, reason) in [
+        (603, "PreCompact", json!({"trigger": "auto"}), "pre_compact"),
+        (604, "SessionEnd", json!({"reason": "other"}), "session_end"),
+    ] {
+        host.tell(minute, event, more);
+        let path = workspace.path("plans/quay/.checkpoint/recovery.json");
+        let copy: Value = serde_json::from_slice(&fs::read(path).expect("a copy")).expect("JSON");
+        assert_eq!(copy["reason"], reason);
+        assert_eq!(copy["state"]["sessionNotes"], "Half of it is done.");
+        assert_eq!(copy["state"]["progress"]["completedTasks"], 1);
+    }
+}
+
 #[test]
 fn a_checkpoint_that_is_broken_by_an_edit_is_restored_and_said() {
     let workspace = Workspace::new();

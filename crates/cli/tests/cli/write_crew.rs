@@ -1,5 +1,7 @@
 //! An agent of a crew from its first record to its last, verb by verb.
 
+use std::time::{Duration, Instant};
+
 use insta::assert_snapshot;
 
 use crate::support::Workspace;
@@ -95,4 +97,29 @@ fn a_silent_agent_is_resumed_taken_over_or_begun_again() {
     assert_snapshot!("agent_recovery", replay.transcript());
     let names: Vec<_> = crate::support::replay::documents(&workspace).into_keys().collect();
     assert_snapshot!("agent_files", names.join("\n"));
+}
+
+/// The fastest of several, so that a busy machine decides nothing.
+#[test]
+fn each_record_of_an_agent_takes_less_than_a_second() {
+    let workspace = epic();
+    let fastest = |call: &dyn Fn(usize)| {
+        let timed = |round| {
+            let since = Instant::now();
+            call(round);
+            since.elapsed()
+        };
+        (0..5).map(timed).min().expect("some")
+    };
+    let start = |round: usize| {
+        let agent = format!("crew:Secondary-{round}");
+        drop(workspace.run(&["start", &agent, "--feature", "tides", "--stage", "S2.P1"]).exits(0));
+    };
+    // An update writes the backup too.
+    let update = |_| drop(workspace.run(&["beat", "crew:Secondary-1"]).exits(0));
+    let read = |_| drop(workspace.run(&["status", "crew:Secondary-1"]).exits(0));
+    for (what, call) in [("create", &start as &dyn Fn(usize)), ("update and back up", &update), ("read", &read)] {
+        let took = fastest(call);
+        assert!(took < Duration::from_secs(1), "{what}: {took:?}");
+    }
 }

@@ -267,6 +267,61 @@ fn workers_of_a_dead_lead_count_for_a_run_of_other_work() {
     yard.assert_nothing_left();
 }
 
+/// While a worker works, the lead writes the whole state again on each beat.
+#[test]
+fn every_heartbeat_writes_the_whole_state() {
+    const FIELDS: [&str; 25] = [
+        "complete",
+        "active_workers",
+        "stories_remaining",
+        "last_check",
+        "story_state",
+        "worker_map",
+        "quality_cycles",
+        "validation_retries",
+        "crash_count",
+        "priority_queue_ids",
+        "story_results",
+        "infra_issues",
+        "worktree_map",
+        "depends_on",
+        "status_cache",
+        "stage_timestamps",
+        "git_stats",
+        "pipeline_start_time",
+        "readiness_scores",
+        "team_name",
+        "business_answers",
+        "storage_mode",
+        "skill_repo_path",
+        "project_brief",
+        "story_briefs",
+    ];
+    let yard = waiting();
+    let lead = started(&yard, &["run"]);
+    let state = || yard.read_json(".pipeline/state.json");
+    let mut seen = state()["last_check"].clone();
+    for _ in 0..2 {
+        wait_for("another beat", || state()["last_check"] != seen, String::new);
+        let state = state();
+        for field in FIELDS {
+            assert!(state.get(field).is_some(), "{field} in {state}");
+        }
+        assert_eq!((&state["complete"], &state["active_workers"]), (&false.into(), &1.into()), "{state}");
+        assert_eq!(state["story_state"]["S-1"], "STAGE_2", "{state}");
+        assert_eq!(state["worker_map"]["S-1"], "story-S-1-s2", "{state}");
+        assert_eq!(state["worktree_map"]["S-1"], ".worktrees/story-S-1", "{state}");
+        let started = state["pipeline_start_time"].as_str().expect("a time");
+        assert_eq!(state["team_name"], format!("pipeline-{}", &started[..10]));
+        seen = state["last_check"].clone();
+    }
+    go(&yard);
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    assert_eq!((&state()["complete"], &state()["active_workers"]), (&true.into(), &0.into()));
+    yard.assert_nothing_left();
+}
+
 #[test]
 fn a_heartbeat_that_cannot_be_written_does_not_end_a_lead() {
     let yard = waiting();

@@ -47,6 +47,8 @@ fn a_silent_agent_is_warned_once_and_then_taken_for_crashed() {
         (1, false, "1 late, 0 stale")
     );
     let path = "agent_comms/primary_to_secondary_a.md";
+    // The agent updates its checkpoint itself; a watcher never does.
+    assert_eq!(watch.change.effects.iter().map(piton_model::Effect::path).collect::<Vec<_>>(), [path]);
     assert!(files.text(path).ends_with(
         "## Message 1 (2026-01-15 15:00) ⏳ UNREAD\n**Subject:** CHECKPOINT WARNING - No Update in 30 Minutes\n**Action:** Please update your checkpoint and confirm you're still working\n**Details:** Your last checkpoint was at 14:30 (30 minutes ago)\n         Expected checkpoint every 15 minutes\n         Are you still actively working?\n**Next:** Reply \"Still working\" and update checkpoint ASAP\n**Acknowledge:** Reply immediately\n"
     ));

@@ -232,3 +232,67 @@ fn reasons_of_pauses_are_kept_while_they_hold() {
     lead.stories[0].requeued = true;
     assert_eq!(written(Some(&state.to_string()), &lead).get("pause_reasons"), None);
 }
+
+/// The maps of the protocol's example, made from what a lead knows of its stories.
+#[test]
+fn the_example_state_comes_from_what_a_lead_knows() {
+    let at = |text: &str| crate::time::read(text).time().expect("a time");
+    let stage_0 = (Some(at("2026-02-13T13:00:00Z")), Some(at("2026-02-13T13:12:00Z")));
+    let results = [(0, "skip"), (1, "skip"), (2, "Done")].map(|(stage, result)| (stage, result.to_owned()));
+    let second = LeadStory {
+        standing: Some("STAGE_2"),
+        worker: Some("story-API-427-s2".to_owned()),
+        reworks: 2,
+        no_gos: 1,
+        crashes: 1,
+        results: results.into(),
+        worktree: Some(".worktrees/story-API-427".to_owned()),
+        times: [(0, stage_0)].into(),
+        git: Some((245, 12, 5)),
+        readiness: Some(8.0),
+        ..story("API-427")
+    };
+    let after = LeadStory { depends_on: vec!["API-427".to_owned()], ..story("API-429") };
+    let lead = LeadState {
+        started: at("2026-02-13T12:55:00Z"),
+        team: "pipeline-2026-02-13".to_owned(),
+        stories: vec![second, after, story("API-430"), story("API-431")],
+        issues: vec![("stage 2".to_owned(), "disk".to_owned(), "full".to_owned())],
+        ..lead()
+    };
+    let state = written(None, &lead);
+    let queue = ["API-429", "API-430", "API-431"];
+    let of_first = |value: Value| json!({ "API-427": value });
+    for (key, want) in [
+        ("complete", json!(false)),
+        ("active_workers", json!(1)),
+        ("stories_remaining", json!(4)),
+        ("last_check", json!("1970-01-01T00:01:00Z")),
+        ("worker_map", of_first(json!("story-API-427-s2"))),
+        ("priority_queue_ids", json!(queue)),
+        ("infra_issues", json!([{ "phase": "stage 2", "type": "disk", "message": "full" }])),
+        ("status_cache", json!({})),
+        ("git_stats", of_first(json!({ "lines_added": 245, "lines_deleted": 12, "files_changed": 5 }))),
+        ("readiness_scores", of_first(json!(8))),
+        ("pipeline_start_time", json!("2026-02-13T12:55:00Z")),
+        ("team_name", json!("pipeline-2026-02-13")),
+        ("storage_mode", json!("file")),
+    ] {
+        assert_eq!(state[key], want, "{key}");
+    }
+    let times = json!({ "stage_0_start": "2026-02-13T13:00:00Z", "stage_0_end": "2026-02-13T13:12:00Z" });
+    for (key, want, of_another) in [
+        ("story_state", json!("STAGE_2"), json!("QUEUED")),
+        ("quality_cycles", json!(2), json!(0)),
+        ("validation_retries", json!(1), json!(0)),
+        ("crash_count", json!(1), json!(0)),
+        ("story_results", json!({ "stage0": "skip", "stage1": "skip", "stage2": "Done" }), json!({})),
+        ("worktree_map", json!(".worktrees/story-API-427"), Value::Null),
+        ("depends_on", json!([]), json!(["API-427"])),
+        ("stage_timestamps", times, json!({})),
+    ] {
+        assert_eq!((&state[key]["API-427"], &state[key]["API-429"]), (&want, &of_another), "{key}");
+    }
+    let ended = written(None, &LeadState { complete: true, ..lead });
+    assert_eq!(ended["complete"], true);
+}

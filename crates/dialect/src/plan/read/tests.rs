@@ -229,3 +229,19 @@ fn histories_keep_what_they_cannot_read() {
         assert_eq!(run(&with).1, want, "{text}");
     }
 }
+
+#[test]
+fn the_deprecated_memory_is_noted_and_not_read() {
+    let mut with = files(Some(PLAN), None);
+    with.legacy = Some(source(".memory/progress.json", "{\"completed\": 99"));
+    let (unit, codes) = run(&with);
+    assert_eq!((unit.progress, codes), (Progress { done: 1, total: 3 }, vec!["plan-legacy"]));
+}
+
+/// Known digests of SHA-256: 16 hex digits of each, over the bytes as they are.
+#[test]
+fn a_checksum_has_its_prefix_and_sixteen_digits() {
+    assert_eq!(checksum(b"abc"), "sha256:ba7816bf8f01cfea");
+    assert_eq!(checksum(b""), "sha256:e3b0c44298fc1c14");
+    assert_ne!(checksum(b"- [ ] a\n"), checksum(b"- [ ] a\r\n"));
+}

@@ -290,3 +290,59 @@ fn what_a_stage_begins_with_goes_with_it_and_what_somebody_planned_stays() {
     assert!(world.ok(stage("S2.P3")).warnings[0].to_string().ends_with(": draw the chart"));
     assert_eq!(world.json()["next_steps"], json!(["Read S2.P3 guide", "draw the chart"]));
 }
+
+/// The copy of the old checkpoint comes before the new one, so that no moment is without a whole checkpoint.
+#[test]
+fn the_backup_comes_before_the_update() {
+    let world = World::started();
+    let old = world.files.text(PATH).to_owned();
+    for event in [Event::Beat, block("no key"), stage("S2.P2"), Event::Resumed { mode: None }] {
+        let mut world = World { files: world.files.clone(), ..World::new() };
+        let change = world.wait(1).try_to(&event).unwrap_or_else(|refusal| panic!("{event:?}: {refusal}"));
+        let paths: Vec<_> = change.effects.iter().map(piton_model::Effect::path).collect();
+        let backup = "agent_checkpoints/backups/secondary_a_20260115_140100.json";
+        let place = |wanted: &str| paths.iter().position(|path| *path == wanted).expect("it is written");
+        assert!(place(backup) < place(PATH), "{event:?}: {paths:?}");
+        assert_eq!(world.files.text(backup), old, "{event:?}");
+    }
+}
+
+#[test]
+fn a_handoff_package_names_the_checkpoint_only_when_work_is_taken_over() {
+    let mut world = World::started();
+    world.place.root = "/repo".to_owned();
+    world.wait(60);
+    world.ok(Event::TakenOver { agent: "Secondary-C".into() });
+    let place = Place { id: vec![Id::parse("Secondary-C").expect("an id")], ..world.place.clone() };
+    let moment = world.moment();
+    let package = |from: Option<&str>| crate::crew::handoff(&place, &world.files, from, &moment).expect("a package");
+    let taken = package(Some("Secondary-A"));
+    for line in [
+        "I'm taking over feature_02_team_penalty from crashed Secondary-A.",
+        "Resuming work from crashed agent Secondary-A.",
+        "Checkpoint File: agent_checkpoints/secondary_c.json",
+        "Resume from: S2.P1 (Research Phase - Starting)",
+        "Epic Path: /repo",
+        "My Assignment: feature_02_team_penalty",
+    ] {
+        assert!(taken.lines().any(|found| found == line), "{line}: {taken}");
+    }
+    let fresh = package(None);
+    assert!(!fresh.contains("heckpoint") && !fresh.contains("crashed"), "{fresh}");
+    assert!(
+        fresh.contains("\nBegin S2.P1 now.\n") && fresh.contains("My Assignment: feature_02_team_penalty"),
+        "{fresh}"
+    );
+}
+
+/// Nothing readable is left: neither a checkpoint nor a backup. The feature begins again, and the torn file is kept.
+#[test]
+fn a_feature_whose_checkpoint_is_lost_for_good_begins_again() {
+    let mut world = World::with("{\"agent_id\": \"Sec");
+    assert_eq!(world.refused(Event::Beat).kind, RefusalKind::Document);
+    world.ok(start("feature_02_team_penalty"));
+    holds(&world.json(), &json!({"stage": "S2.P1", "status": "IN_PROGRESS", "feature": "feature_02_team_penalty"}));
+    let kept: Vec<_> = world.files.list("agent_checkpoints");
+    assert!(kept.iter().any(|name| name.starts_with("secondary_a_aborted_")), "{kept:?}");
+    assert_eq!(errors(&world), [""; 0]);
+}

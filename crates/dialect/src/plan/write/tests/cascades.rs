@@ -162,3 +162,19 @@ fn tasks_may_come_go_and_move() {
     assert_eq!(state["decisions"][1]["decision"], json!("all anew"));
     assert_eq!(reading(&files, at("12:01", "main").now).findings, []);
 }
+
+#[test]
+fn a_session_that_is_taken_up_says_from_which_file() {
+    for (broken, from) in [(None, "state.json"), (Some(".checkpoint/state.json"), "recovery.json")] {
+        let mut files = started();
+        go(&mut files, &helper(&["auth-middleware"]), &at("11:58", "main"));
+        broken.into_iter().for_each(|name| put(&mut files, name, b"{"));
+        go(&mut files, &Event::Resumed { mode: None }, &at("12:45", "main"));
+        let lines = last_events(&files, 2);
+        assert_eq!((&lines[0]["event"], &lines[0]["lastKnownState"]), (&json!("session_crash"), &json!(from)));
+        assert_eq!(
+            lines[1],
+            json!({"ts":"2026-02-20T12:45:00Z","event":"session_recovered","from":from,"tasksRestored":1})
+        );
+    }
+}

@@ -79,6 +79,8 @@ proptest! {
             let Ok(change) = record(&place(), &files, event, &moment) else { continue };
             prop_assert_eq!(&change, &record(&place(), &files, event, &moment).expect("the same again"));
             files.apply(&change);
+            let log = |files: &MemoryFiles| files.files.get(&path(".checkpoint/history.jsonl")).cloned().unwrap_or_default();
+            prop_assert!(log(&files).starts_with(&log(&before)), "the log is only appended to");
             if change.effects.is_empty() || *event == Event::Marked {
                 continue;
             }

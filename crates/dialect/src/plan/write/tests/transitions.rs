@@ -131,3 +131,59 @@ fn a_blocker_that_a_person_removes_is_forgotten() {
     go(&mut files, &Event::Beat, &at("11:51", "main"));
     assert_eq!(state(&files)["blockers"], json!([]));
 }
+
+#[test]
+fn a_plan_that_is_done_has_no_position() {
+    let mut files = with(&[("plan.md", PLAN)]);
+    go(&mut files, &start(), &at("11:49", "main"));
+    assert_eq!(state(&files)["sessionNotes"], json!(null));
+    assert_eq!(
+        (&state(&files)["currentPhase"], &state(&files)["currentTask"]),
+        (&json!("phase-1-setup"), &json!("db-schema"))
+    );
+    go(&mut files, &done(&["db-schema", "auth-middleware", "deploy"]), &at("11:50", "main"));
+    go(&mut files, &gate(true, "migrations"), &at("11:51", "main"));
+    let state = state(&files);
+    assert_eq!((&state["currentPhase"], &state["currentTask"]), (&json!(null), &json!(null)));
+    assert_eq!(state["progress"], json!({"totalTasks": 3, "completedTasks": 3, "percentage": 100}));
+    let statuses: Vec<_> =
+        state["phases"].as_object().expect("phases").values().map(|phase| &phase["status"]).collect();
+    assert_eq!(statuses, ["completed", "completed"]);
+}
+
+/// Before a subagent starts, before compaction and at the end of a session the whole state is copied.
+#[test]
+fn significant_events_keep_a_copy_of_the_whole_state() {
+    let checkpointed =
+        |reason: &str| Event::Checkpointed { reason: reason.to_owned(), note: Some("half way".to_owned()) };
+    for (event, reason, logged) in [
+        (helper(&["db-schema"]), "pre_subagent_spawn", "subagent_started"),
+        (checkpointed("pre_compact"), "pre_compact", "session_checkpoint"),
+        (checkpointed("session_end"), "session_end", "session_checkpoint"),
+    ] {
+        let mut files = with(&[("plan.md", PLAN)]);
+        go(&mut files, &start(), &at("11:49", "main"));
+        go(&mut files, &event, &at("12:25", "main"));
+        let copy: NewValue = serde_json::from_str(files.text(&path(".checkpoint/recovery.json"))).expect("JSON");
+        assert_eq!((&copy["savedAt"], &copy["reason"]), (&json!("2026-02-20T12:25:00Z"), &json!(reason)));
+        assert_eq!(copy["state"], state(&files), "{reason}");
+        assert_eq!(events(&files).last().map(String::as_str), Some(logged));
+        let notes = if logged == "session_checkpoint" { json!("half way") } else { json!(null) };
+        assert_eq!(state(&files)["sessionNotes"], notes, "{reason}");
+    }
+}
+
+#[test]
+fn who_completed_a_task_is_written_as_the_protocol_has_it() {
+    let mut files = with(&[("plan.md", PLAN)]);
+    go(&mut files, &start(), &at("11:49", "main"));
+    for (task, by) in [("db-schema", "main"), ("auth-middleware", "subagent:fullstack"), ("deploy", "team:billing")] {
+        go(&mut files, &done(&[task]), &at("11:52", by));
+        assert_eq!(history(&files).iter().rfind(|line| line["taskId"] == task).expect("a line")["by"], by);
+    }
+    let phases = state(&files)["phases"].clone();
+    let by = |phase: &str, task: &str| phases[phase]["tasks"][task]["completedBy"].clone();
+    let (first, second) = ("phase-1-setup", "phase-2-ship");
+    let all = [by(first, "db-schema"), by(first, "auth-middleware"), by(second, "deploy")];
+    assert_eq!(all, ["main", "subagent:fullstack", "team:billing"]);
+}
