@@ -60,7 +60,7 @@ fn a_silent_agent_is_warned_once_and_then_taken_for_crashed() {
         [
             "piton resume crew:Secondary-A",
             "piton takeover crew:Secondary-A --as Secondary-C",
-            "piton restart crew:Secondary-A"
+            "piton restart crew:Secondary-A --force"
         ]
     );
     assert_eq!(files.text("EPIC_README.md"), epic.replace("IN_PROGRESS", "STALE (likely crashed)"));
