@@ -55,15 +55,15 @@ fn event_of(event: &serde_json::Value) -> String {
 }
 
 crate::with_both! {
-    fn of_stories(who) open(both) {
+    fn of_stories(who) {
         killed_everywhere(&works::STORIES, who, 12);
     }
 
-    fn of_a_plan(who) open(by_the_book) {
+    fn of_a_plan(who) {
         killed_everywhere(&works::PLAN, who, 6);
     }
 
-    fn of_a_build(who) open(by_the_book) {
+    fn of_a_build(who) {
         killed_everywhere(&works::BUILD, who, 10);
     }
 
