@@ -13,7 +13,7 @@ use crate::output::{print, print_json};
 /// How long a lock is waited for when nobody says.
 const WAIT_SECONDS: f64 = 10.0;
 
-/// Options of every verb that writes.
+// Options of every verb that writes. No doc comment: clap would show it as the help of each verb.
 #[derive(Args, Debug, Clone)]
 pub struct Writing {
     /// The unit, such as build:PRD-009 or task:migration/T060
@@ -24,7 +24,7 @@ pub struct Writing {
     pub writer: Writer,
 }
 
-/// Who writes.
+// Who writes.
 #[derive(Args, Debug, Clone)]
 pub struct Writer {
     /// Who records this: main, subagent:TYPE, team:ID, an agent's name

@@ -214,6 +214,11 @@ pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Resul
     Ok(RunPlan { settings, work, waves, wanted, templates })
 }
 
+/// The units that the lanes of the last runs worked on, by their worktrees. Empty when that is not known.
+pub(crate) fn unit_of_worktree(workspace: &Workspace, worktree: &str) -> Option<String> {
+    memory::Memory::load(workspace).ok()?.unit_of(worktree).map(str::to_owned)
+}
+
 /// Something that whoever watches a run may want to know.
 #[derive(Debug)]
 pub enum Progress<'a> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use piton_model::{Dialect, Lifecycle, Time, UnitRef};
 use piton_supervisor::{GitError, Head, Kept, Listed, Maker, Removal, Repository, RestoreTo, Restored, Snapshot};
 
+use crate::run::unit_of_worktree;
 use crate::{Workspace, find};
 
 /// Where worktrees of workers are, below the workspace.
@@ -88,7 +89,7 @@ pub fn worktrees(workspace: &Workspace, now: Time) -> Result<Worktrees, Worktree
         let snapshots = snapshots.iter().filter(|each| each.name == name).cloned().collect();
         rows.push(WorktreeRow {
             path: shown(&repository, &listed.path),
-            unit: unit_of(&listed.name).filter(|_| is_ours).map(|unit| unit.to_string()),
+            unit: unit_of(workspace, &listed).filter(|_| is_ours).map(|unit| unit.to_string()),
             is_ours,
             name: listed.name,
             branch: listed.branch,
@@ -164,8 +165,7 @@ fn reasons(
     now: Time,
 ) -> Result<Vec<String>, GitError> {
     let mut reasons = repository.reasons_to_keep(listed, base)?;
-    let unit = unit_of(&listed.name);
-    if let Some(found) = unit.and_then(|unit| find(workspace, &unit, now).ok()) {
+    if let Some(found) = unit_of(workspace, listed).and_then(|unit| find(workspace, &unit, now).ok()) {
         let lifecycle = found.unit.state.lifecycle();
         if lifecycle != Lifecycle::Done {
             reasons.push(format!("{}:{} is {lifecycle}", found.unit.dialect, found.unit.id));
@@ -174,8 +174,15 @@ fn reasons(
     Ok(reasons)
 }
 
+/// The unit that a worktree is for: as its lead knows, else as its name says.
+fn unit_of(workspace: &Workspace, listed: &Listed) -> Option<UnitRef> {
+    let place = format!("{OURS}/{}", listed.name);
+    let known = unit_of_worktree(workspace, &place).and_then(|unit| UnitRef::parse(&unit).ok());
+    known.or_else(|| unit_by_name(&listed.name))
+}
+
 /// The unit that a worktree's name means: `story-7` is a story of a pipeline, any other begins with its dialect.
-fn unit_of(name: &str) -> Option<UnitRef> {
+fn unit_by_name(name: &str) -> Option<UnitRef> {
     let (kind, id) = name.split_once('-')?;
     let dialect = match kind {
         "story" => Dialect::Pipeline.word(),
@@ -228,7 +235,7 @@ mod tests {
             ("story-..", None),
             ("main", None),
         ] {
-            assert_eq!(unit_of(name).map(|unit| unit.to_string()).as_deref(), want, "{name}");
+            assert_eq!(unit_by_name(name).map(|unit| unit.to_string()).as_deref(), want, "{name}");
         }
     }
 }

@@ -10,6 +10,8 @@ enum Act {
     Start,
     /// Move its work: steps, stages, gates, verdicts.
     Work,
+    /// Judge a gate where nobody works: a person's answer to what a lead paused for.
+    Judge,
     Block,
     Unblock,
     Pause,
@@ -24,7 +26,7 @@ enum Act {
     Reopen,
 }
 
-use Act::{Beat, Block, Fail, Finish, Note, Pause, Reopen, Replace, Resume, Start, Unblock, Work};
+use Act::{Beat, Block, Fail, Finish, Judge, Note, Pause, Reopen, Replace, Resume, Start, Unblock, Work};
 
 /// Refuses an event that the unit's lifecycle does not allow, and says what it does allow.
 ///
@@ -32,7 +34,8 @@ use Act::{Beat, Block, Fail, Finish, Note, Pause, Reopen, Replace, Resume, Start
 pub fn permit(dialect: Dialect, unit: &str, lifecycle: Lifecycle, event: &Event) -> Result<(), Refusal> {
     let legal = legal(dialect, lifecycle);
     let Some(act) = act_of(event) else { return Ok(()) };
-    if legal.contains(&act) {
+    // Whoever may move the work may judge it.
+    if legal.contains(&act) || (act == Judge && legal.contains(&Work)) {
         return Ok(());
     }
     let verbs: Vec<&str> = legal.iter().flat_map(|act| verbs_of(dialect, *act)).copied().collect();
@@ -112,7 +115,7 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         // A plan's blocker is a remark: it says that something is in the way, and other tasks may still be done.
         (Dialect::Plan, Lifecycle::Blocked) => &[Unblock, Work, Resume, Note, Beat, Block, Pause, Fail, Finish, Start],
         (Dialect::Plan, Lifecycle::Running) => &[Work, Beat, Note, Block, Unblock, Pause, Fail, Finish, Resume, Start],
-        (Dialect::Plan, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Start],
+        (Dialect::Plan, Lifecycle::Paused) => &[Resume, Unblock, Judge, Note, Beat, Pause, Start],
         (Dialect::Plan, Lifecycle::Unknown) => &[Note, Beat, Block, Unblock],
         // Nothing of it is executed yet, so there is nothing to pause and nothing to fail: see `BuildStatus::leads_to`.
         (Dialect::Build, Lifecycle::Queued) => &[Work, Resume, Note, Beat, Block, Unblock, Finish, Replace],
@@ -151,7 +154,8 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
 fn act_of(event: &Event) -> Option<Act> {
     Some(match event {
         Event::Started(_) => Start,
-        Event::StepMoved(_) | Event::StageEntered { .. } | Event::GateJudged(_) | Event::VerdictGiven(_) => Work,
+        Event::StepMoved(_) | Event::StageEntered { .. } | Event::VerdictGiven(_) => Work,
+        Event::GateJudged(_) => Judge,
         Event::Blocked { .. } => Block,
         Event::Unblocked { .. } => Unblock,
         Event::Paused { .. } => Pause,
@@ -181,6 +185,7 @@ fn deed(act: Act) -> &'static str {
     match act {
         Start => "started",
         Work => "worked on",
+        Judge => "judged",
         Block => "blocked",
         Unblock => "unblocked",
         Pause => "paused",
@@ -205,7 +210,7 @@ fn first_aid(dialect: Dialect, lifecycle: Lifecycle, act: Act, unit: &str) -> Hi
         Resume => verbs::RESUME.on(unit).to("continue it"),
         Replace => verbs::RESTART.on(unit).to("begin it again from nothing"),
         Reopen => verbs::REOPEN.on(unit).to("open it again"),
-        Work | Block | Pause | Fail | Note | Beat | Finish => verbs::WHY.on(unit).to("see where it stands"),
+        Work | Judge | Block | Pause | Fail | Note | Beat | Finish => verbs::WHY.on(unit).to("see where it stands"),
     }
 }
 
@@ -219,6 +224,7 @@ fn verbs_of(dialect: Dialect, act: Act) -> &'static [&'static str] {
             Dialect::Task => &["step", "gate", "verdict"],
             Dialect::Crew => &["step", "stage"],
         },
+        Judge => &["gate"],
         Block => &["block"],
         Unblock => &["unblock"],
         Pause => &["pause"],

@@ -159,6 +159,12 @@ impl Memory {
         Ok(memory)
     }
 
+    /// The unit of the lane that has a worktree, by the worktree's place in the workspace.
+    pub fn unit_of(&self, worktree: &str) -> Option<&str> {
+        let lane = self.lanes.iter().find(|(_, lane)| lane.worktree.as_deref() == Some(worktree));
+        lane.and_then(|(name, _)| name.split(' ').next())
+    }
+
     /// Writes it down. When this returns it is durable.
     pub fn save(&mut self, workspace: &Workspace, fleet: &Fleet) -> Result<(), DiskError> {
         self.version = VERSION;

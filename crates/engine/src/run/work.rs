@@ -228,9 +228,21 @@ impl<'w> Draft<'w> {
             }
             Dialect::Plan => self.add_plan(&unit.to_string()),
             Dialect::Build => self.add_build(&unit),
-            Dialect::Task => self.add_tasks(vec![task::Task::named(&unit)]),
-            Dialect::Crew => self.add_agents(vec![crew::Agent::named(&unit)]),
+            Dialect::Task => {
+                self.must_be_there(typed, &unit)?;
+                self.add_tasks(vec![task::Task::named(&unit)])
+            }
+            Dialect::Crew => {
+                self.must_be_there(typed, &unit)?;
+                self.add_agents(vec![crew::Agent::named(&unit)])
+            }
         }
+    }
+
+    /// A file lists units that are to be made; a name means one that is there.
+    fn must_be_there(&self, typed: &str, unit: &UnitRef) -> Result<(), WorkError> {
+        let found = crate::find(self.workspace, unit, self.now).map(drop);
+        found.map_err(|error| WorkError::Unit { wanted: typed.to_owned(), error })
     }
 
     pub(super) fn add_group(&mut self, name: &str, phases: Vec<Phase>, work: GroupWork) -> usize {

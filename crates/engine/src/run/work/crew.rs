@@ -73,7 +73,9 @@ impl Draft<'_> {
             let work = GroupWork { dialect: Dialect::Crew, unit: None, gates: Vec::new(), spec: None };
             self.add_group(&name, phases.collect(), work);
         }
+        let names: Vec<Option<Id>> = agents.iter().map(|agent| agent.listed.parts.last().cloned()).collect();
         for agent in agents {
+            let is_alone = names.iter().filter(|name| name.as_ref() == agent.listed.parts.last()).count() == 1;
             let epic = epic_of(&agent.listed.parts);
             let name = if epic.is_empty() { "crew".to_owned() } else { format!("crew:{epic}") };
             let work = GroupWork { dialect: Dialect::Crew, unit: None, gates: Vec::new(), spec: None };
@@ -86,7 +88,7 @@ impl Draft<'_> {
             };
             // The same agent may work in two epics: files are named after both.
             let file = agent.listed.parts.iter().map(Id::as_str).collect::<Vec<_>>().join("-");
-            self.add_listed(Dialect::Crew, agent.listed, lane, file);
+            self.add_listed(Dialect::Crew, agent.listed, lane, file, is_alone);
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use piton_model::fleet::{Lane, LaneState};
 use piton_model::{Dialect, Id, Lifecycle, Start, UnitRef};
 
 use super::{Draft, DraftLane, LaneWork};
+use crate::NotFound;
 
 /// A unit as somebody listed it.
 #[derive(Debug, Clone)]
@@ -27,11 +28,17 @@ impl Listed {
 
 impl Draft<'_> {
     /// Adds a lane that is a whole unit. Others wait for it by the last part of its name; files are named after `file`.
-    pub(super) fn add_listed(&mut self, dialect: Dialect, listed: Listed, lane: Lane, file: String) {
+    /// `is_alone` says that no other unit of this work has the last part of its name.
+    pub(super) fn add_listed(&mut self, dialect: Dialect, listed: Listed, lane: Lane, file: String, is_alone: bool) {
         let typed = UnitRef { dialect: Some(dialect), parts: listed.parts, is_whole: listed.is_whole };
         let found = crate::find(self.workspace, &typed, self.now).ok();
         // A unit that has namesakes is one of them for good, whatever others come and go.
-        let unit = found.as_ref().and_then(|found| UnitRef::parse(&found.name).ok()).unwrap_or(typed);
+        let known = found.as_ref().and_then(|found| UnitRef::parse(&found.name).ok());
+        let name = match &known {
+            Some(known) => known.to_string(),
+            None => self.name_to_be(&typed, is_alone).to_string(),
+        };
+        let unit = known.unwrap_or(typed);
         let found = found.map(|found| found.unit);
         let is_done = found.as_ref().is_some_and(|unit| unit.state.lifecycle() == Lifecycle::Done);
         let criteria = found.iter().flat_map(|unit| &unit.gates).map(|gate| gate.name.clone());
@@ -45,7 +52,6 @@ impl Draft<'_> {
             Dialect::Task => Start { title: title.clone(), ..listed.start },
             Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Crew => listed.start,
         };
-        let name = unit.to_string();
         let key = unit.parts.last().map_or(String::new(), Id::to_string);
         let state = if is_done { LaneState::Done } else { LaneState::Queued };
         let lane = Lane { name: name.clone(), state, gates, ..lane };
@@ -63,5 +69,13 @@ impl Draft<'_> {
             worker: None,
         };
         self.add_lane(DraftLane { lane, work, after: listed.depends_on, key });
+    }
+
+    /// The name that a unit has as soon as its document is there: its last part, where that is enough.
+    fn name_to_be(&self, typed: &UnitRef, is_alone: bool) -> UnitRef {
+        let last: Vec<Id> = typed.parts.last().cloned().into_iter().collect();
+        let short = UnitRef { parts: last, ..typed.clone() };
+        let has_namesakes = || !matches!(crate::find(self.workspace, &short, self.now), Err(NotFound::Nothing { .. }));
+        if typed.dialect != Some(Dialect::Crew) || !is_alone || has_namesakes() { typed.clone() } else { short }
     }
 }
