@@ -123,12 +123,13 @@ fn retries_are_those_of_the_settings() {
         let code = if rework <= 3 { 0 } else { 4 };
         let shown = back.exits(code);
         if rework == 4 {
-            let hint = "hint: leave it to a person: piton pause pipeline:PROJ-42 --reason 'it failed the quality gate 4 times'";
+            let hint =
+                "hint: leave it to a person: piton pause pipeline:PROJ-42 --reason 'the quality gate failed too often'";
             assert!(shown.stderr.contains(hint), "{}", shown.stderr);
         }
     }
     // A person who continues it grants the retries anew.
-    workspace.run(&["pause", UNIT, "--reason", "it failed the quality gate 4 times"]).exits(0);
+    workspace.run(&["pause", UNIT, "--reason", "the quality gate failed too often"]).exits(0);
     workspace.run(&["resume", UNIT]).exits(0);
     workspace.run(&["stage", UNIT, "2"]).exits(0);
 }
