@@ -115,6 +115,8 @@ impl Attached {
         let mut news = Vec::new();
         for event in self.events.next()? {
             match RunEnd::from_json(&event) {
+                // An earlier lead of this run ended it, and it was taken up again.
+                Some(_) if event["lead"].as_str().is_some_and(|lead| lead != self.lead.to_string()) => {}
                 Some(end) => {
                     self.has_ended = true;
                     news.push(Followed::Ended(end));

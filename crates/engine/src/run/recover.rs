@@ -429,19 +429,24 @@ impl Lead<'_> {
     /// A unit that several lanes share: whether it may go on is what its document says.
     fn recover_unit_group(&mut self, group: usize, unit: &UnitRef, request: &RunRequest) {
         let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return };
+        let is_plan = self.work.groups[group].dialect == Dialect::Plan;
+        let is_paused = matches!(found.unit.state, State::Paused { .. });
         let reason = match &found.unit.state {
             State::Failed { error } => Some(error.clone()),
+            // A build is paused between its phases; a plan only when it cannot or should not go on.
+            State::Paused { reason } if is_plan => {
+                Some(reason.clone().unwrap_or_else(|| "it was paused by hand".to_owned()))
+            }
             // A review that asks for approval is a question of the run's own.
             State::Blocked if piton_dialect::build::waits_for_person(&found.unit) => None,
             State::Blocked => Some(found.unit.blockers.join("; ")),
             State::Unknown => Some("its status is not understood".to_owned()),
             State::Queued | State::Running | State::Waiting | State::Paused { .. } | State::Done => None,
         };
-        let is_plan = self.work.groups[group].dialect == Dialect::Plan;
         let is_living = self.live.keys().any(|at| self.work.fleet.lanes[*at].group == group);
         match reason {
             // A plan's blocker is a remark; other tasks may still be done.
-            Some(_) if is_plan => {}
+            Some(_) if is_plan && !is_paused => {}
             Some(reason) if !request.retry || found.unit.state == State::Blocked => {
                 let name = self.work.fleet.groups[group].name.clone();
                 let ways = self.ways_out(&name).into_iter().map(|way| way.to_string());

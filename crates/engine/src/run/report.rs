@@ -151,7 +151,9 @@ impl Lead<'_> {
             reports,
             next: self.next_steps(outcome).iter().map(Hint::to_string).collect(),
         };
-        self.log(&end.to_json(self.time()));
+        let mut line = end.to_json(self.time());
+        line["lead"] = self.teller.own.to_string().into();
+        self.log(&line);
         if let Some(log) = &self.teller.log {
             // What was told is worth keeping, and not worth failing for.
             let _ = log.sync();
