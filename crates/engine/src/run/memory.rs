@@ -36,6 +36,8 @@ pub(super) struct Memory {
     version: u32,
     /// The run that is under way, or the last one.
     pub run: RunFacts,
+    /// The branch that each run merges into, by the run's number: one that goes on after another keeps its own.
+    pub bases: BTreeMap<u64, String>,
     /// Each lane, by its name.
     pub lanes: BTreeMap<String, LaneMemory>,
     /// Each group, by its name.
@@ -195,7 +197,7 @@ impl Memory {
     /// Takes up a run. What is remembered of another one stays with its lanes.
     pub fn begin_run(&mut self, run: &RunRecord) {
         if self.run.number != run.number {
-            self.run = RunFacts { number: run.number, ..RunFacts::default() };
+            self.run = RunFacts { number: run.number, base: self.bases.get(&run.number).cloned() };
             self.issues.clear();
         }
     }

@@ -77,7 +77,7 @@ impl Lead<'_> {
     }
 
     fn question(&mut self, of: MergeOf) -> Result<Option<Question>, String> {
-        let Some(repository) = self.repository.clone() else { return Ok(None) };
+        let Some(repository) = self.repository.clone() else { return self.left_on_a_branch(of) };
         let root = self.workspace.root().to_owned();
         let judges = self.judges_of(of);
         let results = self.results_of(of);
@@ -130,6 +130,16 @@ impl Lead<'_> {
                     root,
                 }))
             }
+        }
+    }
+
+    /// Without worktrees there is nothing to merge, unless an earlier lead had them.
+    fn left_on_a_branch(&self, of: MergeOf) -> Result<Option<Question>, String> {
+        let MergeOf::Lane(at) = of else { return Ok(None) };
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        match known.filter(|known| known.merged.is_none()).and_then(|known| known.branch.as_deref()) {
+            Some(branch) => Err(format!("its work is on the branch {branch}, which is merged with worktrees = true")),
+            None => Ok(None),
         }
     }
 

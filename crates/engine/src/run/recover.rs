@@ -39,10 +39,25 @@ impl Lead<'_> {
             let row = rows.iter().find(|row| unit.means(row.dialect, &row.full_name));
             self.recover_lane(at, row.filter(|_| !step), request)?;
         }
+        for at in 0..self.work.fleet.lanes.len() {
+            if self.work.fleet.lanes[at].state == LaneState::Done && self.is_left_on_its_branch(at) {
+                self.judge_again(at);
+            }
+        }
         for at in 0..self.work.fleet.groups.len() {
             self.recover_group(at, request);
         }
         self.save()
+    }
+
+    /// Whether a lane that its documents call done has work on a branch of ours that did not reach the base: its worker
+    /// recorded it, and no lead merged it yet. What git cannot tell is left to the merge.
+    fn is_left_on_its_branch(&self, at: LaneAt) -> bool {
+        let Some(known) = self.memory.lanes.get(&self.work.fleet.lanes[at].name) else { return false };
+        let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return false };
+        let Some(branch) = known.branch.as_ref().filter(|_| known.merged.is_none()) else { return false };
+        let Ok(Some(tip)) = repository.tip(branch) else { return false };
+        matches!(repository.is_reachable(&tip, &format!("refs/heads/{base}")), Ok(false))
     }
 
     /// What the journal says about a unit's present life.

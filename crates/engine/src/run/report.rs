@@ -5,7 +5,7 @@ mod page;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use piton_model::fleet::{Closing, LaneAt, LaneState, Outcome};
+use piton_model::fleet::{Closing, Lane, LaneAt, LaneState, Outcome};
 use piton_model::hint::verbs;
 use piton_model::{Arg, Audience, Dialect, Hint, LedWork, Lifecycle, Time, UnitRef};
 use piton_store::disk::Access;
@@ -126,7 +126,10 @@ impl Lead<'_> {
 
     /// Writes what is to be told, and ends.
     pub(super) fn finish_run(mut self, outcome: Outcome) -> Result<RunEnd, RunError> {
-        self.persist(|lead| lead.write_state_file(outcome != Outcome::Stopped))?;
+        // A story that waits for a person is neither done nor paused, and the pipeline is not complete then.
+        let is_settled = |lane: &Lane| matches!(lane.state, LaneState::Done | LaneState::Paused { .. });
+        let is_complete = outcome != Outcome::Stopped && self.work.fleet.lanes.iter().all(is_settled);
+        self.persist(|lead| lead.write_state_file(is_complete))?;
         self.save()?;
         let reports = self.write_reports(outcome)?;
         self.close_record(outcome)?;

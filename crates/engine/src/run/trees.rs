@@ -43,6 +43,7 @@ impl Lead<'_> {
         {
             self.tell(None, "base", &format!("this run merges into {base}; {name} is checked out here"));
         }
+        self.memory.bases.insert(self.memory.run.number, base.clone());
         self.memory.run.base = Some(base);
         self.repository = Some(repository);
         Ok(())
