@@ -29,7 +29,14 @@ impl Lead<'_> {
             Some(command) => {
                 let directory = self.gate_directory(of);
                 let purpose = Purpose::Gate { of, gate: gate.to_owned() };
-                match self.start_command(purpose, &command, directory) {
+                // Each gate judges what would be merged, and nothing that another gate wrote.
+                let refreshed = match &self.repository {
+                    Some(repository) if directory != self.workspace.root() => {
+                        repository.refresh_scratch(&directory).map_err(|error| error.to_string())
+                    }
+                    Some(_) | None => Ok(()),
+                };
+                match refreshed.and_then(|()| self.start_command(purpose, &command, directory)) {
                     Ok(()) => return Ok(()),
                     Err(why) => GateResult::Broken { why },
                 }

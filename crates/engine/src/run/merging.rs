@@ -311,7 +311,7 @@ impl Question {
 
     /// Looks at the worktree: what is not committed or not on the branch would be lost with it.
     fn check_tree(&self, git: &mut Option<Statistics>) -> Result<Option<Rework>, GitError> {
-        let Some(tree) = &self.tree else { return Ok(None) };
+        let Some(tree) = &self.tree else { return self.check_commits() };
         let state = self.repository.state(tree, &format!("refs/heads/{}", self.target))?;
         let inside = self.repository.inside();
         let is_document =
@@ -325,19 +325,25 @@ impl Question {
         if let Some(rework) = on_other_branch(&self.repository, tree, &self.branch)? {
             return Ok(Some(rework));
         }
-        if self.needs_commit && self.repository.is_untouched(tree, &self.branch)? {
-            return Ok(Some(Rework::NoCommit { branch: self.branch.clone() }));
-        }
         let is_only_here = |path: &String| tree.join(path).exists() && !self.root.join(path).exists();
         let ignored = self.repository.ignored(tree, &self.outputs)?;
         let ignored: Vec<String> = ignored.into_iter().filter(is_only_here).collect();
         if !ignored.is_empty() {
             return Ok(Some(Rework::Ignored { files: ignored }));
         }
+        if let Some(rework) = self.check_commits()? {
+            return Ok(Some(rework));
+        }
         if state.ahead > 0 {
             *git = Some(self.repository.statistics(tree, &format!("refs/heads/{}", self.target))?);
         }
         Ok(None)
+    }
+
+    /// A story that nobody committed anything for is not done, whatever its worker recorded.
+    fn check_commits(&self) -> Result<Option<Rework>, GitError> {
+        let is_missing = self.needs_commit && self.repository.is_untouched(&self.branch)?;
+        Ok(is_missing.then(|| Rework::NoCommit { branch: self.branch.clone() }))
     }
 
     fn prepare(&self) -> Result<Result<Merged, Prepared>, GitError> {

@@ -109,7 +109,8 @@ impl Lead<'_> {
         };
         let lane = &mut self.work.fleet.lanes[at];
         (lane.stage, lane.readiness) = (known.stage, known.readiness);
-        lane.counts = Counts { crashes: known.crashes, no_gos: known.no_gos, reworks: known.reworks, quick: 0 };
+        lane.counts =
+            Counts { crashes: known.crashes, no_gos: known.no_gos, reworks: known.reworks, quick: 0, moved: 0 };
         lane.waves_left = lane.waves_left.saturating_sub(known.put_off_waves);
         match known.state {
             SavedState::Done => self.recover_done(at, lifecycle),

@@ -49,6 +49,8 @@ pub struct Counts {
     pub reworks: u32,
     /// Workers in a row that ended soon after their start.
     pub quick: u32,
+    /// How often in a row its target moved while it was judged.
+    pub moved: u32,
 }
 
 /// Where a lane stands.

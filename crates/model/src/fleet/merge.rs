@@ -6,6 +6,13 @@ use super::phase::{GateKind, GateProgress, PhaseState};
 use super::{Achievement, Decision, Fleet, GateOf, GroupAt, Halt, LaneAt, Mode, StageResult};
 use crate::Rework;
 
+/// How often in a row a target may move while something is judged for it.
+const MOST_MOVES: u32 = 20;
+
+fn moved_too_often() -> String {
+    format!("the branch that it is merged into moved {MOST_MOVES} times while it was judged; stop what moves it")
+}
+
 /// What is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeOf {
@@ -244,7 +251,13 @@ impl Fleet {
                 self.lanes[at].state = LaneState::Closing(Closing::Finishing);
                 decisions.push(Decision::Finish { lane: at });
             }
-            MergeResult::TargetMoved => self.lanes[at].state = LaneState::Closing(Closing::Queued),
+            MergeResult::TargetMoved if self.lanes[at].counts.moved < MOST_MOVES => {
+                self.lanes[at].counts.moved += 1;
+                self.lanes[at].state = LaneState::Closing(Closing::Queued);
+            }
+            MergeResult::TargetMoved => {
+                self.pause_for_person(at, moved_too_often(), decisions);
+            }
             MergeResult::Blocked { reason } => self.pause_for_person(at, reason, decisions),
             MergeResult::Rework(why) => self.rework(at, why, decisions),
         }
@@ -265,7 +278,15 @@ impl Fleet {
                     }
                 }
             }
-            MergeResult::TargetMoved => self.reopen_phase(group, phase),
+            MergeResult::TargetMoved => match self.groups[group].phases[phase].last {
+                Some(last) if self.lanes[last].counts.moved >= MOST_MOVES => {
+                    self.halt_phase(group, phase, moved_too_often(), false);
+                }
+                last => {
+                    last.into_iter().for_each(|last| self.lanes[last].counts.moved += 1);
+                    self.reopen_phase(group, phase);
+                }
+            },
             MergeResult::Blocked { reason } => self.halt_phase(group, phase, reason, false),
             MergeResult::Rework(why) => self.rework_phase(group, phase, why, decisions),
         }

@@ -220,10 +220,12 @@ fn start_of(path: &Path) -> Option<String> {
 }
 
 impl Repository {
-    /// Whether nothing was committed on a branch since Piton made it with its worktree. False when that is not known.
-    pub fn is_untouched(&self, worktree: &Path, branch: &str) -> Result<bool, GitError> {
-        let Some(start) = start_of(worktree) else { return Ok(false) };
-        Ok(self.tip(branch)?.is_some_and(|tip| tip == start))
+    /// Whether nothing was committed on a branch since Piton made it; that it was brought forward to another one is no
+    /// commit. False when its reflog does not say so.
+    pub fn is_untouched(&self, branch: &str) -> Result<bool, GitError> {
+        let log = self.git().ask(&["log", "--walk-reflogs", "-n", "100", "--format=%gs", &full(branch), "--"])?.text();
+        let is_no_commit = |line: &str| line == MADE || (line.starts_with("merge ") && line.ends_with("Fast-forward"));
+        Ok(!log.is_empty() && log.lines().all(is_no_commit))
     }
 }
 

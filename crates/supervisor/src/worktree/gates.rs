@@ -76,6 +76,12 @@ impl Repository {
         Ok(())
     }
 
+    /// Puts the files of a scratch worktree back to what is judged there, after a gate wrote over some of them. What git
+    /// does not track stays: set-up and builds need it.
+    pub fn refresh_scratch(&self, directory: &Path) -> Result<(), GitError> {
+        Git::at(directory).run(&["checkout-index", "--force", "--all", "--quiet"]).map(drop)
+    }
+
     fn scratch_place(&self, path: &Path) -> Result<PathBuf, GitError> {
         if path.is_relative() {
             return self.place(path);
