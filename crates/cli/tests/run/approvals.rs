@@ -17,7 +17,8 @@ fn while_other_work_goes_on_the_lead_waits_for_an_approval_and_goes_on_with_it()
     let status = || yard.piton(&["status", "build:PRD-044", "--json"]).stdout;
     wait_for("the build to wait", || status().contains("waits for approval"), status);
     assert!(lead.try_wait().expect("it can be asked").is_none(), "the lead is at work on the story");
-    yard.run(&["approve", "build:PRD-044"]);
+    // The unit's document says so a moment before the lead does.
+    wait_for("the approval", || yard.piton(&["approve", "build:PRD-044"]).code == Some(0), status);
     wait_for("the second phase", || yard.ledger().iter().any(|(_, step, _)| step == "WS2"), status);
     std::fs::write(yard.outer("marks/go"), "").expect("it can be written");
     let ended = finish(lead);

@@ -38,8 +38,13 @@ fn every_door_says_whether_a_lead_is_at_work_and_how_to_continue() {
     yard.run(&["approve"]);
     assert_eq!(status(&yard)["run"], Value::Null);
     let mut lead = yard.command(&["run", "pipeline:S-1", "--yes"]).spawn().expect("it starts");
-    let is_alive = |status: &Value| status["units"][0]["liveness"] == "alive" && status["run"]["workers"] == 1;
-    wait_for("a worker", || is_alive(&status(&yard)), || status(&yard).to_string());
+    // The worker of stage 2 is the one that waits.
+    let is_at_work = |status: &Value| {
+        let unit = &status["units"][0];
+        let is_there = unit["position"].as_str().is_some_and(|position| position.starts_with("stage 2"));
+        is_there && unit["liveness"] == "alive" && status["run"]["workers"] == 1
+    };
+    wait_for("a worker", || is_at_work(&status(&yard)), || status(&yard).to_string());
     let led = status(&yard);
     assert_eq!((&led["run"]["state"], &led["run"]["lead"]["pid"]), (&"led".into(), &lead.id().into()), "{led}");
     assert_eq!((&led["run"]["workers"], &led["run"]["total"]), (&1.into(), &1.into()), "{led}");
@@ -150,6 +155,7 @@ fn what_was_approved_stays_approved_when_the_lead_is_killed() {
     let mut first = yard.command(&["run", "build:PRD-044", "docs/EXECUTION-SPEC-PRD-044.md"]);
     let first = finish(first.env("BAD", "").spawn().expect("it starts"));
     assert_eq!(first.code, Some(4), "{}{}", first.stdout, first.stderr);
+    assert!(first.stdout.contains("piton approve build:PRD-044"), "{}{}", first.stdout, first.stderr);
     yard.run(&["approve", "build:PRD-044"]);
     let mut lead = yard.command(&["run"]).spawn().expect("it starts");
     let hangs = || yard.processes().into_iter().find(|process| process.contains("sleep 1000"));

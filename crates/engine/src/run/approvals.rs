@@ -186,6 +186,9 @@ pub fn approve_phase(
 
 /// What a run waits for: as its lead published it, or as that wrote it down when it ended.
 fn waiting(workspace: &Workspace, run: &RunRecord, now: Time) -> Vec<Waiting> {
+    if run.ended.is_some() {
+        return run.waiting.clone();
+    }
     let published = Published::read(workspace, now);
     match published.filter(|published| published.run == run.number && Some(&published.lead) == run.lead.as_ref()) {
         Some(published) => published.view.waiting,

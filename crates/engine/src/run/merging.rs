@@ -94,7 +94,9 @@ impl Lead<'_> {
                 let outputs = self.named_outputs(at);
                 let documents = self.documents_of(at);
                 let message = format!("Merge {name}{title}");
-                let needs_commit = self.work.lanes[at].dialect == Dialect::Pipeline;
+                // What a person did by hand is where they left it.
+                let had_worker = memory.times.contains_key(&2);
+                let needs_commit = had_worker && self.work.lanes[at].dialect == Dialect::Pipeline;
                 Ok(Some(Question {
                     repository,
                     target,
