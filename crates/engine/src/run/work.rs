@@ -260,8 +260,11 @@ impl<'w> Draft<'w> {
         self.groups[group].0.begin = Approval::Needed;
     }
 
+    /// Adds a lane. One that is there already was named twice, such as a build and its specification.
     pub(super) fn add_lane(&mut self, lane: DraftLane) {
-        self.lanes.push(lane);
+        if self.lanes.iter().all(|known| known.lane.name != lane.lane.name) {
+            self.lanes.push(lane);
+        }
     }
 
     /// Names become places; what cannot be is an error before anything starts.
