@@ -73,7 +73,8 @@ fn stop_drains_however_often_and_workers_are_stopped_only_when_asked_for() {
         "{asked:?}"
     );
     assert!(lead.try_wait().expect("it can be asked").is_none(), "it waits for its worker");
-    assert_eq!(workers(&yard).len(), 1);
+    // A shell that starts a program is two processes for a moment.
+    wait_for("one worker", || workers(&yard).len() == 1, || format!("{:?}", workers(&yard)));
     // More is asked for: the worker ends, and the lead after it.
     let stop = yard.run(&["stop", "--workers"]);
     assert!(stop.stdout.contains("stops 1 worker, then ends"), "{}", stop.stdout);
@@ -103,7 +104,7 @@ fn sigterm_drains_however_often_and_sighup_ends_nothing() {
             || format!("{:?}", told(&yard, "requested")),
         );
     }
-    assert_eq!(workers(&yard).len(), 1, "its worker goes on");
+    wait_for("its worker to go on", || workers(&yard).len() == 1, || format!("{:?}", workers(&yard)));
     go(&yard);
     let ended = finish(lead);
     assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
@@ -165,7 +166,8 @@ fn a_lead_that_leaves_keeps_its_worker_for_the_next() {
     assert_eq!(ended.code, Some(1), "{}", ended.stdout);
     let last = told(&yard, "requested").pop().expect("three");
     assert_eq!(last, "Ctrl-C: the lead ends now and leaves its worker running. To continue: piton run");
-    assert_eq!(workers(&yard).len(), 1);
+    // A shell that starts a program is two processes for a moment.
+    wait_for("one worker", || workers(&yard).len() == 1, || format!("{:?}", workers(&yard)));
     // Whatever becomes of the worker that was asked to end, that is no crash.
     let second = yard.command(&["run"]).spawn().expect("it starts");
     wait_for(
@@ -258,7 +260,7 @@ fn workers_of_a_dead_lead_count_for_a_run_of_other_work() {
     assert!(log().contains("pipeline:S-1. To stop all workers: piton stop --workers"), "{}", log());
     // It has no room for a worker of its own, and has not ended either.
     yard.run(&["status"]);
-    assert_eq!(workers(&yard).len(), 1, "{:?}", workers(&yard));
+    wait_for("one worker", || workers(&yard).len() == 1, || format!("{:?}", workers(&yard)));
     assert!(!log().contains("\"event\":\"started\""), "{}", log());
     go(&yard);
     let ended = finish(second);
