@@ -25,6 +25,7 @@ commit() {
 }
 do_task() {
   if list tasksCompleted | grep -qx "$1"; then return 0; fi
+  if [ "${BAD:-}" = records ]; then "$PITON" step "$unit" done "$1"; return 0; fi
   echo "$unit $1 $PITON_ATTEMPT" >> "$LEDGER"
   sleep "${PACE:-0}"
   if [ "${BAD:-}" = botches ]; then echo botched > "$1.txt"; else lies || echo "$1" > "$1.txt"; fi

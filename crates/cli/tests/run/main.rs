@@ -23,4 +23,5 @@ mod signs;
 mod stopped_lead;
 mod stories;
 mod terminal;
+mod unmerged;
 mod yard;

@@ -45,6 +45,21 @@ fn a_target_that_moved_is_prepared_and_judged_again() {
 }
 
 #[test]
+fn a_target_that_keeps_moving_is_a_matter_for_a_person() {
+    let mut fleet = story_with_gate();
+    let moved = || FleetEvent::MergeEnded { of: MergeOf::Lane(0), result: MergeResult::TargetMoved };
+    let mut rounds = 0;
+    while !matches!(fleet.lanes[0].state, LaneState::Paused { .. }) {
+        rounds += 1;
+        assert!(rounds < 100, "it goes on without end");
+        fleet.step(prepared(MergeOf::Lane(0)), at(rounds));
+        fleet.step(gate(GateOf::Lane(0), "test", GateResult::Passed), at(rounds));
+        fleet.step(moved(), at(rounds));
+    }
+    assert_eq!(rounds, 21);
+}
+
+#[test]
 fn one_merge_at_a_time() {
     let lanes = vec![Lane { stage: 3, ..story("A", 0, &[]) }, Lane { stage: 3, ..story("B", 1, &[]) }];
     let mut fleet = stories(lanes);
