@@ -114,3 +114,18 @@ fn a_task_or_agent_that_is_not_there_is_an_error_and_starts_nothing() {
     }
     assert!(yard.ledger().is_empty());
 }
+
+#[test]
+fn a_plan_that_is_paused_is_held_until_somebody_tries_again() {
+    let yard = Yard::with(SETTINGS, "");
+    yard.workspace.write("plans/p/plan.md", "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n");
+    yard.commit("a plan");
+    yard.run(&["start", "plan:p"]);
+    yard.run(&["pause", "plan:p", "--reason", "the mason is ill"]);
+    let ended = run_with(&yard, "", &["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(ended.stdout.contains("the mason is ill") && yard.ledger().is_empty(), "{}", said(&ended));
+    let ended = run_with(&yard, "", &["run", "plan:p", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "a.txt"), "{}", said(&ended));
+}
