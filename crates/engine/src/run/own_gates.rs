@@ -1,29 +1,62 @@
 //! Which files a branch must not change unseen: those that decide how it is judged.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::settings::SETTINGS;
+
+/// How many directories of a command are followed.
+const MOST_DIRECTORIES: usize = 64;
 
 /// The changed files that gates depend on: the settings, files that a gate's command names, and files that name
 /// commands. What the specification lists as a result is work, whatever names it. Paths are relative to the repository's
 /// root; the workspace may be below it.
 pub(super) fn own_gates(changed: &[String], judges: &[String], outputs: &[String], inside: &Path) -> Vec<String> {
-    let named: Vec<&str> = judges.iter().flat_map(|command| words(command)).collect();
+    let named: Vec<String> = judges.iter().flat_map(|command| named_files(command)).collect();
     let is_own = |path: &&String| {
         let Ok(local) = Path::new(path.as_str()).strip_prefix(inside) else { return false };
         let local = local.to_string_lossy();
         if outputs.iter().any(|output| *output == *local) {
             return false;
         }
-        *local == *SETTINGS || named.iter().any(|word| **word == *local)
+        *local == *SETTINGS || named.iter().any(|name| *name == *local)
     };
     changed.iter().filter(is_own).cloned().collect()
+}
+
+/// The words after which a command of a shell or of a build tool names the directory that it works in.
+const DIRECTORY_WORDS: [&str; 5] = ["cd", "pushd", "-C", "--prefix", "--directory"];
+
+/// The files of the workspace that a command could name: its words, seen from the workspace and from each directory that
+/// it changes to.
+fn named_files(command: &str) -> Vec<String> {
+    let words: Vec<&str> = words(command).collect();
+    let mut directories = vec![PathBuf::new()];
+    for pair in words.windows(2).filter(|pair| DIRECTORY_WORDS.contains(&pair[0])) {
+        let below: Vec<PathBuf> = directories.iter().map(|directory| directory.join(pair[1])).collect();
+        directories.extend(below.into_iter().take(MOST_DIRECTORIES));
+        directories.truncate(MOST_DIRECTORIES);
+    }
+    let from = |directory: &PathBuf| words.iter().map(|word| plain(&directory.join(word))).collect::<Vec<_>>();
+    directories.iter().flat_map(from).collect()
+}
+
+/// A path without `.` and `..`, as git names it.
+fn plain(path: &Path) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.to_str().unwrap_or_default().split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// The words of a shell command that could name a file of the workspace.
 fn words(command: &str) -> impl Iterator<Item = &str> {
     let is_end = |letter: char| letter.is_whitespace() || "'\"`;|&()<>=$".contains(letter);
-    command.split(is_end).map(|word| word.strip_prefix("./").unwrap_or(word)).filter(|word| !word.is_empty())
+    command.split(is_end).filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]
@@ -38,6 +71,9 @@ mod tests {
             "sh -c 'python3 tools/lint.py && cargo test'",
             "docs/SPEC.md",
             "test -f out/made.txt",
+            "cd app && ./verify.sh",
+            "make -C tools/../build test -f rules.mk",
+            "cd a; cd b; ../lint",
         ]);
         let outputs = changed(&["out/made.txt"]);
         for (files, inside, want) in [
@@ -48,6 +84,9 @@ mod tests {
             (&["piton.toml"], "", &["piton.toml"]),
             (&["docs/SPEC.md"], "", &["docs/SPEC.md"]),
             (&["other/piton.toml"], "", &[]),
+            (&["app/verify.sh", "verify.sh", "other/verify.sh"], "", &["app/verify.sh", "verify.sh"]),
+            (&["build/rules.mk", "tools/rules.mk"], "", &["build/rules.mk"]),
+            (&["a/lint", "a/b/lint", "b/lint"], "", &["a/lint"]),
             (
                 &["app/piton.toml", "app/scripts/check.sh", "scripts/check.sh"],
                 "app",
