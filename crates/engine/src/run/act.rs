@@ -12,6 +12,7 @@ use super::others::mark_stopped;
 use super::prompt::{prompt, question};
 use super::settings::WorkerSpec;
 use super::{RunError, failed};
+use crate::Workspace;
 
 impl Lead<'_> {
     pub(super) fn act(&mut self, decision: Decision) -> Result<(), RunError> {
@@ -115,9 +116,9 @@ impl Lead<'_> {
         (memory.origin, memory.claiming) = (origin, None);
         memory.origin.attempt = claimed.ticket.attempt;
         memory.account = Some(account);
-        memory.spawned += 1;
+        memory.spawned = free_number(self.workspace, &id, memory.spawned);
         memory.worker = Some(worker_name.clone());
-        let home = format!("{DIRECTORY}/workers/{id}-{}", memory.spawned);
+        let home = home_of(&id, memory.spawned);
         memory.home = Some(home.clone());
         if is_again {
             memory.resumes += 1;
@@ -217,7 +218,7 @@ impl Lead<'_> {
         };
         let mut launch = launch
             .set("PITON", self.surroundings.program.display().to_string())
-            .set("PITON_INBOX", root.join(self.inbox_of(&id)).display().to_string())
+            .set("PITON_INBOX", root.join(self.inbox_of(at)).display().to_string())
             .set("PITON_STAGE", stage.to_string())
             // The same where it has the unit for itself; where it shares it, with its own number.
             .set("PITON_ATTEMPT", claimed.ticket.to_string())
@@ -251,14 +252,17 @@ impl Lead<'_> {
         document.unwrap_or_default()
     }
 
-    fn inbox_of(&self, id: &str) -> String {
-        format!("{DIRECTORY}/inbox/{id}.md")
+    /// Where a lane's worker is asked: each worker has its own place.
+    fn inbox_of(&self, at: LaneAt) -> String {
+        let home = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.home.as_deref());
+        let name = home.and_then(|home| home.rsplit('/').next()).unwrap_or(&self.work.lanes[at].id);
+        format!("{DIRECTORY}/inbox/{name}.md")
     }
 
     /// Asks a silent worker for a sign: by its inbox, and for a crew by the crew's own messages.
     fn ask(&mut self, at: LaneAt) -> Result<(), RunError> {
-        let (id, unit) = (self.work.lanes[at].id.clone(), self.work.lanes[at].unit_name.clone());
-        let path = self.inbox_of(&id);
+        let unit = self.work.lanes[at].unit_name.clone();
+        let path = self.inbox_of(at);
         let text = question(&self.piton_word(), &unit, &self.templates).map_err(failed)?;
         piton_store::replace(&*self.workspace.disk, &path, text.as_bytes(), Access::Private).map_err(failed)?;
         if self.work.lanes[at].dialect == Dialect::Crew {
@@ -366,12 +370,22 @@ impl Lead<'_> {
     /// Files of a worker that is gone are kept; what the lead holds of it is let go.
     pub(super) fn let_go(&mut self, at: LaneAt) {
         self.live.remove(&at);
-        let inbox = self.inbox_of(&self.work.lanes[at].id);
+        let inbox = self.inbox_of(at);
         if matches!(self.workspace.disk.stamp(&inbox), Ok(Some(_))) {
             // A question to somebody who is gone is not for its successor.
             let _ = self.workspace.disk.remove(&inbox);
         }
     }
+}
+
+fn home_of(id: &str, number: u64) -> String {
+    format!("{DIRECTORY}/workers/{id}-{number}")
+}
+
+/// The number of a lane's next worker. Ids of two dialects may be the same; no two workers share a home.
+fn free_number(workspace: &Workspace, id: &str, last: u64) -> u64 {
+    let is_taken = |number: &u64| workspace.root().join(home_of(id, *number)).symlink_metadata().is_ok();
+    (last.saturating_add(1)..).find(|number| !is_taken(number)).unwrap_or(u64::MAX)
 }
 
 fn result_text(result: &StageResult) -> String {
