@@ -6,6 +6,7 @@ mod support;
 
 mod approvals;
 mod bad_workers;
+mod between;
 mod clients;
 mod clocks;
 mod dialects;

@@ -1,7 +1,7 @@
 //! What a person approves: commands of a repository and what workers may do, which stay approved as they are; and a
 //! phase of a unit, which is approved once. Neither implies the other.
 
-use piton_model::fleet::{Closing, LaneState};
+use piton_model::fleet::{Closing, Group, LaneState};
 use piton_model::text::printable;
 use piton_model::{Time, UnitRef};
 use piton_store::disk::Access;
@@ -104,10 +104,12 @@ pub(super) struct Question {
 
 impl Question {
     /// Whether the work of a unit may begin, or go on after a phase.
-    fn phase(phase: Option<(usize, &str)>) -> Question {
-        match phase {
+    fn phase(group: &Group, place: Option<usize>) -> Question {
+        match place {
             None => Question { key: "begin".to_owned(), what: "the beginning of its work".to_owned() },
-            Some((place, name)) => Question { key: format!("phase {place} {name}"), what: name.to_owned() },
+            Some(place) => {
+                Question { key: format!("phase {}", group.phase_key(place)), what: group.phases[place].name.clone() }
+            }
         }
     }
 
@@ -248,8 +250,7 @@ impl Lead<'_> {
     }
 
     fn group_question(&self, group: usize, phase: Option<usize>) -> Question {
-        let phases = &self.work.fleet.groups[group].phases;
-        Question::phase(phase.map(|place| (place, phases[place].name.as_str())))
+        Question::phase(&self.work.fleet.groups[group], phase)
     }
 }
 

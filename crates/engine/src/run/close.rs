@@ -3,7 +3,7 @@
 use piton_dialect::task;
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Event, GateJudgement, Lifecycle, StepMove, StepTo};
+use piton_model::{Dialect, Event, GateJudgement, GateState, Lifecycle, StepMove, StepTo, UnitRef};
 
 use super::RunError;
 use super::claim::{explain, plain};
@@ -96,7 +96,7 @@ impl Lead<'_> {
         Ok(())
     }
 
-    fn complete_unit(&mut self, unit: &piton_model::UnitRef) -> Result<(), String> {
+    fn complete_unit(&mut self, unit: &UnitRef) -> Result<(), String> {
         let found = crate::find(self.workspace, unit, self.time()).map_err(|error| error.to_string())?;
         if found.unit.state.lifecycle() == Lifecycle::Done {
             return Ok(());
@@ -112,6 +112,10 @@ impl Lead<'_> {
         let recorder = self.recorder("lead");
         let text = || Some(reason.to_owned());
         let mut events = Vec::new();
+        if is_failure && self.work.groups[group].dialect == Dialect::Plan {
+            // A criterion that was met before is not met any more.
+            self.record_failed_criterion(group, &unit);
+        }
         if is_failure && self.work.groups[group].dialect == Dialect::Build {
             // No arrow leads from a pause to a failure: a paused build is continued first.
             let is_paused = crate::find(self.workspace, &unit, self.time())
@@ -138,6 +142,22 @@ impl Lead<'_> {
             self.memory.issues.push((name, "record".to_owned(), explain(error)));
         }
         self.save()
+    }
+
+    /// Takes back what a plan has as met and a command has just refused.
+    fn record_failed_criterion(&mut self, group: usize, unit: &UnitRef) {
+        let Some(event) = self.failed_gate(group) else { return };
+        let Event::GateJudged(judgement) = &event else { return };
+        let is_met = crate::find(self.workspace, unit, self.time()).is_ok_and(|found| {
+            let mut gates = found.unit.gates.iter().filter(|gate| judgement.names.contains(&gate.name));
+            gates.any(|gate| matches!(gate.state, GateState::Passed { .. }))
+        });
+        if !is_met {
+            return;
+        }
+        if let Err(error) = record(self.workspace, unit, &event, &self.recorder("lead")) {
+            self.memory.issues.push((unit.to_string(), "record".to_owned(), explain(error)));
+        }
     }
 
     /// The gate whose failure halted a group.

@@ -105,6 +105,8 @@ pub(super) struct LaneMemory {
     pub limits_in_a_row: u32,
     pub worktree: Option<String>,
     pub branch: Option<String>,
+    /// Where that branch was when it was last looked at for a merge.
+    pub seen: Option<String>,
     /// Whether the worktree's files were copied and its set-up command has passed.
     pub is_set_up: bool,
     /// The commit on the base branch that holds its work.
@@ -140,9 +142,9 @@ pub(super) struct GroupMemory {
     pub origin: Origin,
     /// Whether a person agreed that work begins.
     pub has_begun: bool,
-    /// The names of phases that a person approved.
+    /// The keys of phases that a person approved.
     pub approved: Vec<String>,
-    /// The branch on which each phase is collected, by the phase's name.
+    /// The branch on which each phase is collected, by the phase's key.
     pub branches: BTreeMap<String, String>,
     /// Why it was halted.
     pub halted: Option<String>,
@@ -217,6 +219,7 @@ impl LaneMemory {
             spawned: old.spawned,
             worktree: old.worktree,
             branch: old.branch,
+            seen: old.seen,
             is_set_up: old.is_set_up,
             results: old.results,
             times: old.times,
@@ -242,8 +245,8 @@ impl GroupMemory {
     fn take_rules(&mut self, group: &Group) {
         use piton_model::fleet::Approval;
         self.has_begun = group.begin == Approval::Given;
-        let is_given = |phase: &&piton_model::fleet::Phase| phase.approval == Approval::Given;
-        self.approved = group.phases.iter().filter(is_given).map(|phase| phase.name.clone()).collect();
+        let is_given = |place: &usize| group.phases[*place].approval == Approval::Given;
+        self.approved = (0..group.phases.len()).filter(is_given).map(|place| group.phase_key(place)).collect();
         self.halted = group.halted.as_ref().map(|halt| halt.reason.clone());
     }
 }

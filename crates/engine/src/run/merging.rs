@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use piton_model::fleet::{FleetEvent, LaneAt, MergeOf, MergeResult, Prepared};
+use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf, MergeResult, Prepared};
 use piton_model::{Dialect, Rework};
-use piton_supervisor::{Advanced, Candidate, GitError, Head, Merging, Prepared as Merge, Repository, Statistics};
+use piton_supervisor::{
+    Advanced, Candidate, GitError, Head, Merging, Prepared as Merge, Repository, Statistics, quoted,
+};
 
 use super::RunError;
 use super::jobs::JobEnd;
@@ -49,6 +51,10 @@ struct Question {
     judges: Vec<String>,
     /// Files that the unit's specification lists as results.
     results: Vec<String>,
+    /// Where the branch was when it was last seen.
+    seen: Option<String>,
+    /// The lanes that the branch has collected, each with a commit that has its work.
+    collected: Vec<(LaneAt, String)>,
     /// Whether work without a commit is no work: a story's.
     needs_commit: bool,
     /// Whether gates need a scratch worktree.
@@ -89,6 +95,8 @@ impl Lead<'_> {
                 let name = self.work.fleet.lanes[at].name.clone();
                 let memory = self.memory.lane(&name).clone();
                 let Some(branch) = memory.branch else { return Ok(None) };
+                let seen = repository.tip(&branch).ok().flatten().or(memory.seen);
+                self.memory.lane(&name).seen.clone_from(&seen);
                 let title = self.work.lanes[at].title.clone().map_or_else(String::new, |title| format!(": {title}"));
                 let tree = memory.worktree.map(|tree| root.join(tree)).filter(|tree| tree.exists());
                 let outputs = self.named_outputs(at);
@@ -107,6 +115,8 @@ impl Lead<'_> {
                     documents,
                     judges,
                     results,
+                    seen,
+                    collected: Vec::new(),
                     needs_commit,
                     is_judged,
                     root,
@@ -117,6 +127,7 @@ impl Lead<'_> {
                 let unit = &self.work.fleet.groups[group];
                 let message = format!("Merge {} {}", unit.name, unit.phases[phase].name);
                 let (tree, outputs, documents) = (None, Vec::new(), Vec::new());
+                let collected = self.collected_in(group, phase, &repository);
                 Ok(Some(Question {
                     repository,
                     target: base,
@@ -127,12 +138,27 @@ impl Lead<'_> {
                     documents,
                     judges,
                     results,
+                    seen: None,
+                    collected,
                     needs_commit: false,
                     is_judged,
                     root,
                 }))
             }
         }
+    }
+
+    /// The lanes that were merged into a phase's branch, each with a commit that has its work.
+    fn collected_in(&self, group: usize, phase: usize, repository: &Repository) -> Vec<(LaneAt, String)> {
+        let lanes = self.work.fleet.lanes.iter().enumerate();
+        let lanes =
+            lanes.filter(|(_, lane)| (lane.group, lane.phase) == (group, phase) && lane.state == LaneState::Integrated);
+        let commit = |name: &str| {
+            let known = self.memory.lanes.get(name)?;
+            let tip = known.branch.as_ref().and_then(|branch| repository.tip(branch).ok().flatten());
+            tip.or_else(|| known.merged.clone())
+        };
+        lanes.filter_map(|(at, lane)| Some((at, commit(&lane.name)?))).collect()
     }
 
     /// Without worktrees there is nothing to merge, unless an earlier lead had them.
@@ -203,10 +229,21 @@ impl Lead<'_> {
             return self.merge_ended(of, MergeResult::Merged);
         };
         let Some(candidate) = merged.candidate else { return self.merge_ended(of, MergeResult::Merged) };
-        self.jobs.run(move || JobEnd::Merged(of, advance(&repository, &candidate)))
+        let is_base = self.memory.run.base.as_ref() == Some(&candidate.base_branch);
+        self.jobs.run(move || JobEnd::Merged(of, advance(&repository, &candidate, is_base)))
     }
 
     pub(super) fn merge_ended(&mut self, of: MergeOf, result: MergeResult) -> Result<(), RunError> {
+        let result = match (of, result) {
+            (MergeOf::Phase(group, phase), MergeResult::Merged) if self.is_all_done(group, phase) => {
+                // No lane is left to finish, with which the gates of its phase would be recorded.
+                match self.record_passed(of) {
+                    Ok(()) => MergeResult::Merged,
+                    Err(reason) => MergeResult::Blocked { reason },
+                }
+            }
+            (_, result) => result,
+        };
         let candidate = self.merged.get(&Key::from(of)).and_then(|merged| merged.candidate.clone());
         let name = self.name_of(of);
         match (&result, candidate) {
@@ -232,6 +269,11 @@ impl Lead<'_> {
         self.save()?;
         self.queue.push_back(FleetEvent::MergeEnded { of, result });
         Ok(())
+    }
+
+    fn is_all_done(&self, group: usize, phase: usize) -> bool {
+        let mut lanes = self.work.fleet.lanes.iter().filter(|lane| (lane.group, lane.phase) == (group, phase));
+        lanes.all(|lane| lane.state == LaneState::Done)
     }
 
     pub(super) fn name_of(&self, of: MergeOf) -> String {
@@ -344,13 +386,32 @@ impl Question {
 
     /// A story that nobody committed anything for is not done, whatever its worker recorded.
     fn check_commits(&self) -> Result<Option<Rework>, GitError> {
-        let is_missing = self.needs_commit && self.repository.is_untouched(&self.branch)?;
+        let is_there = self.repository.tip(&self.branch)?.is_some();
+        let is_missing = is_there && self.needs_commit && self.repository.is_untouched(&self.branch)?;
         Ok(is_missing.then(|| Rework::NoCommit { branch: self.branch.clone() }))
+    }
+
+    /// Whether a person merged the branch, and then removed it.
+    fn is_merged_by_hand(&self) -> Result<bool, GitError> {
+        match &self.seen {
+            Some(seen) => self.repository.is_reachable(seen, &format!("refs/heads/{}", self.target)),
+            None => Ok(false),
+        }
+    }
+
+    fn branch_gone(&self) -> String {
+        let (branch, commit) = (quoted(&self.branch), self.seen.as_deref().unwrap_or("COMMIT"));
+        format!("its branch {} is gone and not merged; bring it back with: git branch {branch} {commit}", self.branch)
     }
 
     fn prepare(&self) -> Result<Result<Merged, Prepared>, GitError> {
         let merging = Merging { branch: self.branch.clone(), base: self.target.clone(), message: self.message.clone() };
-        let candidate = match self.repository.prepare_keeping(&merging, &self.documents)? {
+        let merge = match self.repository.tip(&self.branch)? {
+            Some(_) => self.repository.prepare_keeping(&merging, &self.documents)?,
+            None if self.is_merged_by_hand()? => Merge::AlreadyMerged,
+            None => return Ok(Err(Prepared::Refused { reason: self.branch_gone() })),
+        };
+        let candidate = match merge {
             Merge::AlreadyMerged => None,
             Merge::Candidate(candidate) => Some(candidate),
             Merge::Conflict { files } => {
@@ -359,6 +420,15 @@ impl Question {
         };
         let tip = self.repository.tip(&self.target)?.unwrap_or_default();
         let commit = candidate.as_ref().map_or(tip, |candidate| candidate.commit.clone());
+        let mut lost = Vec::new();
+        for (lane, work) in &self.collected {
+            if !self.repository.is_reachable(work, &commit)? {
+                lost.push(*lane);
+            }
+        }
+        if !lost.is_empty() {
+            return Ok(Err(Prepared::Lost { lanes: lost }));
+        }
         let own_gates = match &candidate {
             Some(candidate) => {
                 let changed = self.repository.changed_files(&candidate.base_commit, &candidate.commit)?;
@@ -417,7 +487,7 @@ fn refused(error: &GitError) -> Prepared {
 }
 
 /// Moves a target to a judged commit, and proves that the work is reachable from it.
-fn advance(repository: &Repository, candidate: &Candidate) -> MergeResult {
+fn advance(repository: &Repository, candidate: &Candidate, is_base: bool) -> MergeResult {
     let blocked = |error: GitError| MergeResult::Blocked { reason: error.to_string() };
     match repository.advance(candidate) {
         Ok(Advanced::Moved) => {
@@ -429,8 +499,12 @@ fn advance(repository: &Repository, candidate: &Candidate) -> MergeResult {
             }
         }
         Ok(Advanced::BaseMoved { now: Some(_) }) => MergeResult::TargetMoved,
+        // A branch on which a phase is collected is the lead's own: it is made again.
+        Ok(Advanced::BaseMoved { now: None }) if !is_base => MergeResult::TargetMoved,
         Ok(Advanced::BaseMoved { now: None }) => {
-            MergeResult::Blocked { reason: format!("the branch {} is gone", candidate.base_branch) }
+            let (branch, commit) = (&candidate.base_branch, &candidate.base_commit);
+            let back = format!("git branch {} {commit}", quoted(branch));
+            MergeResult::Blocked { reason: format!("the branch {branch} is gone; bring it back with: {back}") }
         }
         Ok(Advanced::Blocked { reason, files }) if files.is_empty() => MergeResult::Blocked { reason },
         Ok(Advanced::Blocked { reason, files }) => {

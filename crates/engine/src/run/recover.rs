@@ -9,7 +9,9 @@ use piton_model::fleet::{
     Standing,
 };
 use piton_model::{Dialect, Event, Lifecycle, Liveness, Row, State, UnitRef};
+use piton_store::journal::Entry;
 use piton_supervisor::{Condition, Exit, Reading, Worker};
+use serde_json::Value;
 
 use super::approvals::Question;
 use super::lead::{Lead, Live, steady};
@@ -18,8 +20,10 @@ use super::others::was_stopped;
 use super::{RunError, RunRequest, failed};
 use crate::record::DiskFiles;
 
-/// Events that begin a unit anew.
-const BEGINNINGS: [&str; 2] = ["started", "restarted"];
+/// Whether an event begins a unit anew.
+fn is_beginning(entry: &Entry) -> bool {
+    matches!(entry.event.as_str(), "started" | "restarted")
+}
 
 impl Lead<'_> {
     /// Brings every lane to where it was left.
@@ -62,8 +66,8 @@ impl Lead<'_> {
 
     /// What the journal says about a unit's present life.
     pub(super) fn origin_of(&self, unit: &UnitRef) -> Origin {
-        let events = crate::log(self.workspace, unit, self.time()).map(|log| log.log.events).unwrap_or_default();
-        let began = events.iter().rfind(|entry| BEGINNINGS.contains(&entry.event.as_str()));
+        let events = self.events_of(unit);
+        let began = events.iter().rfind(|entry| is_beginning(entry));
         Origin { attempt: events.last().map_or(0, |entry| entry.attempt), began: began.map_or(0, |entry| entry.seq) }
     }
 
@@ -104,7 +108,7 @@ impl Lead<'_> {
         let known = self.memory.lanes.get(&name).filter(|lane| lane.origin.attempt > 0 || lane.put_off).cloned();
         let lifecycle = row.map(|row| row.state.lifecycle());
         let Some(known) = known else {
-            self.recover_stranger(at, row);
+            self.recover_stranger(at, row, request.retry);
             return Ok(());
         };
         let lane = &mut self.work.fleet.lanes[at];
@@ -117,7 +121,7 @@ impl Lead<'_> {
             SavedState::Worked { how } => self.recover_worker(at, how.into())?,
             SavedState::Closing | SavedState::Integrated => self.close_again(at),
             SavedState::Paused { reason } => self.recover_paused(at, &reason, known.put_off, row, request),
-            SavedState::Queued => self.recover_stranger(at, row),
+            SavedState::Queued => self.recover_stranger(at, row, request.retry),
             SavedState::Between => self.work.fleet.lanes[at].state = LaneState::Between,
             SavedState::Dead { why, how } => {
                 self.work.fleet.lanes[at].state = LaneState::Dead { why, how: how.into() };
@@ -218,7 +222,7 @@ impl Lead<'_> {
             return;
         }
         self.work.fleet.lanes[at].counts = Counts::default();
-        self.continue_story(at, lifecycle);
+        self.continue_unit(at, lifecycle);
         let standing = self.standing(at, true);
         match standing {
             // Only the merge or the record was refused: that is done again, not the work.
@@ -233,9 +237,13 @@ impl Lead<'_> {
         }
     }
 
-    /// Takes the pause of a story away. What the story was paused for is then judged again; what was complete stays so.
-    fn continue_story(&mut self, at: LaneAt, lifecycle: Option<Lifecycle>) {
-        if self.work.lanes[at].dialect != Dialect::Pipeline || lifecycle != Some(Lifecycle::Paused) {
+    /// Takes the pause of a story or a task away. What it was paused for is then judged again; what was complete stays so.
+    fn continue_unit(&mut self, at: LaneAt, lifecycle: Option<Lifecycle>) {
+        let knows_pauses = match self.work.lanes[at].dialect {
+            Dialect::Pipeline | Dialect::Task => true,
+            Dialect::Plan | Dialect::Build | Dialect::Crew => false,
+        };
+        if !knows_pauses || lifecycle != Some(Lifecycle::Paused) {
             return;
         }
         // A blocker is a question to a person: `--retry` is no answer to it.
@@ -262,7 +270,7 @@ impl Lead<'_> {
     }
 
     /// A unit of which no lead remembers anything that still holds.
-    fn recover_stranger(&mut self, at: LaneAt, row: Option<&Row>) {
+    fn recover_stranger(&mut self, at: LaneAt, row: Option<&Row>, is_retry: bool) {
         if self.work.lanes[at].step.is_some() {
             self.recover_strange_step(at);
             return;
@@ -297,6 +305,13 @@ impl Lead<'_> {
             State::Done => LaneState::Done,
             State::Unknown => LaneState::Paused { reason: "its status is not understood".to_owned() },
         };
+        if is_retry && matches!(row.state, State::Paused { .. } | State::Failed { .. }) {
+            self.continue_unit(at, Some(row.state.lifecycle()));
+            // A blocker is a question to a person: `--retry` is no answer to it.
+            if self.unit_of(at).is_ok_and(|unit| unit.blockers.is_empty()) {
+                self.work.fleet.lanes[at].state = again(Some(Lifecycle::Running), "a person lets it go on");
+            }
+        }
     }
 
     /// A step that was done by hand is done: what is on the base is judged with its phase.
@@ -360,8 +375,11 @@ impl Lead<'_> {
         let name = self.work.fleet.groups[at].name.clone();
         if let Some(unit) = self.work.groups[at].unit.clone() {
             let now = self.origin_of(&unit);
+            let beginnings = self.events_of(&unit).iter().filter(|entry| is_beginning(entry)).count();
             let known = self.memory.groups.entry(name.clone()).or_default();
-            if known.origin.began != now.began {
+            // What was known before the unit began is about its first life.
+            let is_same_life = known.origin.began == now.began || (known.origin.began == 0 && beginnings <= 1);
+            if !is_same_life {
                 *known = super::memory::GroupMemory::default();
             }
             known.origin = now;
@@ -377,11 +395,17 @@ impl Lead<'_> {
         let are_judged: Vec<bool> =
             (0..are_done.len()).map(|phase| are_done[phase] && self.is_phase_judged(at, phase)).collect();
         let group = &mut self.work.fleet.groups[at];
+        let keys: Vec<String> = (0..group.phases.len()).map(|place| group.phase_key(place)).collect();
         if known.has_begun && group.begin == Approval::Needed {
             group.begin = Approval::Given;
         }
-        for (phase, is_judged) in group.phases.iter_mut().zip(are_judged) {
-            if known.approved.contains(&phase.name) && phase.approval == Approval::Needed {
+        // A phase is approved so that later work may begin: where all of that is done, nothing is left to approve.
+        let last_open = are_done.iter().rposition(|is_done| !is_done);
+        for phase in group.phases.iter_mut().skip(last_open.unwrap_or(0)) {
+            phase.approval = Approval::NotNeeded;
+        }
+        for ((phase, is_judged), key) in group.phases.iter_mut().zip(are_judged).zip(keys) {
+            if known.approved.contains(&key) && phase.approval == Approval::Needed {
                 phase.approval = Approval::Given;
             }
             // All of it is on the base and recorded, with the gates that judged it.
@@ -427,18 +451,23 @@ impl Lead<'_> {
         }
     }
 
-    /// Whether the unit's documents have every command gate of a phase as passed, by more than a worker's word.
+    /// Whether the unit's documents have every command gate of a phase as passed, by more than a worker's word. The last
+    /// phase judges all that there is: its gates have to have judged it after the last step was done.
     fn is_phase_judged(&self, group: usize, phase: usize) -> bool {
         let gates = &self.work.fleet.groups[group].phases[phase].gates;
+        let is_last = phase + 1 == self.work.fleet.groups[group].phases.len();
         let mut commands = gates.iter().filter(|gate| gate.kind == GateKind::Command).peekable();
         if commands.peek().is_none() {
             return true;
         }
         let Some(unit) = &self.work.groups[group].unit else { return false };
         let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return false };
+        let events = self.events_of(unit);
+        let last_step = events.iter().rposition(changes_steps);
         commands.all(|gate| {
             let mut known = found.unit.gates.iter().filter(|known| known.name == gate.name).peekable();
-            known.peek().is_some() && known.all(|known| self.is_proved(unit, known))
+            let is_fresh = !is_last || last_judgement(&events, &gate.name) > last_step;
+            is_fresh && known.peek().is_some() && known.all(|known| self.is_proved(unit, known))
         })
     }
 
@@ -503,6 +532,19 @@ impl Lead<'_> {
             }
         }
     }
+}
+
+/// Whether an event may have changed which steps are done: one that records it, or documents that others wrote.
+fn changes_steps(entry: &Entry) -> bool {
+    matches!(entry.event.as_str(), "step_begun" | "step_done" | "step_skipped" | "step_failed" | "observed" | "adopted")
+}
+
+/// The place of the last event that has a gate as passed.
+fn last_judgement(events: &[Entry], gate: &str) -> Option<usize> {
+    let names = |entry: &Entry| entry.data.get("gates").and_then(Value::as_array).cloned().unwrap_or_default();
+    events
+        .iter()
+        .rposition(|entry| entry.event == "gate_passed" && names(entry).iter().any(|name| name.as_str() == Some(gate)))
 }
 
 /// A lane whose worker was to be started and was not.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use piton_model::Dialect;
 use piton_model::fleet::LaneAt;
-use piton_supervisor::{Created, Creation, Head, NewWorktree, Removal, Repository};
+use piton_supervisor::{Created, Creation, Head, NewWorktree, Removal, Repository, quoted};
 
 use super::lead::Lead;
 use super::{RunError, failed};
@@ -35,7 +35,8 @@ impl Lead<'_> {
         };
         if repository.tip(&base).map_err(RunError::Git)?.is_none() {
             return Err(failed(format!(
-                "the branch {base}, which this run merges into, is gone; bring it back with: git branch {base} COMMIT"
+                "the branch {base}, which this run merges into, is gone; bring it back with: git branch {} COMMIT",
+                quoted(&base)
             )));
         }
         if let Head::Branch { name, .. } = repository.head().map_err(RunError::Git)?
@@ -148,12 +149,12 @@ impl Lead<'_> {
     /// The branch on which a phase is collected, made at the base when it is not there.
     pub(super) fn collecting_branch(&mut self, group: usize, phase: usize) -> Result<String, String> {
         let name = self.work.fleet.groups[group].name.clone();
-        let phase_name = self.work.fleet.groups[group].phases[phase].name.clone();
+        let key = self.work.fleet.groups[group].phase_key(phase);
         let base = self.memory.run.base.clone().unwrap_or_default();
         let Some(repository) = self.repository.clone() else { return Ok(base) };
         let words = |error: piton_supervisor::GitError| error.to_string();
         let start = repository.tip(&base).map_err(words)?.ok_or_else(|| format!("the branch {base} is gone"))?;
-        let known = self.memory.groups.get(&name).and_then(|group| group.branches.get(&phase_name)).cloned();
+        let known = self.memory.groups.get(&name).and_then(|group| group.branches.get(&key)).cloned();
         if let Some(known) = known {
             if repository.tip(&known).map_err(words)?.is_none() {
                 // A lead that was killed had chosen the name, and did not come to make it.
@@ -166,7 +167,7 @@ impl Lead<'_> {
             let branch = if number == 1 { plain.clone() } else { format!("{plain}-{number}") };
             if repository.tip(&branch).map_err(words)?.is_none() {
                 let memory = self.memory.groups.entry(name).or_default();
-                memory.branches.insert(phase_name, branch.clone());
+                memory.branches.insert(key, branch.clone());
                 self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
                 repository.create_branch(&branch, &start).map_err(words)?;
                 return Ok(branch);

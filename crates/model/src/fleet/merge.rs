@@ -32,6 +32,11 @@ pub enum Prepared {
     },
     /// The agent has to see to it: files in conflict, files that are not committed.
     Rework(Rework),
+    /// Work that was collected is not on the branch any more: it is merged again.
+    Lost {
+        /// Whose.
+        lanes: Vec<LaneAt>,
+    },
     /// A person has to see to it.
     Refused {
         /// Why.
@@ -118,6 +123,8 @@ impl Fleet {
             Prepared::Ready { own_gates } => self.next_lane_gate(at, 0, own_gates, decisions),
             Prepared::Rework(why) => self.rework(at, why, decisions),
             Prepared::Refused { reason } => self.pause_for_person(at, reason, decisions),
+            // Nothing is collected on a lane's own branch.
+            Prepared::Lost { .. } => self.lanes[at].state = LaneState::Closing(Closing::Queued),
         }
     }
 
@@ -148,6 +155,24 @@ impl Fleet {
             Prepared::Ready { .. } => self.groups[group].phases[phase].state = PhaseState::Judging,
             Prepared::Rework(why) => self.rework_phase(group, phase, why, decisions),
             Prepared::Refused { reason } => self.halt_phase(group, phase, reason, false),
+            Prepared::Lost { lanes } => self.collect_again(group, phase, &lanes),
+        }
+    }
+
+    /// Merges lanes into their phase's branch again, which lost them: it was removed, or set to another commit.
+    fn collect_again(&mut self, group: GroupAt, phase: usize, lanes: &[LaneAt]) {
+        self.reopen_phase(group, phase);
+        if lanes.iter().any(|at| self.lanes[*at].counts.moved >= MOST_MOVES) {
+            let reason =
+                format!("the branch that it is collected on lost its work {MOST_MOVES} times; stop what changes it");
+            return self.halt_phase(group, phase, reason, false);
+        }
+        for at in lanes {
+            let lane = &mut self.lanes[*at];
+            if lane.state == LaneState::Integrated {
+                lane.counts.moved += 1;
+                lane.state = LaneState::Closing(Closing::Queued);
+            }
         }
     }
 

@@ -156,6 +156,13 @@ impl Phase {
 }
 
 impl Group {
+    /// What tells a phase from all others of the group: its name, and how many of that name come before it.
+    pub fn phase_key(&self, place: usize) -> String {
+        let name = &self.phases[place].name;
+        let before = self.phases.iter().take(place).filter(|phase| phase.name == *name).count();
+        format!("{before} {name}")
+    }
+
     /// Whether it waits for a person's approval: before its work begins, or after a phase.
     pub fn is_asked(&self) -> bool {
         self.asked().is_some()

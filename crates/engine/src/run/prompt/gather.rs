@@ -181,7 +181,8 @@ impl Lead<'_> {
     fn target_branch(&self, lane: &Lane) -> Option<String> {
         let group = &self.work.fleet.groups[lane.group];
         let phase = group.phases.get(lane.phase).filter(|phase| phase.collects());
-        let collected = phase.and_then(|phase| self.memory.groups.get(&group.name)?.branches.get(&phase.name));
+        let key = phase.map(|_| group.phase_key(lane.phase));
+        let collected = key.and_then(|key| self.memory.groups.get(&group.name)?.branches.get(&key));
         collected.or(self.memory.run.base.as_ref()).cloned()
     }
 

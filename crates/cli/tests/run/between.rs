@@ -1,0 +1,204 @@
+//! What a person does between two runs, or beside one: merges and removes branches, adds gates, does work by hand. The next
+//! run takes it as it is, and what it calls done is on the base and judged.
+
+use crate::yard::{Ended, Yard, finish, wait_for};
+
+const SETTINGS: &str = "[run]\nworkers = 2\nheartbeat = 1\npatience = 60\ngrace = 0.3\nrespawn = 1\nreworks = 0\n";
+
+const STORY: &str = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\nstages = [2, 3]\n";
+
+const PLAN: &str = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n\
+                    - [ ] Good <!-- ACCEPT: good -->\n";
+
+fn said(ended: &Ended) -> String {
+    format!("{}{}", ended.stdout, ended.stderr)
+}
+
+fn is_on_main(yard: &Yard, file: &str) -> bool {
+    yard.git(&["ls-tree", "--name-only", "main"]).lines().any(|line| line == file)
+}
+
+fn state_of(yard: &Yard, unit: &str) -> String {
+    yard.json(&["status", unit, "--json"])["units"][0]["lifecycle"].as_str().unwrap_or_default().to_owned()
+}
+
+fn with_plan(settings: &str, plan: &str) -> Yard {
+    let yard = Yard::with(SETTINGS, settings);
+    yard.workspace.write("plans/p/plan.md", plan);
+    yard.commit("a plan");
+    yard
+}
+
+/// A build of three phases, two of which have the same name.
+fn three_phases() -> String {
+    let stream = |n: u32| format!("  WS{n}:\n    name: Row {n}\n    outputs: [WS{n}.txt]\n");
+    let phase = |n: u32, name: &str| format!("  - name: {name}\n    parallel: [WS{n}]\n");
+    let streams: String = (1..=3).map(stream).collect();
+    let phases = [phase(1, "Row"), phase(2, "Row"), phase(3, "Roof")].concat();
+    format!("---\nprd: PRD-062\nprd_title: A wall\nworkstreams:\n{streams}execution_phases:\n{phases}---\n# A wall\n")
+}
+
+const SPEC: &str = "docs/EXECUTION-SPEC-PRD-062.md";
+
+fn with_build(settings: &str) -> Yard {
+    let yard = Yard::with(SETTINGS, settings);
+    yard.workspace.write(SPEC, three_phases());
+    yard.commit("a specification");
+    yard.run(&["approve", "--commands", SPEC]);
+    yard
+}
+
+#[test]
+fn work_that_was_collected_on_a_branch_that_is_removed_is_collected_again() {
+    let branch = "piton/plan-p-phase-1";
+    let spoil =
+        format!("until git cat-file -e {branch}:a.txt 2>/dev/null; do sleep 0.02; done; git branch -D {branch}");
+    let yard =
+        with_plan("[gates]\ngood = \"true\"\n", PLAN).env("BAD", "spoils").env("SPOILT", "b").env("SPOIL", &spoil);
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "a.txt") && is_on_main(&yard, "b.txt"), "{}", said(&ended));
+    assert_eq!(yard.ledger().len(), 2, "nobody worked twice: {:?}", yard.ledger());
+}
+
+#[test]
+fn a_branch_that_a_person_merged_and_removed_is_merged() {
+    let yard = Yard::with(SETTINGS, &format!("[gates]\nbase = \"/nonexistent/gate\"\n{STORY}"));
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    yard.git(&["merge", "-q", "--no-edit", "feature/S-1-one"]);
+    yard.git(&["worktree", "remove", "--force", ".worktrees/story-S-1"]);
+    yard.git(&["branch", "-D", "feature/S-1-one"]);
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace("/nonexistent/gate", "true"));
+    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert_eq!(yard.ledger().len(), 1, "nobody worked twice: {:?}", yard.ledger());
+}
+
+#[test]
+fn a_branch_that_is_gone_and_not_merged_is_named_with_the_command_that_brings_it_back() {
+    let yard = Yard::with(SETTINGS, &format!("[gates]\nbase = \"/nonexistent/gate\"\n{STORY}"));
+    yard.piton(&["run", "--yes"]);
+    yard.git(&["worktree", "remove", "--force", ".worktrees/story-S-1"]);
+    yard.git(&["branch", "-D", "feature/S-1-one"]);
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace("/nonexistent/gate", "true"));
+    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let (_, command) = ended.stdout.split_once("bring it back with: git ").expect("a command is printed");
+    let command: Vec<&str> = command.lines().next().unwrap_or_default().split(' ').collect();
+    yard.git(&command);
+    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn a_gate_that_is_named_when_all_work_is_done_is_run_and_recorded() {
+    let yard = with_plan("", PLAN);
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    yard.workspace.write("piton.toml", format!("{}[gates]\ngood = \"true\"\n", yard.text("piton.toml")));
+    let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
+    assert_eq!((ended.code, state_of(&yard, "plan:p").as_str()), (Some(0), "done"), "{}", said(&ended));
+    assert!(yard.piton(&["log", "plan:p"]).stdout.contains("gate passed: good"), "{}", said(&ended));
+}
+
+#[test]
+fn a_last_phase_that_was_done_by_hand_is_judged_by_all_gates() {
+    let yard = with_plan("[gates]\ngood = \"test ! -e broken\"\n", PLAN);
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    let plan =
+        format!("{}\n## Two\n<!-- CHECKPOINT: two -->\n- [x] C <!-- TASK: c -->\n", yard.text("plans/p/plan.md"));
+    yard.workspace.write("plans/p/plan.md", plan);
+    yard.workspace.write("broken", "");
+    yard.commit("c, by hand");
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert_eq!(state_of(&yard, "plan:p"), "paused", "{}", said(&ended));
+    yard.git(&["rm", "-q", "broken"]);
+    yard.commit("mended");
+    let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
+    assert_eq!((ended.code, state_of(&yard, "plan:p").as_str()), (Some(0), "done"), "{}", said(&ended));
+}
+
+#[test]
+fn each_phase_is_approved_for_itself_whatever_it_is_called() {
+    let yard = with_build("");
+    for built in ["WS1.txt", "WS2.txt"] {
+        let ended = yard.piton(&["run", SPEC]);
+        assert_eq!(ended.code, Some(4), "{}", said(&ended));
+        assert!(is_on_main(&yard, built), "{}", said(&ended));
+        // Without an approval nothing goes on.
+        let before = yard.ledger().len();
+        assert_eq!(yard.piton(&["run", SPEC]).code, Some(4));
+        assert_eq!(yard.ledger().len(), before);
+        yard.run(&["approve", "build:PRD-062"]);
+    }
+    let ended = yard.piton(&["run", SPEC]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    // What is done waits for no approval.
+    let ended = yard.piton(&["run", SPEC]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn an_approval_outlives_the_first_lead_of_a_build() {
+    let yard = with_build(STORY).env("WAIT", "yes").env("BAD", "sleeps").env("SIBLING", "WS1");
+    std::fs::write(yard.outer("marks/follows"), "").expect("it can be written");
+    let wanted = ["run", SPEC, "pipeline:S-1"];
+    yard.run(&["approve", "--commands", SPEC, "pipeline:S-1"]);
+    let mut lead = yard.command(&wanted).spawn().expect("it starts");
+    let shown = || yard.piton(&["status"]).stdout;
+    wait_for("the approval", || yard.piton(&["approve", "build:PRD-062"]).code == Some(0), shown);
+    let has_begun = || yard.text(".piton/run/memory.json").contains("PRD-062 WS2");
+    wait_for("the second phase", || has_begun() && yard.outer("marks/env").exists(), shown);
+    lead.kill().expect("it is there");
+    lead.wait().expect("it is gone");
+    yard.run(&["stop", "--workers"]);
+    std::fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    std::fs::write(yard.outer("marks/awake"), "").expect("it can be written");
+    let ended = finish(yard.command(&wanted).env("BAD", "").spawn().expect("it starts"));
+    assert!(is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
+    assert_eq!(ended.stdout.matches("and waits for approval").count(), 1, "{}", said(&ended));
+}
+
+#[test]
+fn a_story_that_was_paused_by_hand_goes_on_when_a_person_tries_again() {
+    let yard = Yard::with(SETTINGS, STORY);
+    yard.run(&["start", "pipeline:S-1", "--stage", "2", "--step", "S-1"]);
+    yard.run(&["pause", "pipeline:S-1", "--reason", "later"]);
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn where_only_the_merge_of_a_task_was_refused_no_worker_starts_again() {
+    let yard = Yard::with(SETTINGS, "");
+    let task = "[[tasks]]\nagent = \"copy\"\nid = \"T1\"\nsubtasks = [\"one\", \"two\"]\n";
+    yard.workspace.write("tasks.toml", task);
+    yard.commit("a task");
+    yard.workspace.write("T1-one.txt", "mine\n");
+    let ended = yard.piton(&["run", "tasks.toml", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let before = yard.ledger().len();
+    std::fs::remove_file(yard.workspace.path("T1-one.txt")).expect("it is there");
+    let ended = yard.piton(&["run", "tasks.toml", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert_eq!(yard.ledger().len(), before, "{:?}", yard.ledger());
+}
+
+#[test]
+fn a_story_and_a_task_of_one_name_have_their_own_workers() {
+    let yard = Yard::with(SETTINGS, &STORY.replace("S-1", "copy-T1"));
+    yard.workspace.write("tasks.toml", "[[tasks]]\nagent = \"copy\"\nid = \"T1\"\nsubtasks = [\"one\", \"two\"]\n");
+    yard.commit("a task");
+    for wanted in ["pipeline:copy-T1", "tasks.toml"] {
+        let ended = yard.piton(&["run", wanted, "--yes"]);
+        assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    }
+    assert!(is_on_main(&yard, "copy-T1.txt") && is_on_main(&yard, "T1-one.txt"));
+}
