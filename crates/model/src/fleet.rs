@@ -169,6 +169,11 @@ pub enum FleetEvent {
         /// Which.
         lane: LaneAt,
     },
+    /// A person let a paused lane go on.
+    LaneFreed {
+        /// Which.
+        lane: LaneAt,
+    },
     /// A worker gave a sign of life.
     SignSeen {
         /// Whose.
@@ -530,6 +535,7 @@ impl Fleet {
             }
             FleetEvent::LaneAdded(lane) => self.lane_added(*lane),
             FleetEvent::LaneSettled { lane } => self.lane_settled(lane),
+            FleetEvent::LaneFreed { lane } => self.lane_freed(lane),
             FleetEvent::SignSeen { lane } => self.sign(lane, now),
             FleetEvent::DocumentChanged { lane, standing } => self.changed(lane, &standing, now),
             FleetEvent::Prepared { of, result } => self.prepared(of, result, &mut decisions),

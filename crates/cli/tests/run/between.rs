@@ -202,3 +202,37 @@ fn a_story_and_a_task_of_one_name_have_their_own_workers() {
     }
     assert!(is_on_main(&yard, "copy-T1.txt") && is_on_main(&yard, "T1-one.txt"));
 }
+
+#[test]
+fn an_answer_reaches_a_story_whose_lead_is_at_work() {
+    let second = STORY.replace("S-1", "S-2");
+    let yard = Yard::with(SETTINGS, &format!("{STORY}{second}")).env("BAD", "asks").env("ASKER", "S-1");
+    yard.run(&["approve", "--commands"]);
+    let lead = yard.command(&["run"]).env("WAIT", "yes").spawn().expect("it starts");
+    let shown = || yard.piton(&["status"]).stdout;
+    wait_for("the question", || shown().contains("which port?"), shown);
+    let answer = ["unblock", "pipeline:S-1", "--message", "8080"];
+    wait_for("the answer", || yard.piton(&answer).code == Some(0), shown);
+    let is_resumed = || yard.piton(&["log", "pipeline:S-1"]).stdout.contains("attempt 2");
+    wait_for("the second worker", is_resumed, shown);
+    std::fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "S-1.txt") && is_on_main(&yard, "S-2.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn an_answer_reaches_a_plan_whose_lead_is_at_work() {
+    let yard = with_plan(STORY, &PLAN.replace("- [ ] Good <!-- ACCEPT: good -->\n", ""));
+    let yard = yard.env("BAD", "asks").env("ASKER", "a").env("WAIT", "yes");
+    yard.run(&["approve", "--commands", "plan:p", "pipeline:S-1"]);
+    let lead = yard.command(&["run", "plan:p", "pipeline:S-1"]).spawn().expect("it starts");
+    let shown = || yard.piton(&["status"]).stdout;
+    wait_for("the question", || shown().contains("which port?"), shown);
+    let answer = ["unblock", "plan:p", "--message", "8080"];
+    wait_for("the answer", || yard.piton(&answer).code == Some(0), shown);
+    wait_for("the plan", || is_on_main(&yard, "a.txt"), shown);
+    std::fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}

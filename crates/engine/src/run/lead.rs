@@ -79,6 +79,8 @@ pub(super) struct Lead<'w> {
     signals: Signals,
     /// Requests that were taken and could not be removed.
     kept_requests: BTreeSet<String>,
+    /// The event that last let each paused lane go on.
+    pub freed: BTreeMap<LaneAt, u64>,
     outcome: Option<Outcome>,
     last_look: Duration,
     last_beat: Duration,
@@ -162,6 +164,7 @@ impl<'w> Lead<'w> {
             trouble: Trouble::default(),
             signals,
             kept_requests: BTreeSet::new(),
+            freed: BTreeMap::new(),
             outcome: None,
             last_look: steady,
             last_beat: steady,

@@ -302,6 +302,7 @@ impl Lead<'_> {
             }
         }
         self.look_for_lane_approvals();
+        self.look_for_freed();
         Ok(())
     }
 

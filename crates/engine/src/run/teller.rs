@@ -63,6 +63,7 @@ impl Lead<'_> {
             | FleetEvent::NotStarted { .. }
             | FleetEvent::LaneAdded(_)
             | FleetEvent::LaneSettled { .. }
+            | FleetEvent::LaneFreed { .. }
             | FleetEvent::Prepared { .. }
             | FleetEvent::CompleteEnded { .. }
             | FleetEvent::StartFailed { .. }

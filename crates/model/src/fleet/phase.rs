@@ -1,6 +1,6 @@
 //! Groups of lanes and their phases: what is collected, judged and closed together.
 
-use super::lane::{LaneState, WorkerState};
+use super::lane::{Counts, How, LaneState, WorkerState};
 use super::{Decision, Fleet, GateOf, GroupAt, LaneAt, MergeOf, Mode};
 
 /// Lanes that belong together: the stories of a pipeline, the workstreams of a build.
@@ -317,6 +317,21 @@ impl Fleet {
         };
         if is_free {
             self.lanes[at].state = LaneState::Done;
+        }
+    }
+
+    /// A paused lane goes on, and its group with it when no other lane of it is paused.
+    pub(super) fn lane_freed(&mut self, at: LaneAt) {
+        let lane = &mut self.lanes[at];
+        if !matches!(lane.state, LaneState::Paused { .. }) {
+            return;
+        }
+        lane.counts = Counts::default();
+        lane.state = LaneState::Dead { why: "a person lets it go on".to_owned(), how: How::Session };
+        let (group, halts) = (lane.group, lane.halts_group);
+        let is_paused = |lane: &super::Lane| lane.group == group && matches!(lane.state, LaneState::Paused { .. });
+        if halts && !self.lanes.iter().any(is_paused) {
+            self.groups[group].halted = None;
         }
     }
 

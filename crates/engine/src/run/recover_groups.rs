@@ -1,0 +1,177 @@
+//! Takes up groups that an earlier lead left: which phases are judged, what a person approved, whether a shared unit may go on.
+
+use piton_model::fleet::{Approval, GateKind, GateProgress, Halt, LaneState, PhaseState};
+use piton_model::{Dialect, State, UnitRef};
+use piton_store::journal::Entry;
+use serde_json::Value;
+
+use super::RunRequest;
+use super::lead::Lead;
+use super::memory::GroupMemory;
+use super::recover::is_beginning;
+
+impl Lead<'_> {
+    pub(super) fn recover_group(&mut self, at: usize, request: &RunRequest) {
+        let name = self.work.fleet.groups[at].name.clone();
+        if let Some(unit) = self.work.groups[at].unit.clone() {
+            let now = self.origin_of(&unit);
+            let beginnings = self.events_of(&unit).iter().filter(|entry| is_beginning(entry)).count();
+            let known = self.memory.groups.entry(name.clone()).or_default();
+            // What was known before the unit began is about its first life.
+            let is_same_life = known.origin.began == now.began || (known.origin.began == 0 && beginnings <= 1);
+            if !is_same_life {
+                *known = GroupMemory::default();
+            }
+            known.origin = now;
+            self.recover_unit_group(at, &unit, request);
+        }
+        let known = self.memory.groups.get(&name).cloned().unwrap_or_default();
+        let are_done: Vec<bool> = (0..self.work.fleet.groups[at].phases.len())
+            .map(|phase| {
+                let mut lanes = self.work.fleet.lanes.iter().filter(|lane| (lane.group, lane.phase) == (at, phase));
+                lanes.all(|lane| lane.state == LaneState::Done)
+            })
+            .collect();
+        let are_judged: Vec<bool> =
+            (0..are_done.len()).map(|phase| are_done[phase] && self.is_phase_judged(at, phase)).collect();
+        let group = &mut self.work.fleet.groups[at];
+        let keys: Vec<String> = (0..group.phases.len()).map(|place| group.phase_key(place)).collect();
+        if known.has_begun && group.begin == Approval::Needed {
+            group.begin = Approval::Given;
+        }
+        // A phase is approved so that later work may begin: where all of that is done, nothing is left to approve.
+        let last_open = are_done.iter().rposition(|is_done| !is_done);
+        for phase in group.phases.iter_mut().skip(last_open.unwrap_or(0)) {
+            phase.approval = Approval::NotNeeded;
+        }
+        for ((phase, is_judged), key) in group.phases.iter_mut().zip(are_judged).zip(keys) {
+            if known.approved.contains(&key) && phase.approval == Approval::Needed {
+                phase.approval = Approval::Given;
+            }
+            // All of it is on the base and recorded, with the gates that judged it.
+            if is_judged && phase.state == PhaseState::Open {
+                phase.state = PhaseState::Merged;
+                for gate in phase.gates.iter_mut().filter(|gate| gate.kind == GateKind::Command) {
+                    gate.state = GateProgress::Passed;
+                }
+            }
+        }
+        self.recover_approval(at);
+        if self.is_yes {
+            self.approve_review(at);
+            let group = &mut self.work.fleet.groups[at];
+            group.begin = Approval::NotNeeded;
+            for phase in &mut group.phases {
+                phase.approval = Approval::NotNeeded;
+            }
+        }
+    }
+
+    /// An approval that a person gave while no lead was at work.
+    fn recover_approval(&mut self, at: usize) {
+        let group = &self.work.fleet.groups[at];
+        let open = group.phases.iter().position(|phase| !phase.is_closed() && phase.approval != Approval::Given);
+        let waits = group.begin == Approval::Needed
+            || open.is_some_and(|phase| {
+                let phase = &group.phases[phase];
+                phase.approval == Approval::Needed && phase.state == PhaseState::Merged
+            });
+        let begins = group.begin == Approval::Needed;
+        if !waits || !self.take_group_approval(at, open.filter(|_| !begins)) {
+            return;
+        }
+        let group = &mut self.work.fleet.groups[at];
+        match (group.begin, open) {
+            (Approval::Needed, _) => {
+                group.begin = Approval::Given;
+                self.approve_review(at);
+            }
+            (_, Some(phase)) => group.phases[phase].approval = Approval::Given,
+            (_, None) => {}
+        }
+    }
+
+    /// Whether the unit's documents have every command gate of a phase as passed, by more than a worker's word. The last
+    /// phase judges all that there is: its gates have to have judged it after the last step was done.
+    fn is_phase_judged(&self, group: usize, phase: usize) -> bool {
+        let gates = &self.work.fleet.groups[group].phases[phase].gates;
+        let is_last = phase + 1 == self.work.fleet.groups[group].phases.len();
+        let mut commands = gates.iter().filter(|gate| gate.kind == GateKind::Command).peekable();
+        if commands.peek().is_none() {
+            return true;
+        }
+        let Some(unit) = &self.work.groups[group].unit else { return false };
+        let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return false };
+        let events = self.events_of(unit);
+        let last_step = events.iter().rposition(changes_steps);
+        commands.all(|gate| {
+            let mut known = found.unit.gates.iter().filter(|known| known.name == gate.name).peekable();
+            let is_fresh = !is_last || last_judgement(&events, &gate.name) > last_step;
+            is_fresh && known.peek().is_some() && known.all(|known| self.is_proved(unit, known))
+        })
+    }
+
+    /// A unit that several lanes share: whether it may go on is what its document says.
+    fn recover_unit_group(&mut self, group: usize, unit: &UnitRef, request: &RunRequest) {
+        let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return };
+        let is_plan = self.work.groups[group].dialect == Dialect::Plan;
+        let is_paused = matches!(found.unit.state, State::Paused { .. });
+        let reason = match &found.unit.state {
+            State::Failed { error } => Some(error.clone()),
+            // A build is paused between its phases; a plan only when it cannot or should not go on.
+            State::Paused { reason } if is_plan => {
+                Some(reason.clone().unwrap_or_else(|| "it was paused by hand".to_owned()))
+            }
+            // A review that asks for approval is a question of the run's own.
+            State::Blocked if piton_dialect::build::waits_for_person(&found.unit) => None,
+            State::Blocked => Some(found.unit.blockers.join("; ")),
+            State::Unknown => Some("its status is not understood".to_owned()),
+            State::Queued | State::Running | State::Waiting | State::Paused { .. } | State::Done => None,
+        };
+        let is_living = self.live.keys().any(|at| self.work.fleet.lanes[*at].group == group);
+        match reason {
+            // A plan's blocker is a remark; other tasks may still be done.
+            Some(_) if is_plan && !is_paused => {}
+            Some(reason) if !request.retry || found.unit.state == State::Blocked => {
+                let name = self.work.fleet.groups[group].name.clone();
+                let ways = self.ways_out(&name).into_iter().map(|way| way.to_string());
+                let told = [reason.clone()].into_iter().chain(ways).collect::<Vec<_>>().join("; ");
+                self.tell(Some(&name), "halted", &told);
+                let halt = Halt { reason, lane: None, is_failure: true, recorded: true };
+                self.work.fleet.groups[group].halted = Some(halt);
+            }
+            Some(_) if is_living => {}
+            // A person says that it is mended.
+            Some(_) => {
+                let first = (0..self.work.lanes.len()).find(|at| self.work.fleet.lanes[*at].group == group);
+                match first.map(|first| self.claim_for_all(first)) {
+                    Some(Ok(attempt)) => self.claimed[group] = Some(attempt),
+                    Some(Err(why)) => self.memory.issues.push((unit.to_string(), "resume".to_owned(), why)),
+                    None => {}
+                }
+            }
+            None => {}
+        }
+        let is_paused = |lane: &&piton_model::fleet::Lane| {
+            lane.group == group && lane.halts_group && matches!(lane.state, LaneState::Paused { .. })
+        };
+        let paused = self.work.fleet.lanes.iter().find(is_paused);
+        if let Some((name, LaneState::Paused { reason })) = paused.map(|lane| (&lane.name, &lane.state)) {
+            let halt = Halt { reason: format!("{name}: {reason}"), lane: None, is_failure: true, recorded: true };
+            self.work.fleet.groups[group].halted.get_or_insert(halt);
+        }
+    }
+}
+
+/// Whether an event may have changed which steps are done: one that records it, or documents that others wrote.
+fn changes_steps(entry: &Entry) -> bool {
+    matches!(entry.event.as_str(), "step_begun" | "step_done" | "step_skipped" | "step_failed" | "observed" | "adopted")
+}
+
+/// The place of the last event that has a gate as passed.
+fn last_judgement(events: &[Entry], gate: &str) -> Option<usize> {
+    let names = |entry: &Entry| entry.data.get("gates").and_then(Value::as_array).cloned().unwrap_or_default();
+    events
+        .iter()
+        .rposition(|entry| entry.event == "gate_passed" && names(entry).iter().any(|name| name.as_str() == Some(gate)))
+}
