@@ -215,3 +215,35 @@ fn fleet_of(lanes: Vec<Lane>, gates: &[&str]) -> Fleet {
     assert!(!words(&fleet.step(FleetEvent::Begun, at(0))).is_empty());
     fleet
 }
+
+#[test]
+fn work_that_a_phases_branch_lost_is_collected_again() {
+    let mut fleet = fleet_of(vec![workstream("WS1", 0), workstream("WS2", 0)], &["lint"]);
+    for lane in [0, 1] {
+        fleet.step(complete(lane, StageResult::Done), at(1));
+        fleet.step(prepared(MergeOf::Lane(lane)), at(1));
+        fleet.step(merged(MergeOf::Lane(lane)), at(1));
+    }
+    let lost = || FleetEvent::Prepared { of: MergeOf::Phase(0, 0), result: Prepared::Lost { lanes: vec![0] } };
+    for _ in 0..20 {
+        check(&mut fleet, 2, lost(), &["prepare Lane(0)"]);
+        check(&mut fleet, 2, prepared(MergeOf::Lane(0)), &["merge Lane(0)"]);
+        check(&mut fleet, 2, merged(MergeOf::Lane(0)), &["prepare Phase(0, 0)"]);
+    }
+    let reason = "the branch that it is collected on lost its work 20 times; stop what changes it";
+    check(&mut fleet, 3, lost(), &[&format!("halt 0: {reason}"), "end Paused"]);
+}
+
+#[test]
+fn a_person_frees_a_workstream_and_its_build_with_it() {
+    let mut fleet = fleet_of(vec![workstream("WS1", 0), workstream("WS2", 0)], &[]);
+    let blocked = |lane| exit(lane, 0, Standing::Halted { reason: "no key".to_owned() });
+    check(&mut fleet, 1, blocked(0), &["pause 0: no key"]);
+    // Its sibling runs; the halt is not recorded yet.
+    check(&mut fleet, 2, FleetEvent::LaneFreed { lane: 0 }, &["prove 0", "claim 0", "resume 0 Session"]);
+    assert_eq!(fleet.groups[0].halted, None);
+    // What is not paused cannot be freed.
+    let before = fleet.clone();
+    check(&mut fleet, 3, FleetEvent::LaneFreed { lane: 1 }, &[]);
+    assert_eq!(fleet.lanes, before.lanes);
+}
