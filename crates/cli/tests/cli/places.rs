@@ -102,7 +102,6 @@ fn a_nested_repository_is_not_entered() {
 }
 
 #[test]
-#[ignore = "open: the time of a stray checkpoint does not count as a sign of life"]
 fn checkpoints_lost_in_worktrees_are_found() {
     let workspace = Workspace::new();
     put(&workspace, ".pipeline/state.json", &pipeline(json!({ "HARB-2": "STAGE_2" }), json!({})));
