@@ -145,7 +145,9 @@ impl Led {
         let is_open = matches!(lifecycle, Lifecycle::Running | Lifecycle::Waiting);
         let was_killed = !self.lead.is_at_work && !self.lead.has_ended;
         match &self.work {
-            LedWork::Settled | LedWork::Paused { .. } => None,
+            LedWork::Settled => None,
+            // What the lead recorded last is no sign of a worker.
+            LedWork::Paused { .. } => Some(Liveness::Idle),
             LedWork::Working { is_silent: true } => Some(Liveness::Late),
             LedWork::Working { is_silent: false } => Some(Liveness::Alive),
             LedWork::Closing if self.lead.is_at_work => Some(Liveness::Alive),
@@ -239,6 +241,8 @@ mod tests {
             (at_work, dead(), Lifecycle::Running, Some(Liveness::Dead)),
             (at_work, LedWork::Turn, Lifecycle::Running, Some(Liveness::Idle)),
             (at_work, LedWork::Settled, Lifecycle::Running, None),
+            (at_work, LedWork::Paused { why: "no disk".to_owned() }, Lifecycle::Running, Some(Liveness::Idle)),
+            (ended, LedWork::Paused { why: "no disk".to_owned() }, Lifecycle::Running, Some(Liveness::Idle)),
             (at_work, LedWork::Turn, Lifecycle::Queued, None),
             (at_work, working(false), Lifecycle::Done, None),
             (at_work, dead(), Lifecycle::Paused, None),

@@ -25,4 +25,5 @@ mod stopped_lead;
 mod stories;
 mod terminal;
 mod unmerged;
+mod ways_out;
 mod yard;

@@ -3,7 +3,7 @@
 use piton_dialect::task;
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Event, GateJudgement, GateState, Lifecycle, StepMove, StepTo, UnitRef};
+use piton_model::{Dialect, Event, GateJudgement, GateState, Lifecycle, StepMove, StepState, StepTo, UnitRef};
 
 use super::RunError;
 use super::claim::{explain, plain};
@@ -110,29 +110,12 @@ impl Lead<'_> {
         self.tell(Some(&name), "halted", reason);
         let Some(unit) = self.work.groups[group].unit.clone() else { return Ok(()) };
         let recorder = self.recorder("lead");
-        let text = || Some(reason.to_owned());
-        let mut events = Vec::new();
         if is_failure && self.work.groups[group].dialect == Dialect::Plan {
             // A criterion that was met before is not met any more.
             self.record_failed_criterion(group, &unit);
         }
-        if is_failure && self.work.groups[group].dialect == Dialect::Build {
-            // No arrow leads from a pause to a failure: a paused build is continued first.
-            let is_paused = crate::find(self.workspace, &unit, self.time())
-                .is_ok_and(|found| found.unit.state.lifecycle() == Lifecycle::Paused);
-            if is_paused {
-                let _ = record(self.workspace, &unit, &Event::Unblocked { which: None, answer: None }, &recorder);
-            }
-            events.extend(self.failed_gate(group));
-            let steps = self.failed_steps(group);
-            let step = steps.first().cloned();
-            events.push(Event::StepMoved(StepMove { steps, message: text(), ..plain(StepTo::Failed, String::new()) }));
-            // A step that is recorded as done does not fail any more; the unit does, because of it.
-            events.push(Event::Failed { step, message: reason.to_owned(), file: None, line: None });
-        }
-        events.push(Event::Paused { reason: text() });
         let mut recorded = Ok(());
-        for event in events {
+        for event in self.halt_events(group, &unit, reason, is_failure) {
             recorded = record(self.workspace, &unit, &event, &recorder).map(drop);
             if recorded.is_ok() {
                 break;
@@ -158,6 +141,38 @@ impl Lead<'_> {
         if let Err(error) = record(self.workspace, unit, &event, &self.recorder("lead")) {
             self.memory.issues.push((unit.to_string(), "record".to_owned(), explain(error)));
         }
+    }
+
+    /// What may be recorded of a unit that came to a stop, the most precise first: the first that its protocol allows is.
+    fn halt_events(&self, group: usize, unit: &UnitRef, reason: &str, is_failure: bool) -> Vec<Event> {
+        let text = || Some(reason.to_owned());
+        let failed = |steps| {
+            Event::StepMoved(StepMove { steps, message: text(), ..plain(StepTo::Failed, String::new()) })
+        };
+        let mut events = Vec::new();
+        let is_build = self.work.groups[group].dialect == Dialect::Build;
+        let found = crate::find(self.workspace, unit, self.time());
+        if is_failure && is_build {
+            // No arrow leads from a pause to a failure: a paused build is continued first.
+            if found.as_ref().is_ok_and(|found| found.unit.state.lifecycle() == Lifecycle::Paused) {
+                let continued = Event::Unblocked { which: None, answer: None };
+                let _ = record(self.workspace, unit, &continued, &self.recorder("lead"));
+            }
+            events.extend(self.failed_gate(group));
+            let steps = self.failed_steps(group);
+            let step = steps.first().cloned();
+            events.push(failed(steps));
+            // A step that is recorded as done does not fail any more; the unit does, because of it.
+            events.push(Event::Failed { step, message: reason.to_owned(), file: None, line: None });
+        }
+        events.push(Event::Paused { reason: text() });
+        if is_build && let Ok(found) = found {
+            // A paused build has nothing in progress. A worker that could not start leaves its workstream there.
+            let running = found.unit.steps.iter().filter(|step| step.state == StepState::Running);
+            let running: Vec<String> = running.map(|step| step.id.clone()).collect();
+            events.extend((!running.is_empty()).then(|| failed(running)));
+        }
+        events
     }
 
     /// The gate whose failure halted a group.
