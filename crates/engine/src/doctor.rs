@@ -223,7 +223,15 @@ fn of_clients(programs: &Programs) -> Vec<Checkup> {
             Login::Unknown => Checkup::good("clients", format!("{name} does not say whether it is logged in")),
         })
     };
-    clients.into_iter().filter_map(of).collect()
+    let all: Vec<Checkup> = clients.into_iter().filter_map(of).collect();
+    match all.is_empty() {
+        true => vec![Checkup::note(
+            "clients",
+            "neither claude nor codex is in PATH, so only workers with another command can start",
+            "install one of them, or name a command in piton.toml: [worker] command = [\"PROGRAM\"]",
+        )],
+        false => all,
+    }
 }
 
 fn of_git(workspace: &Workspace) -> Checkup {

@@ -3,7 +3,7 @@ use std::fmt;
 
 use piton_dialect::{Detail, codes};
 use piton_model::{
-    Dialect, Document, Finding, Judgement, Led, Patience, Place, Role, State, Time, Unit, UnitRef, judge,
+    Claim, Dialect, Document, Finding, Judgement, Led, Patience, Place, Role, State, Time, Unit, UnitRef, judge,
     shortest_names,
 };
 
@@ -94,6 +94,21 @@ pub fn find(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found,
             Err(NotFound::Ambiguous { names })
         }
     }
+}
+
+/// The same, and where it has no document yet, what the last lead knows about it.
+pub fn find_or_led(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found, NotFound> {
+    let nothing = match find(workspace, wanted, now) {
+        Err(nothing @ NotFound::Nothing { .. }) => nothing,
+        other => return other,
+    };
+    let Some((own, led)) = LedUnits::look(workspace, now).named(wanted) else { return Err(nothing) };
+    let (Some(dialect), full_name) = (own.dialect, own.full_name()) else { return Err(nothing) };
+    let mut unit = Unit::without_document(dialect, &full_name);
+    (unit.state, unit.claim) = (State::Queued, Claim::Nobody { why: "no worker has begun it" });
+    let judgement = judge(&unit.claim, &unit.signs, Patience::of(dialect), now);
+    let judgement = led.judged(unit.state.lifecycle(), judgement);
+    Ok(Found { unit, name: own.to_string(), full_name, judgement, led: Some(led), findings: Vec::new() })
 }
 
 pub(crate) fn found(surveyed: Surveyed, name: String, leads: &LedUnits, now: Time) -> Found {

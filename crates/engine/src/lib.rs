@@ -17,6 +17,7 @@ mod journals;
 pub mod json;
 mod life;
 mod messages;
+mod next;
 mod notify;
 mod output;
 mod parallel;
@@ -44,10 +45,11 @@ pub use check::{CheckError, Checked, Target, check};
 pub use compact::{CompactRequest, compact};
 pub use doctor::{Checkup, Health, Programs, doctor};
 pub use evidence::{Trust, approve, gate_command, is_approved, run_evidence};
-pub use find::{Found, NotFound, find};
+pub use find::{Found, NotFound, find, find_or_led};
 pub use history::{UnitLog, Version, log, rollback, show, touched};
 pub use hook::{HookDone, Surroundings, fired, hook, hook_fired, hook_log};
 pub use messages::{Inbox, NewMessage, PRIMARY, ReadMessage, check_inbox, inbox, mark_read, send};
+pub use next::next_step;
 pub use notify::{Notified, notify};
 pub use output::{
     KeptWorker, LastWords, NoWorker, OutputReader, Piece, WorkerQuery, find_worker, last_words, workers_of,

@@ -4,6 +4,7 @@ use piton_dialect::brief::{BriefFacts, brief};
 use piton_dialect::git_names;
 use piton_dialect::plan::{Sketch, sketch};
 use piton_model::hint::verbs;
+use piton_model::text::ordinal;
 use piton_model::{
     Audience, Dialect, Event, Hint, Lifecycle, Liveness, Moment, Names, ResumeAction, ResumeMode, ResumePlan,
     ResumeQuestion, Row, Time, Unit, UnitRef,
@@ -279,7 +280,8 @@ impl Session<'_> {
         }
         if times >= LOOP {
             alarms.push(format!(
-                "this position is resumed for the {times}th time without progress; change the approach, or ask a person"
+                "this position is resumed for the {} time without progress; change the approach, or ask a person",
+                ordinal(times)
             ));
         }
         let position = Map::from_iter([
@@ -298,6 +300,9 @@ pub fn resumable(workspace: &Workspace, now: Time) -> Vec<Row> {
     let rank = |row: &Row| match (row.state.lifecycle(), row.liveness) {
         // A lead is at work on it, and starts what is to be started.
         _ if is_held(row) => None,
+        // A story that has not begun, or that a run put off, is begun and not resumed.
+        (Lifecycle::Paused, _) if !row.resumable => None,
+        (Lifecycle::Queued, _) if row.dialect == Dialect::Pipeline => None,
         (Lifecycle::Running | Lifecycle::Waiting, Liveness::Dead | Liveness::Stale) => Some(0),
         (Lifecycle::Failed, _) => Some(1),
         (Lifecycle::Running | Lifecycle::Waiting, Liveness::Late | Liveness::Unknown) => Some(2),

@@ -67,6 +67,7 @@ pub use section::BadFile;
 pub use settings::{Choice, SETTINGS, Settings, Why, WorkerSpec, Workers};
 pub use status::{LedUnits, RunState, RunStatus, run_status};
 pub use stop::{LeftWorker, StopRequest, Stopping, stop_run};
+pub use teller::Pending;
 pub use told::event_json;
 pub use view::{LaneView, OtherWorker, View, Waiting};
 pub use work::{GroupWork, LaneWork, Story, Work, WorkError};

@@ -29,7 +29,10 @@ fn reasons(found: &Found, now: Time) -> Vec<(&'static str, String)> {
         (Dialect::Plan, _) => "the last known boxes say so".to_owned(),
         (_, status) => format!("it says {status:?}"),
     };
-    reasons.push(("state", format!("{lifecycle}: {says} in {path}")));
+    reasons.push(match path {
+        "" => ("state", format!("{lifecycle}: it has no document yet")),
+        path => ("state", format!("{lifecycle}: {says} in {path}")),
+    });
     match &found.state() {
         State::Failed { error } => reasons.push(("failed", error.clone())),
         State::Paused { reason: Some(reason) } => reasons.push(("paused", reason.clone())),
@@ -69,6 +72,7 @@ fn reasons(found: &Found, now: Time) -> Vec<(&'static str, String)> {
         (true, _) if is_held => "no: a lead is at work on it".to_owned(),
         (true, _) => "yes: its documents allow it".to_owned(),
         (false, State::Done) => "no: nothing is left to do".to_owned(),
+        (false, _) if path.is_empty() => "no: it has not begun".to_owned(),
         (false, State::Unknown) => "no: a person has to look at it first".to_owned(),
         (false, _) => "no: its documents do not allow it".to_owned(),
     };

@@ -144,6 +144,11 @@ impl UnitRef {
         Some(UnitRef { dialect: Some(dialect), parts, is_whole: true })
     }
 
+    /// The directories that it names and its id.
+    pub fn full_name(&self) -> String {
+        self.parts.iter().map(Id::as_str).collect::<Vec<_>>().join("/")
+    }
+
     /// Whether the unit with this dialect and full name (directories, then id) is meant.
     ///
     /// Agents of a crew are known by file names as well, so there case, `-` and `_` do not matter.

@@ -139,14 +139,17 @@ impl Led {
 
     /// Whether somebody works on the unit, by its processes; nothing when they do not tell.
     pub fn liveness(&self, lifecycle: Lifecycle) -> Option<Liveness> {
-        if !matches!(lifecycle, Lifecycle::Queued | Lifecycle::Running | Lifecycle::Waiting | Lifecycle::Paused) {
+        // What the lead or a person recorded last is no sign of a worker.
+        let is_stopped = lifecycle == Lifecycle::Blocked && matches!(self.work, LedWork::Paused { .. });
+        let may_work =
+            matches!(lifecycle, Lifecycle::Queued | Lifecycle::Running | Lifecycle::Waiting | Lifecycle::Paused);
+        if !may_work && !is_stopped {
             return None;
         }
         let is_open = matches!(lifecycle, Lifecycle::Running | Lifecycle::Waiting);
         let was_killed = !self.lead.is_at_work && !self.lead.has_ended;
         match &self.work {
             LedWork::Settled => None,
-            // What the lead recorded last is no sign of a worker.
             LedWork::Paused { .. } => Some(Liveness::Idle),
             LedWork::Working { is_silent: true } => Some(Liveness::Late),
             LedWork::Working { is_silent: false } => Some(Liveness::Alive),
@@ -243,6 +246,8 @@ mod tests {
             (at_work, LedWork::Settled, Lifecycle::Running, None),
             (at_work, LedWork::Paused { why: "no disk".to_owned() }, Lifecycle::Running, Some(Liveness::Idle)),
             (ended, LedWork::Paused { why: "no disk".to_owned() }, Lifecycle::Running, Some(Liveness::Idle)),
+            (ended, LedWork::Paused { why: "which?".to_owned() }, Lifecycle::Blocked, Some(Liveness::Idle)),
+            (ended, LedWork::Turn, Lifecycle::Blocked, None),
             (at_work, LedWork::Turn, Lifecycle::Queued, None),
             (at_work, working(false), Lifecycle::Done, None),
             (at_work, dead(), Lifecycle::Paused, None),

@@ -47,6 +47,8 @@ pub struct Row {
     pub seen: Option<Believed>,
     /// What keeps it from going on.
     pub blockers: Vec<String>,
+    /// Whether its document allows it to be resumed.
+    pub resumable: bool,
     /// What a lead knows about it.
     pub led: Option<Led>,
     /// How many findings there are in its documents.
@@ -88,6 +90,7 @@ impl Row {
             liveness,
             seen,
             blockers: unit.blockers,
+            resumable: unit.resumable,
             led: None,
             findings,
         }

@@ -42,6 +42,23 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// The same with its verb: `is 1 step`, `are 2 steps`.
+pub fn are_counted(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", if count == 1 { "is" } else { "are" }, counted(count, one, many))
+}
+
+/// A place in an order: `1st`, `2nd`, `3rd`, `11th`.
+pub fn ordinal(number: u64) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
 /// How many columns a terminal uses for the text.
 pub fn columns(text: &str) -> usize {
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
@@ -88,6 +105,14 @@ fn is_hostile(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_have_their_words() {
+        let words = [1, 2, 3, 4, 11, 12, 13, 21, 101, 111].map(ordinal);
+        assert_eq!(words, ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "101st", "111th"]);
+        assert_eq!(are_counted(1, "step", "steps"), "is 1 step");
+        assert_eq!(are_counted(0, "step", "steps"), "are 0 steps");
+    }
 
     #[test]
     fn nothing_reaches_the_terminal_that_it_would_obey() {

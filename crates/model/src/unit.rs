@@ -80,6 +80,12 @@ impl Unit {
         }
     }
 
+    /// A unit that is known by its name, and has no document.
+    pub fn without_document(dialect: Dialect, id: impl Into<String>) -> Unit {
+        let none = Document { path: "".into(), role: Role::Main, modified: None };
+        Unit { documents: Vec::new(), ..Unit::new(dialect, id, none) }
+    }
+
     /// A unit whose document is there but cannot be read: it is shown, so that it is not forgotten.
     pub fn unreadable(dialect: Dialect, id: impl Into<String>, document: Document) -> Unit {
         let claim = Claim::Nobody { why: "its document cannot be read" };

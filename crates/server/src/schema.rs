@@ -177,9 +177,9 @@ pub fn check() -> JsonObject {
 pub fn why() -> JsonObject {
     let properties = json!({
         "as_of": text(), "unit": text(), "lifecycle": text(), "liveness": text(), "last_seen": maybe_text(),
-        "decided_by": maybe_text(), "why": reasons(), "lead": { "type": ["object", "null"] },
+        "decided_by": maybe_text(), "why": reasons(), "lead": { "type": ["object", "null"] }, "next": text(),
     });
-    finished(object(with_cut(properties), &["as_of", "unit", "lifecycle", "liveness", "why"]))
+    finished(object(with_cut(properties), &["as_of", "unit", "lifecycle", "liveness", "why", "next"]))
 }
 
 /// Events.

@@ -4,6 +4,7 @@ use piton_engine::run::{
     ApprovedPhase, NotApproved, RunError, RunRequest, WorkError, allow_denied, approve_commands, approve_phase,
     approve_settings, plan_run,
 };
+use piton_model::UnitRef;
 use piton_model::hint::verbs;
 use piton_model::text::printable;
 
@@ -51,7 +52,7 @@ pub fn run(matches: &ArgMatches, args: &ApproveArgs) -> Result<u8, Failure> {
         }
         return Ok(0);
     }
-    let is_unit = |typed: &String| typed.contains(':') && !std::path::Path::new(typed).exists();
+    let is_unit = |typed: &String| UnitRef::parse(typed).is_ok() && !std::path::Path::new(typed).exists();
     let units = args.wanted.iter().filter(|typed| is_unit(typed)).count();
     match (args.commands, units) {
         (true, _) | (false, 0) => commands(&context, &args.wanted),

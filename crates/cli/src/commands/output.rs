@@ -2,7 +2,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
-use piton_engine::{KeptWorker, NoWorker, Piece, Sight, Stream, WorkerQuery, find_worker};
+use piton_engine::{KeptWorker, NoWorker, Piece, Sight, Stream, WorkerQuery, find_or_led, find_worker, next_step};
 use piton_model::hint::verbs;
 use piton_model::text::{counted, printable};
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ pub fn run(matches: &ArgMatches, args: &OutputArgs) -> Result<u8, Failure> {
     let step = args.step.clone().or_else(|| args.lane.clone()).or_else(|| lane.map(|lane| lane.trim().to_owned()));
     let query = WorkerQuery { unit: recording::unit(unit)?, step, attempt: args.attempt.clone() };
     let context = Context::new(matches)?;
-    let mut worker = find_worker(&context.workspace, &query).map_err(|error| failure(&query, &error))?;
+    let mut worker = find_worker(&context.workspace, &query).map_err(|error| failure(&context, &query, &error))?;
     let stream = if args.stderr { Stream::Err } else { Stream::Out };
     if args.json {
         print_json(&document(&worker, stream, args.raw)?)?;
@@ -156,11 +156,21 @@ fn headline(worker: &KeptWorker) -> String {
     printable(&parts.join(", ")).into_owned()
 }
 
-fn failure(query: &WorkerQuery, error: &NoWorker) -> Failure {
+fn failure(context: &Context, query: &WorkerQuery, error: &NoWorker) -> Failure {
     let unit = &query.unit;
     match error {
-        NoWorker::Nothing => Failure::new(NOTHING, format!("no output of a worker of {unit} is kept"))
-            .hint(verbs::RUN.on(unit).to("start one")),
+        NoWorker::Nothing => match find_or_led(&context.workspace, unit, context.now) {
+            Ok(found) => {
+                let directory = std::env::current_dir().unwrap_or_else(|_| context.workspace.root().to_owned());
+                Failure::new(NOTHING, format!("no output of a worker of {unit} is kept")).hint(next_step(
+                    &context.workspace,
+                    &found,
+                    &directory,
+                    context.now,
+                ))
+            }
+            Err(error) => Failure::not_found(unit, &error),
+        },
         NoWorker::Ambiguous { units } => {
             let failure = Failure::new(USAGE, format!("workers of several units are called {unit}"));
             units.iter().fold(failure, |failure, unit| failure.hint(verbs::OUTPUT.on(unit)))

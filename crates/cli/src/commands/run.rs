@@ -58,7 +58,7 @@ pub fn run(matches: &ArgMatches, args: RunArgs) -> Result<u8, Failure> {
     if args.explain {
         let plan =
             plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error, &args.wanted))?;
-        return explain(&context, &plan, args.json);
+        return explain(&context, &plan, &request.wanted, args.json);
     }
     if args.yes && context.is_worker {
         let failure = Failure::new(REFUSED, "a worker cannot approve what workers may do");
@@ -147,11 +147,11 @@ fn show_end(context: &Context, end: &RunEnd, json: bool) {
     let _ = print(&text);
 }
 
-fn explain(context: &Context, plan: &RunPlan, json: bool) -> Result<u8, Failure> {
+fn explain(context: &Context, plan: &RunPlan, wanted: &[String], json: bool) -> Result<u8, Failure> {
     let missing = piton_engine::run::unapproved(&context.workspace, plan);
     match json {
         true => print_json(&render::run::plan_json(plan, &missing))?,
-        false => print(&render::run::plan_text(plan, &missing))?,
+        false => print(&render::run::plan_text(plan, &missing, &approving(wanted)))?,
     }
     Ok(0)
 }
@@ -194,14 +194,18 @@ pub fn failure(error: &RunError, wanted: &[String]) -> Failure {
 fn not_approved(missing: &[Unapproved], wanted: &[String]) -> Failure {
     let failure = Failure::new(REFUSED, "the repository names commands that you have not approved");
     let listed = missing.iter().map(|each| format!("{}: {}", each.what, each.command)).collect::<Vec<_>>().join("\n");
-    let approve = match wanted {
-        [] => verbs::APPROVE.call(),
-        wanted => with_wanted(verbs::APPROVE.call(), wanted).flag("--commands"),
-    };
     failure
         .quote(&listed)
-        .hint(approve.to("look at them, then"))
+        .hint(approving(wanted).to("look at them, then"))
         .hint(with_wanted(verbs::RUN.call(), wanted).flag("--yes").to("or approve them and run"))
+}
+
+/// The command that approves the commands of a run of what was typed.
+fn approving(wanted: &[String]) -> Invocation {
+    match wanted {
+        [] => verbs::APPROVE.call(),
+        wanted => with_wanted(verbs::APPROVE.call(), wanted).flag("--commands"),
+    }
 }
 
 /// A command with what was typed.

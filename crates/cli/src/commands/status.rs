@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use piton_engine::run::run_status;
-use piton_engine::{find, last_words, status};
+use piton_engine::{find_or_led, last_words, status};
 use piton_model::{Report, UnitRef};
 
 use crate::context::Context;
@@ -57,8 +57,8 @@ fn show(context: &Context, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<
     let directory = std::env::current_dir().unwrap_or_else(|_| context.workspace.root().to_owned());
     match unit {
         Some(wanted) => {
-            let found =
-                find(&context.workspace, wanted, context.now).map_err(|error| Failure::not_found(wanted, &error))?;
+            let found = find_or_led(&context.workspace, wanted, context.now)
+                .map_err(|error| Failure::not_found(wanted, &error))?;
             let words = last_words(&context.workspace, &found.name, &found.unit);
             let text = match args.json {
                 true => {

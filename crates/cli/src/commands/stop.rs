@@ -1,8 +1,8 @@
 use clap::{ArgMatches, Args};
-use piton_engine::run::{LeftWorker, RunRecord, StopRequest, Stopping, stop_run};
+use piton_engine::run::{LeftWorker, Pending, RunRecord, StopRequest, Stopping, stop_run};
 use piton_model::Invocation;
 use piton_model::hint::verbs;
-use piton_model::text::{counted, printable};
+use piton_model::text::printable;
 
 use super::run::failure;
 use crate::context::Context;
@@ -26,7 +26,7 @@ pub fn run(matches: &ArgMatches, args: &StopArgs) -> Result<u8, Failure> {
         .map_err(|error| Failure::new(FAILED, format!("cannot tell where this program is: {error}")))?;
     let request = StopRequest { workers: args.workers, user: user(), now: context.now, program };
     match stop_run(&context.workspace, &request).map_err(|error| failure(&error, &[]))? {
-        Stopping::Asked { pid, workers, is_taken } => print(&asked(pid, workers, is_taken, args.workers))?,
+        Stopping::Asked { pid, pending, is_taken } => print(&asked(pid, pending, is_taken, args.workers))?,
         Stopping::NoLead { left, run } => return Err(no_lead(&context, &left, run.as_ref())),
         Stopping::Ended { workers, run } => {
             let ended = workers.iter().map(|worker| format!("ended {}\n", shown(worker))).collect::<String>();
@@ -39,18 +39,21 @@ pub fn run(matches: &ArgMatches, args: &StopArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn asked(pid: u32, workers: usize, is_taken: bool, stops_workers: bool) -> String {
+fn asked(pid: u32, pending: Pending, is_taken: bool, stops_workers: bool) -> String {
     if !is_taken {
         let show = verbs::RUN.call().to("show it");
         return format!("the lead (process {pid}) was asked to end, and has not answered yet\n{show}\n");
     }
-    let counted = counted(workers, "worker", "workers");
-    match (workers, stops_workers) {
-        (0, _) => format!("the lead (process {pid}) ends\n"),
+    let counted = pending.shown();
+    match (pending.is_empty(), stops_workers) {
+        (true, _) => format!("the lead (process {pid}) ends\n"),
         (_, true) => format!("the lead (process {pid}) stops {counted}, then ends\n"),
         (_, false) => format!(
             "the lead (process {pid}) starts nothing new and ends after {counted}\n{}\n",
-            verbs::STOP.call().flag("--workers").to("stop them too")
+            verbs::STOP.call().flag("--workers").to(match pending.workers + pending.commands {
+                1 => "stop it too",
+                _ => "stop them too",
+            })
         ),
     }
 }

@@ -88,9 +88,10 @@ impl LiveView {
 
     fn wipe(&self, drawn: &[Line]) -> String {
         let widths: Vec<usize> = drawn.iter().map(|line| line.columns).collect();
+        // The terminal may have echoed a key that was pressed, such as ^C, so the cursor need not be at the left.
         match rows(&widths, self.now().0) {
-            0 => String::new(),
-            // The terminal may have echoed a key that was pressed, so the cursor need not be at the left.
+            _ if !self.is_terminal || self.is_hung_up => String::new(),
+            0 => "\r\x1b[K".to_owned(),
             rows => format!("\r\x1b[{rows}A\x1b[J"),
         }
     }
@@ -241,6 +242,20 @@ mod tests {
             last_sign: None,
             reason: None,
         }
+    }
+
+    #[test]
+    fn what_the_terminal_echoed_is_overwritten_with_and_without_a_picture() {
+        let live = |is_terminal, is_hung_up| LiveView {
+            is_terminal,
+            color: false,
+            size: (80, 24),
+            drawn: Vec::new(),
+            is_hung_up,
+        };
+        assert_eq!(live(true, false).wipe(&[]), "\r\x1b[K");
+        assert_eq!(live(true, false).wipe(&[Line::new("x", 80, None)]), "\r\x1b[1A\x1b[J");
+        assert_eq!((live(false, false).wipe(&[]), live(true, true).wipe(&[])), (String::new(), String::new()));
     }
 
     fn view() -> View {

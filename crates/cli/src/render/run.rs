@@ -14,11 +14,14 @@ use serde_json::{Value, json};
 use super::Style;
 
 /// The plan, for people.
-pub fn plan_text(plan: &RunPlan, missing: &[Unapproved]) -> String {
+pub fn plan_text(plan: &RunPlan, missing: &[Unapproved], approve: &Invocation) -> String {
     let fleet = &plan.work.fleet;
     let mut page = format!(
-        "at most {} workers at once; restarts after a death: {}, validations after a NO-GO: {}, reworks after a FAIL: {}\n",
-        fleet.limits.workers, fleet.limits.respawn, fleet.limits.validation, fleet.limits.rework
+        "at most {} at once; restarts after a death: {}, validations after a NO-GO: {}, reworks after a FAIL: {}\n",
+        counted(fleet.limits.workers, "worker", "workers"),
+        fleet.limits.respawn,
+        fleet.limits.validation,
+        fleet.limits.rework
     );
     for (place, wave) in plan.waves.iter().enumerate() {
         let _ = writeln!(page, "\nwave {}", place + 1);
@@ -49,13 +52,14 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved]) -> String {
             if gates.is_empty() && phase.approval != Approval::Needed {
                 continue;
             }
-            let gates = if gates.is_empty() { String::new() } else { format!(" gates {}", gates.join(", ")) };
-            let approval = if phase.approval == Approval::Needed { ", then a person's approval" } else { "" };
-            let _ = writeln!(page, "\n{} closes {}:{gates}{approval}", group.name, printable(&phase.name));
+            let gates = (!gates.is_empty()).then(|| format!("gates {}", gates.join(", ")));
+            let approval = (phase.approval == Approval::Needed).then(|| "a person's approval".to_owned());
+            let closes = gates.into_iter().chain(approval).collect::<Vec<_>>().join(", then ");
+            let _ = writeln!(page, "\n{} closes {}: {closes}", group.name, printable(&phase.name));
         }
     }
     if !missing.is_empty() {
-        let _ = writeln!(page, "\nnot approved yet ({}):", verbs::APPROVE.call());
+        let _ = writeln!(page, "\nnot approved yet ({approve}):");
         for each in missing {
             let _ = writeln!(page, "  {}: {}", each.what, printable(&each.command));
         }

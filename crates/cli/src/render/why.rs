@@ -7,13 +7,14 @@ use piton_model::Time;
 
 use super::{Style, clean};
 
-/// The explanation, a line for each judgement.
-pub fn text(found: &Found, color: bool, now: Time) -> String {
+/// The explanation, a line for each judgement, and what a person does next.
+pub fn text(found: &Found, next: &str, color: bool, now: Time) -> String {
     let style = Style::new(color);
     let mut out = String::new();
     let _ = writeln!(out, "{}\n", style.bold(&clean(&found.name)));
     for reason in why(found, now) {
         let _ = writeln!(out, "{:<10} {}", reason.what, clean(&reason.because));
     }
+    let _ = writeln!(out, "{:<10} {}", "next", clean(next));
     out
 }

@@ -37,7 +37,7 @@ fn planned() -> Workspace {
     workspace.run(&["start", UNIT, "--stage", "0"]).exits(0);
     let plan = ["step", UNIT, "begin", "PROJ-101", "--title", "Door", "--description", "Hang it, then oil it."];
     let planned = workspace.run(&plan).exits(0);
-    assert_eq!(planned.stdout, "pipeline:PROJ-42 PROJ-101 planned (1 tasks) @2\n");
+    assert_eq!(planned.stdout, "pipeline:PROJ-42 PROJ-101 planned (1 task) @2\n");
     workspace.run(&["step", UNIT, "begin", "PROJ-102"]).exits(0);
     workspace.run(&["verdict", UNIT, "PLAN", "--score", "3"]).exits(0);
     workspace.run(&["stage", UNIT, "1"]).exits(0);

@@ -63,7 +63,7 @@ fn stop_drains_however_often_and_workers_are_stopped_only_when_asked_for() {
     let mut lead = started(&yard, &["run"]);
     for _ in 0..3 {
         let stop = yard.run(&["stop"]);
-        assert!(stop.stdout.contains("starts nothing new and ends after 1 worker\n"), "{}", stop.stdout);
+        assert!(stop.stdout.contains("starts nothing new and ends after its worker\n"), "{}", stop.stdout);
     }
     let asked = told(&yard, "requested");
     assert_eq!(asked.len(), 3, "{asked:?}");
@@ -77,7 +77,7 @@ fn stop_drains_however_often_and_workers_are_stopped_only_when_asked_for() {
     wait_for("one worker", || workers(&yard).len() == 1, || format!("{:?}", workers(&yard)));
     // More is asked for: the worker ends, and the lead after it.
     let stop = yard.run(&["stop", "--workers"]);
-    assert!(stop.stdout.contains("stops 1 worker, then ends"), "{}", stop.stdout);
+    assert!(stop.stdout.contains("stops its worker, then ends"), "{}", stop.stdout);
     let ended = finish(lead);
     assert_eq!((ended.code, workers(&yard)), (Some(1), Vec::new()), "{}", ended.stdout);
     assert!(ended.stdout.contains("next: continue: piton run\n"), "{}", ended.stdout);

@@ -307,15 +307,14 @@ impl Rules<'_, '_, '_, '_> {
     }
 }
 
-/// The gates of a specification: those it defines, else those it names.
+/// The gates of a specification: those it defines, and those that a workstream or a phase names. One that is only named
+/// has no command of its own: piton.toml names one, or a person judges it.
 pub(super) fn gate_names(spec: &Spec) -> Vec<&str> {
-    if !spec.gates.is_empty() {
-        return spec.gates.iter().map(|gate| gate.name.as_str()).collect();
-    }
+    let defined = spec.gates.iter().map(|gate| gate.name.as_str());
     let by_streams = spec.workstreams.iter().filter_map(|stream| stream.gate.as_deref());
     let by_phases = spec.phases.iter().flat_map(|phase| phase.gates.iter().map(String::as_str));
     let mut seen = HashSet::new();
-    by_streams.chain(by_phases).filter(|name| seen.insert(*name)).collect()
+    defined.chain(by_streams).chain(by_phases).filter(|name| seen.insert(fold(name))).collect()
 }
 
 /// Why a review keeps the build from going on.

@@ -120,6 +120,10 @@ fn decide(draft: &Draft, unit: &Unit, tasks: &Tasks) -> (ResumeAction, u8, Vec<H
         (Some("PAUSED") | None, Some(from)) => {
             (of_state(from), vec![format!("it was paused at {}", clean(from)).into()])
         }
+        (Some("PAUSED"), None) if !draft.has_checkpoint => {
+            let then = verbs::WHY.on(&draft.name).to("see what it waits for");
+            return refuse(vec!["it is PAUSED and has not begun".into(), then]);
+        }
         (Some("PAUSED"), None) => {
             let why = "it is PAUSED, and nothing says where it came from; a person decides".to_owned();
             return refuse(vec![why.into(), take_up(draft)]);

@@ -72,7 +72,10 @@ pub(super) fn unit(
     unit.decisions = checkpoint.map(|checkpoint| checkpoint.decisions.clone()).unwrap_or_default();
     unit.files = checkpoint.map(|checkpoint| checkpoint.files.clone()).unwrap_or_default();
     let can_continue = matches!(unit.state, State::Running | State::Paused { .. });
-    unit.resumable = can_continue && checkpoint.is_none_or(|checkpoint| fits(story.standing, checkpoint));
+    // One that is paused goes on where it was; where that was is in its checkpoint.
+    let is_placed =
+        story.standing != Standing::Paused || checkpoint.is_some_and(|checkpoint| checkpoint.paused_from.is_some());
+    unit.resumable = can_continue && is_placed && checkpoint.is_none_or(|checkpoint| fits(story.standing, checkpoint));
     Some(unit)
 }
 
@@ -307,5 +310,6 @@ fn changes(stats: Value<'_, '_>) -> Option<String> {
     let (added, deleted, files) = (count("lines_added"), count("lines_deleted"), count("files_changed"));
     added.or(deleted).or(files)?;
     let (added, deleted, files) = (added.unwrap_or(0), deleted.unwrap_or(0), files.unwrap_or(0));
-    Some(format!("{added} lines added, {deleted} deleted, {files} files"))
+    let lines = if added == 1 { "line" } else { "lines" };
+    Some(format!("{added} {lines} added, {deleted} deleted, {files} {}", if files == 1 { "file" } else { "files" }))
 }

@@ -1,7 +1,7 @@
 //! What is decided is done here; what fails answers with an event.
 
 use piton_model::fleet::{Achievement, Decision, FleetEvent, How, LaneAt, Mode, StageResult, StopReason};
-use piton_model::{Dialect, Event, Rework, Verdict};
+use piton_model::{Dialect, Event, Rework, State, Verdict};
 use piton_store::disk::Access;
 use piton_supervisor::{About, Gently, Launch, Reading, Worker, new_session_id};
 
@@ -355,7 +355,9 @@ impl Lead<'_> {
         let has_begun = self.memory.lane(&name).origin.attempt > 0;
         self.memory.lane(&name).put_off = !has_begun;
         let is_whole = self.work.lanes[at].step.is_none();
-        if is_whole && has_begun {
+        // What its worker wrote down as a question or a pause of its own stands as it is.
+        let is_halted = self.unit_of(at).is_ok_and(|unit| matches!(unit.state, State::Blocked | State::Paused { .. }));
+        if is_whole && has_begun && !is_halted {
             let paused = Event::Paused { reason: Some(reason.to_owned()) };
             if self.record_lane(at, &paused).is_err() {
                 // Where a dialect knows no pause, what is in the way is a blocker.

@@ -146,12 +146,15 @@ impl Lead<'_> {
     /// What may be recorded of a unit that came to a stop, the most precise first: the first that its protocol allows is.
     fn halt_events(&self, group: usize, unit: &UnitRef, reason: &str, is_failure: bool) -> Vec<Event> {
         let text = || Some(reason.to_owned());
-        let failed = |steps| {
-            Event::StepMoved(StepMove { steps, message: text(), ..plain(StepTo::Failed, String::new()) })
-        };
+        let failed =
+            |steps| Event::StepMoved(StepMove { steps, message: text(), ..plain(StepTo::Failed, String::new()) });
         let mut events = Vec::new();
         let is_build = self.work.groups[group].dialect == Dialect::Build;
         let found = crate::find(self.workspace, unit, self.time());
+        if !is_failure && found.as_ref().is_ok_and(|found| found.unit.state.lifecycle() == Lifecycle::Blocked) {
+            // Its document has the question that stopped it, and goes on where it is when that is answered.
+            return events;
+        }
         if is_failure && is_build {
             // No arrow leads from a pause to a failure: a paused build is continued first.
             if found.as_ref().is_ok_and(|found| found.unit.state.lifecycle() == Lifecycle::Paused) {

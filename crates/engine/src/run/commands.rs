@@ -98,6 +98,11 @@ impl Lead<'_> {
         Ok(())
     }
 
+    /// How many gates and set-up commands run.
+    pub(super) fn running_commands(&self) -> usize {
+        self.commands.values().filter(|live| live.ended.is_none()).count()
+    }
+
     /// When the first running command's time is over.
     pub(super) fn command_deadline(&self) -> Option<Duration> {
         self.commands.values().filter(|live| live.ended.is_none()).map(|live| live.deadline).min()

@@ -1,7 +1,7 @@
 //! Paused lanes that a person lets go on: seen by the lead at work, and by the next one.
 
 use piton_model::Lifecycle;
-use piton_model::fleet::{Counts, FleetEvent, LaneAt, LaneState, Standing};
+use piton_model::fleet::{FleetEvent, LaneAt, LaneState, Standing};
 use piton_store::journal::Entry;
 
 use super::lead::Lead;
@@ -30,7 +30,7 @@ impl Lead<'_> {
             match self.standing(at, true) {
                 // Only the merge or the record was refused: that is done again, not the work.
                 Standing::Complete(_) if is_whole => {
-                    self.work.fleet.lanes[at].counts = Counts::default();
+                    self.work.fleet.lanes[at].grant_anew();
                     self.judge_again(at);
                 }
                 _ => self.queue.push_back(FleetEvent::LaneFreed { lane: at }),
@@ -46,13 +46,34 @@ impl Lead<'_> {
         })
     }
 
-    /// The event by which a person took the blocker or the pause of a unit away, when nothing happened since.
+    /// What a worker asked and no person answered yet. A step's unit may name blockers that are remarks: only what
+    /// paused the step counts. What the lead itself wrote down as a blocker is no question.
+    pub(super) fn open_question(&self, at: LaneAt, reason: &str) -> Option<String> {
+        let unit = self.unit_of(at).ok()?;
+        let is_whole = self.work.lanes[at].step.is_none();
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let blocked = |by_lead: bool, text: &str| {
+            let mut of = events.iter().filter(|entry| entry.event == "blocked" && (entry.by == LEAD) == by_lead);
+            of.any(|entry| entry.data["message"].as_str().is_some_and(|message| text.contains(message)))
+        };
+        let is_own = |text: &str| blocked(true, text) && !blocked(false, text);
+        let open = unit.blockers.iter().filter(|text| is_whole || reason.contains(text.as_str()));
+        let open: Vec<&str> = open.map(String::as_str).filter(|text| !is_own(text)).collect();
+        (!open.is_empty()).then(|| open.join("; "))
+    }
+
+    /// The event by which a person took the blocker or the pause of a unit away, when no other worker took the unit since.
     pub(super) fn freed_by(&self, at: LaneAt) -> Option<u64> {
         let events = self.events_of(&self.work.lanes[at].unit);
         let frees = |entry: &&Entry| {
             entry.by != LEAD && matches!(entry.event.as_str(), "unblocked" | "noted" | "decided" | "reopened")
         };
-        events.last().filter(frees).map(|entry| entry.seq)
+        let pauses = |entry: &Entry| matches!(entry.event.as_str(), "blocked" | "paused" | "failed");
+        // Where nothing was recorded about the pause, the last event alone tells.
+        let from = events.iter().rposition(pauses).unwrap_or(events.len().saturating_sub(1));
+        let since = &events[from..];
+        let is_same_attempt = since.iter().all(|entry| entry.attempt == since[0].attempt);
+        since.iter().rfind(frees).filter(|_| is_same_attempt).map(|entry| entry.seq)
     }
 
     /// The event by which a person took away what a worker of a step's unit was blocked by.

@@ -237,6 +237,7 @@ impl LaneMemory {
         self.state = SavedState::of(&lane.state);
         self.stage = lane.stage;
         (self.crashes, self.no_gos, self.reworks) = (lane.counts.crashes, lane.counts.no_gos, lane.counts.reworks);
+        self.put_off_waves = lane.counts.waves;
         self.readiness = lane.readiness;
     }
 }

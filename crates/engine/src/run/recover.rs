@@ -109,8 +109,13 @@ impl Lead<'_> {
         };
         let lane = &mut self.work.fleet.lanes[at];
         (lane.stage, lane.readiness) = (known.stage, known.readiness);
-        lane.counts =
-            Counts { crashes: known.crashes, no_gos: known.no_gos, reworks: known.reworks, quick: 0, moved: 0 };
+        lane.counts = Counts {
+            crashes: known.crashes,
+            no_gos: known.no_gos,
+            reworks: known.reworks,
+            waves: known.put_off_waves,
+            ..Counts::default()
+        };
         lane.waves_left = lane.waves_left.saturating_sub(known.put_off_waves);
         match known.state {
             SavedState::Done => self.recover_done(at, lifecycle),
@@ -148,7 +153,7 @@ impl Lead<'_> {
             true => LaneState::Done,
             false => {
                 self.memory.lane(&name).forget_attempt();
-                self.work.fleet.lanes[at].counts = Counts::default();
+                self.work.fleet.lanes[at].grant_anew();
                 again(lifecycle.or(Some(Lifecycle::Running)), "its document says that it is not done")
             }
         };
@@ -213,11 +218,16 @@ impl Lead<'_> {
             self.work.fleet.lanes[at].state = LaneState::Queued;
             return;
         }
+        // A blocker is a question to a person: `--retry` is no answer to it.
+        if let Some(question) = self.open_question(at, reason) {
+            self.work.fleet.lanes[at].state = LaneState::Paused { reason: question };
+            return;
+        }
         if !request.retry && !was_freed {
             self.work.fleet.lanes[at].state = LaneState::Paused { reason: reason.to_owned() };
             return;
         }
-        self.work.fleet.lanes[at].counts = Counts::default();
+        self.work.fleet.lanes[at].grant_anew();
         self.continue_unit(at, lifecycle);
         let standing = self.standing(at, true);
         match standing {
@@ -242,9 +252,7 @@ impl Lead<'_> {
         if !knows_pauses || lifecycle != Some(Lifecycle::Paused) {
             return;
         }
-        // A blocker is a question to a person: `--retry` is no answer to it.
-        let is_blocked = self.unit_of(at).is_ok_and(|unit| !unit.blockers.is_empty());
-        if !is_blocked && let Err(why) = self.record_lane(at, &Event::Unblocked { which: None, answer: None }) {
+        if let Err(why) = self.record_lane(at, &Event::Unblocked { which: None, answer: None }) {
             let name = self.work.fleet.lanes[at].name.clone();
             self.memory.issues.push((name, "record".to_owned(), why));
         }
@@ -263,6 +271,7 @@ impl Lead<'_> {
         let files = DiskFiles::new(&*self.workspace.disk, None);
         let is_story = self.work.lanes[at].dialect == Dialect::Pipeline;
         let continues_at = is_story.then(|| pipeline::continues_at(&self.place(at), &files, &self.moment())).flatten();
+        let blockers = self.unit_of(at).map(|unit| unit.blockers).unwrap_or_default();
         let lane = &mut self.work.fleet.lanes[at];
         if lane.is_staged() {
             lane.stage = written.unwrap_or(lane.stage);
@@ -281,7 +290,8 @@ impl Lead<'_> {
             State::Paused { reason } => {
                 LaneState::Paused { reason: reason.clone().unwrap_or_else(|| "it was paused by hand".to_owned()) }
             }
-            State::Blocked => LaneState::Paused { reason: "it is blocked".to_owned() },
+            State::Blocked if blockers.is_empty() => LaneState::Paused { reason: "it is blocked".to_owned() },
+            State::Blocked => LaneState::Paused { reason: blockers.join("; ") },
             State::Failed { error } => LaneState::Paused { reason: error.clone() },
             State::Done => LaneState::Done,
             State::Unknown => LaneState::Paused { reason: "its status is not understood".to_owned() },

@@ -301,7 +301,7 @@ impl Lead<'_> {
             "reason": view.reason,
             "attempts": memory.origin.attempt,
             "workers": memory.spawned,
-            "respawns": lane.counts.crashes,
+            "respawns": lane.counts.restarts(self.settings.limits.respawn),
             "validation_retries": lane.counts.no_gos,
             "reworks": lane.counts.reworks,
             "results": memory.results.iter().map(|(stage, result)| (format!("stage{stage}"), Value::from(result.as_str()))).collect::<serde_json::Map<_, _>>(),

@@ -158,6 +158,16 @@ impl LedUnits {
         LedUnits { units: units.into_iter().filter_map(led).collect(), seen: last_sign(workspace) }
     }
 
+    /// The unit that a name means, that the last lead has and no worker has begun, with what the lead knows about it;
+    /// nothing when several are meant.
+    pub fn named(&self, wanted: &UnitRef) -> Option<(UnitRef, Led)> {
+        let means = |unit: &UnitRef| unit.dialect.is_some_and(|dialect| wanted.means(dialect, &unit.full_name()));
+        // What a worker has begun has a document, or had one.
+        let mut meant = self.units.iter().filter(|(unit, attempt, _)| *attempt == 0 && means(unit));
+        let (unit, _, led) = meant.next()?;
+        meant.next().is_none().then(|| (unit.clone(), led.clone()))
+    }
+
     /// What the last lead knows about a unit whose attempt is this one and whose document was written then; nothing when
     /// another took the unit since, or did something about what kept the lead from going on.
     pub fn of(&self, dialect: Dialect, full_name: &str, attempt: Option<u64>, written: Option<Time>) -> Option<Led> {

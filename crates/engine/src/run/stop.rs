@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use piton_model::Time;
 use piton_model::fleet::Request;
 use piton_store::disk::{Handle, LockError};
-use piton_supervisor::{Condition, Gently, Identity, KeeperProgram, Worker};
+use piton_supervisor::{Condition, Gently, Identity, KeeperProgram, Sight, Worker};
 
 use super::others::{homes, mark_stopped, unit_of};
 use super::settings::Settings;
+use super::teller::Pending;
 use super::view::Published;
 use super::{LOCK, RunError, RunRecord, failed, requests, runs};
 use crate::Workspace;
@@ -37,8 +38,8 @@ pub enum Stopping {
     Asked {
         /// Its process.
         pid: u32,
-        /// How many workers it had.
-        workers: usize,
+        /// What it waits for.
+        pending: Pending,
         /// Whether it has taken the request already.
         is_taken: bool,
     },
@@ -117,6 +118,9 @@ fn lead_of(workspace: &Workspace) -> Result<Leading, RunError> {
 fn ask(workspace: &Workspace, lead: &Identity, request: &StopRequest) -> Result<Stopping, RunError> {
     let kind = if request.workers { Request::StopWorkers } else { Request::Drain };
     let published = Published::read(workspace, request.now).filter(|published| published.lead == *lead);
+    // Looked at before the lead can stop them.
+    let gates = homes(workspace.root(), &KeeperProgram::at(&request.program), "gates");
+    let commands = gates.into_iter().filter(|(_, gate)| matches!(gate.sight(), Ok(Sight::Running))).count();
     let path = requests::leave(workspace, lead, kind, request.user.as_deref(), request.now)?;
     let begun = Instant::now();
     let mut is_taken = false;
@@ -130,7 +134,7 @@ fn ask(workspace: &Workspace, lead: &Identity, request: &StopRequest) -> Result<
         is_taken = !requests::is_waiting(workspace, &path);
     }
     let workers = published.map_or(0, |it| it.view.lanes.iter().filter(|lane| lane.worker.is_some()).count());
-    Ok(Stopping::Asked { pid: lead.pid, workers, is_taken })
+    Ok(Stopping::Asked { pid: lead.pid, pending: Pending { workers, commands }, is_taken })
 }
 
 /// Workers and gates that run. Only while no lead can begin.

@@ -84,9 +84,9 @@ impl Lead<'_> {
 
     /// Says what a request does, at the moment at which it does it.
     pub(super) fn tell_request(&mut self, request: Request, asker: &Asker) {
-        let running = self.work.fleet.active();
+        let pending = Pending { workers: self.work.fleet.active(), commands: self.running_commands() };
         let grace = self.settings.grace.as_secs_f64();
-        let text = request_text(request, asker, running, grace, &self.command(&[]));
+        let text = request_text(request, asker, pending, grace, &self.command(&[]));
         self.tell(None, "requested", &text);
     }
 
@@ -133,12 +133,44 @@ impl Lead<'_> {
     }
 }
 
+/// What a lead that was asked to end still waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pending {
+    /// Workers that run.
+    pub workers: usize,
+    /// Gates and set-up commands that run.
+    pub commands: usize,
+}
+
+impl Pending {
+    /// Whether nothing is waited for.
+    pub fn is_empty(self) -> bool {
+        self.workers + self.commands == 0
+    }
+
+    /// What it is, for people.
+    pub fn shown(self) -> String {
+        let workers = match self.workers {
+            0 => None,
+            1 => Some("its worker".to_owned()),
+            n => Some(format!("its {n} workers")),
+        };
+        let commands = match self.commands {
+            0 => None,
+            1 => Some("the gate or set-up command that runs".to_owned()),
+            n => Some(format!("the {n} gates and set-up commands that run")),
+        };
+        workers.into_iter().chain(commands).collect::<Vec<_>>().join(" and ")
+    }
+}
+
 /// What a request does, for people.
-fn request_text(request: Request, asker: &Asker, running: usize, grace: f64, again: &Invocation) -> String {
+fn request_text(request: Request, asker: &Asker, pending: Pending, grace: f64, again: &Invocation) -> String {
     let who = asker.shown();
-    let (workers, are, have, them) = match running {
-        1 => ("its worker".to_owned(), "is", "has", "it"),
-        _ => (format!("its {running} workers"), "are", "have", "them"),
+    let shown = pending.shown();
+    let (are, have, them) = match pending.workers + pending.commands {
+        1 => ("is", "has", "it"),
+        _ => ("are", "have", "them"),
     };
     let (stop, leave) = match asker {
         Asker::Terminal => (format!("Ctrl-C again stops {them}"), format!(". Ctrl-C again leaves {them} running")),
@@ -146,17 +178,21 @@ fn request_text(request: Request, asker: &Asker, running: usize, grace: f64, aga
             (verbs::STOP.call().flag("--workers").to(format!("To stop {them}")).to_string(), String::new())
         }
     };
-    match (request, running) {
-        (Request::Drain, 0) => format!("{who}: no new work starts; the lead ends"),
-        (Request::Drain, _) => {
-            format!("{who}: no new work starts; the lead ends when {workers} {have} ended. {stop}")
+    match (request, pending.is_empty()) {
+        (Request::Drain, true) => format!("{who}: no new work starts; the lead ends"),
+        (Request::Drain, false) => {
+            format!("{who}: no new work starts; the lead ends when {shown} {have} ended. {stop}")
         }
-        (Request::StopWorkers, 0) => format!("{who}: the lead ends; no worker runs"),
-        (Request::StopWorkers, _) => {
-            format!("{who}: {workers} {are} asked to end within {grace} s; then the lead ends{leave}")
+        (Request::StopWorkers, true) => format!("{who}: the lead ends; no worker runs"),
+        (Request::StopWorkers, false) => {
+            format!("{who}: {shown} {are} asked to end within {grace} s; then the lead ends{leave}")
         }
-        (Request::Leave, 0) => format!("{who}: the lead ends now"),
-        (Request::Leave, _) => format!("{who}: the lead ends now and leaves {workers} running. To continue: {again}"),
+        // Gates are the lead's own, and are run again by the next one.
+        (Request::Leave, _) if pending.workers == 0 => format!("{who}: the lead ends now"),
+        (Request::Leave, _) => {
+            let workers = Pending { commands: 0, ..pending }.shown();
+            format!("{who}: the lead ends now and leaves {workers} running. To continue: {again}")
+        }
     }
 }
 
@@ -203,7 +239,17 @@ mod tests {
                 "Ctrl-C: the lead ends now and leaves its 2 workers running. To continue: piton run build:A",
             ),
         ] {
-            assert_eq!(request_text(request, asker, running, 10.0, &verbs::RUN.on("build:A")), want);
+            let pending = Pending { workers: running, commands: 0 };
+            assert_eq!(request_text(request, asker, pending, 10.0, &verbs::RUN.on("build:A")), want);
         }
+        let gate = Pending { workers: 0, commands: 1 };
+        assert_eq!(
+            request_text(Drain, &ctrl_c, gate, 10.0, &verbs::RUN.on("build:A")),
+            "Ctrl-C: no new work starts; the lead ends when the gate or set-up command that runs has ended. Ctrl-C again \
+             stops it"
+        );
+        assert_eq!(request_text(Leave, &ctrl_c, gate, 10.0, &verbs::RUN.on("build:A")), "Ctrl-C: the lead ends now");
+        let both = Pending { workers: 2, commands: 1 };
+        assert_eq!(both.shown(), "its 2 workers and the gate or set-up command that runs");
     }
 }

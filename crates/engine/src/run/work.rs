@@ -241,8 +241,12 @@ impl<'w> Draft<'w> {
 
     /// A file lists units that are to be made; a name means one that is there.
     fn must_be_there(&self, typed: &str, unit: &UnitRef) -> Result<(), WorkError> {
-        let found = crate::find(self.workspace, unit, self.now).map(drop);
-        found.map_err(|error| WorkError::Unit { wanted: typed.to_owned(), error })
+        let Err(error) = crate::find(self.workspace, unit, self.now) else { return Ok(()) };
+        if let Ok(led) = crate::find_or_led(self.workspace, unit, self.now) {
+            let why = format!("{} has not begun, and only the file of its run describes it", led.name);
+            return Err(unusable(why, verbs::WHY.on(&led.name).to("see what its run says")));
+        }
+        Err(WorkError::Unit { wanted: typed.to_owned(), error })
     }
 
     pub(super) fn add_group(&mut self, name: &str, phases: Vec<Phase>, work: GroupWork) -> usize {

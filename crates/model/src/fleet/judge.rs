@@ -182,11 +182,12 @@ impl Fleet {
         } else if lane.waves_left > 0 {
             // Put off to the next wave, with what was granted before.
             lane.waves_left -= 1;
+            lane.counts.waves += 1;
             lane.priority = lane.priority.saturating_add(1_000_000);
             lane.counts.crashes = 0;
             self.restart(at, worker, LaneState::Dead { why, how: How::Brief }, now, decisions);
         } else {
-            let reason = match respawn {
+            let reason = match lane.counts.restarts(respawn) {
                 0 => format!("{why}; `respawn` is 0"),
                 n => format!("{why}; it was restarted {}", times(n)),
             };

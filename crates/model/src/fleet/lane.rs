@@ -51,6 +51,15 @@ pub struct Counts {
     pub quick: u32,
     /// How often in a row its target moved while it was judged.
     pub moved: u32,
+    /// Waves to which it was put off; each began with one more worker, and granted restarts anew.
+    pub waves: u32,
+}
+
+impl Counts {
+    /// How many dead workers were followed by another, of all waves.
+    pub fn restarts(&self, respawn: u32) -> u32 {
+        self.waves.saturating_mul(respawn.saturating_add(1)).saturating_add(self.crashes)
+    }
 }
 
 /// Where a lane stands.
@@ -268,6 +277,12 @@ impl LaneState {
 }
 
 impl Lane {
+    /// Forgets what was granted: a person lets it go on, so it has every restart and rework again.
+    pub fn grant_anew(&mut self) {
+        self.waves_left += self.counts.waves;
+        self.counts = Counts::default();
+    }
+
     /// A lane of which only the name is known.
     pub fn new(name: impl Into<String>, group: GroupAt) -> Lane {
         Lane {

@@ -1,6 +1,6 @@
 //! Groups of lanes and their phases: what is collected, judged and closed together.
 
-use super::lane::{Counts, How, LaneState, WorkerState};
+use super::lane::{How, LaneState, WorkerState};
 use super::{Decision, Fleet, GateOf, GroupAt, LaneAt, MergeOf, Mode};
 
 /// Lanes that belong together: the stories of a pipeline, the workstreams of a build.
@@ -326,7 +326,7 @@ impl Fleet {
         if !matches!(lane.state, LaneState::Paused { .. }) {
             return;
         }
-        lane.counts = Counts::default();
+        lane.grant_anew();
         lane.state = LaneState::Dead { why: "a person lets it go on".to_owned(), how: How::Session };
         let (group, halts) = (lane.group, lane.halts_group);
         let is_paused = |lane: &super::Lane| lane.group == group && matches!(lane.state, LaneState::Paused { .. });

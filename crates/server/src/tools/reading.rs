@@ -4,10 +4,11 @@ use std::path::{Component, Path};
 
 use piton_engine::run::run_status;
 use piton_engine::{
-    Problem, ProblemKind, Target, UnitLog, Workspace, check, find, json, last_words, log, resumable, status,
+    Problem, ProblemKind, Target, UnitLog, Workspace, check, find_or_led, json, last_words, log, next_step, resumable,
+    status,
 };
 use piton_model::text::{counted, printable};
-use piton_model::{Dialect, Lifecycle, Tally, Time};
+use piton_model::{Audience, Dialect, Lifecycle, Tally, Time};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -131,7 +132,7 @@ fn show_status(door: &Door, input: &StatusInput) -> Result<Answer, Problem> {
     let (workspace, now) = (door.open()?, door.now());
     if let Some(name) = &input.unit {
         let wanted = parse(name)?;
-        let found = find(&workspace, &wanted, now).map_err(|error| Problem::not_found(&wanted, &error))?;
+        let found = find_or_led(&workspace, &wanted, now).map_err(|error| Problem::not_found(&wanted, &error))?;
         let mut document = json::unit(&found, &workspace.root().display().to_string(), now);
         let words = last_words(&workspace, &found.name, &found.unit);
         document["units"][0]["last_worker"] = words.as_ref().map(json::last_words).into();
@@ -271,10 +272,14 @@ pub(super) fn inside(path: &str) -> Result<&Path, Problem> {
 fn explain(door: &Door, input: &UnitInput) -> Result<Answer, Problem> {
     let wanted = door.wanted(input.unit.as_deref())?;
     let (workspace, now) = (door.open()?, door.now());
-    let found = find(&workspace, &wanted, now).map_err(|error| Problem::not_found(&wanted, &error))?;
+    let found = find_or_led(&workspace, &wanted, now).map_err(|error| Problem::not_found(&wanted, &error))?;
+    let next = next_step(&workspace, &found, workspace.root(), now).render(Audience::Tools);
     let lines = piton_engine::why(&found, now).into_iter();
     let lines: Vec<_> = lines.map(|reason| format!("{}: {}", reason.what, printable(&reason.because))).collect();
-    Ok(Answer { document: json::why(&found, now), text: format!("{}\n{}", found.name, lines.join("\n")) })
+    let text = format!("{}\n{}\nnext: {}", found.name, lines.join("\n"), printable(&next));
+    let mut document = json::why(&found, now);
+    document["next"] = next.into();
+    Ok(Answer { document, text })
 }
 
 fn show_log(door: &Door, input: &LogInput) -> Result<Answer, Problem> {

@@ -1,6 +1,7 @@
 //! Operation 7 and the arrows between the statuses: pause, approval, continuation, completion.
 
 use piton_model::hint::verbs;
+use piton_model::text::are_counted;
 use piton_model::{BuildStatus, Moment, Refusal, ResumeMode};
 use serde_json::{Value as NewValue, json};
 
@@ -154,7 +155,7 @@ fn unblock(draft: &mut Draft, list: Vec<NewValue>, which: Option<&str>) -> Resul
     };
     let kept: Vec<_> = list.iter().enumerate().filter(|pair| !is_it(*pair)).map(|(_, entry)| entry.clone()).collect();
     if kept.len() == list.len() {
-        let known = format!("there are {} blockers, numbered from 1", list.len());
+        let known = format!("there {}, numbered from 1", are_counted(list.len(), "blocker", "blockers"));
         return Err(Refusal::missing(format!("nothing is blocked by {:?}", which.unwrap_or_default())).hint(known));
     }
     let left = kept.len();

@@ -2,6 +2,7 @@
 
 use piton_model::fleet::StageResult;
 use piton_model::hint::verbs;
+use piton_model::text::are_counted;
 use piton_model::{Moment, Refusal, State};
 use serde_json::{Value as NewValue, json};
 
@@ -47,7 +48,7 @@ pub(super) fn unblocked(draft: &mut Draft, which: Option<&str>) -> Result<String
     let kept: Vec<_> = list.iter().enumerate().filter(|pair| !is_it(*pair)).map(|(_, entry)| entry.clone()).collect();
     if let Some(which) = which.filter(|_| kept.len() == list.len()) {
         return Err(Refusal::missing(format!("nothing is blocked by {which:?}"))
-            .hint(format!("there are {} blockers, numbered from 1", list.len())));
+            .hint(format!("there {}, numbered from 1", are_counted(list.len(), "blocker", "blockers"))));
     }
     let left = kept.len();
     match kept.is_empty() {

@@ -1,6 +1,7 @@
 //! Tasks are planned, done, left out, or fail.
 
 use piton_model::hint::verbs;
+use piton_model::text::counted;
 use piton_model::{Hint, Moment, PlannedTask, Refusal, StepMove, StepTo};
 
 use super::super::resume::next;
@@ -60,7 +61,7 @@ fn begin(draft: &mut Draft, tasks: &[String], moved: &StepMove) -> Result<Moved,
             if count > 8 {
                 draft.warnings.push(format!("{count} tasks are planned; a story has 1 to 8").into());
             }
-            ("created", format!("{} planned ({count} tasks)", tasks.join(", ")))
+            ("created", format!("{} planned ({})", tasks.join(", "), counted(count, "task", "tasks")))
         }
         // A story of which nobody planned a task is planned late.
         Some(1) if known.is_empty() => ("created", format!("{} planned", tasks.join(", "))),

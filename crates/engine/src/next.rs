@@ -1,0 +1,63 @@
+//! What a person does next about a unit, in every state that it may be in.
+
+use std::path::Path;
+
+use piton_model::hint::verbs;
+use piton_model::{Audience, Dialect, Hint, LedWork, Lifecycle, Liveness, ResumeAction, UnitRef};
+
+use crate::run::{RunState, RunStatus, run_status};
+use crate::{Found, Workspace, preview};
+
+/// The command that comes next for a unit, as it can be typed in `directory`.
+pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: piton_model::Time) -> Hint {
+    let (name, root) = (&found.name, workspace.root());
+    let lifecycle = found.state().lifecycle();
+    let is_own = |run: &RunStatus| found.led.as_ref().is_some_and(|led| led.lead.run == run.run.number);
+    let run = run_status(workspace, now).filter(is_own);
+    if let Some(LedWork::Approval { .. }) = found.led.as_ref().map(|led| &led.work) {
+        let approve = verbs::APPROVE.on(name).to("approve and continue");
+        return match run.filter(|run| run.state != RunState::Led) {
+            Some(run) => approve.then(run.run.command(root, directory, &[])),
+            None => verbs::APPROVE.on(name).to("approve it"),
+        };
+    }
+    if found.led.as_ref().is_some_and(piton_model::Led::is_held) {
+        return verbs::RUN.call().to("watch the run");
+    }
+    match lifecycle {
+        Lifecycle::Done => return verbs::LOG.on(name).to("see what happened"),
+        Lifecycle::Unknown => return verbs::CHECK.on(name).to("see what is not understood"),
+        Lifecycle::Running | Lifecycle::Waiting if found.judgement.liveness == Liveness::Alive => {
+            return verbs::LOG.on(name).to("see what its agent recorded");
+        }
+        Lifecycle::Blocked if found.unit.dialect != Dialect::Build && !found.unit.blockers.is_empty() => {
+            return verbs::UNBLOCK.on(name).filled("--message", "TEXT").to("answer what blocks it");
+        }
+        Lifecycle::Queued
+        | Lifecycle::Running
+        | Lifecycle::Waiting
+        | Lifecycle::Paused
+        | Lifecycle::Failed
+        | Lifecycle::Blocked => {}
+    }
+    let is_blocked = lifecycle == Lifecycle::Blocked;
+    if let Some(run) = run.filter(|run| !is_blocked && run.state != RunState::Led) {
+        return run.command(root, directory).to("continue the run");
+    }
+    resume(workspace, name, now)
+}
+
+/// How a unit that no run has is resumed; where that is refused, what it is refused with.
+fn resume(workspace: &Workspace, name: &str, now: piton_model::Time) -> Hint {
+    let plan = UnitRef::parse(name).ok();
+    let plan =
+        plan.and_then(|unit| preview(workspace, &unit, 0, Audience::Shell, now).ok()).map(|resumed| resumed.plan);
+    match plan {
+        Some(plan) if plan.action != ResumeAction::Refuse => verbs::RESUME.on(name).to("resume it"),
+        Some(plan) => {
+            let way = plan.reasons.into_iter().find(|reason| !reason.commands.is_empty());
+            way.unwrap_or_else(|| verbs::STATUS.on(name).to("see where it stands"))
+        }
+        None => verbs::STATUS.call().flag("--all").to("list all units"),
+    }
+}
