@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use piton_model::hint::verbs;
-use piton_model::{Audience, Dialect, Hint, LedWork, Lifecycle, Liveness, ResumeAction, UnitRef};
+use piton_model::{Audience, Hint, LedWork, Lifecycle, Liveness, ResumeAction, UnitRef};
 
 use crate::run::{RunState, RunStatus, run_status};
+use crate::why::asks_person;
 use crate::{Found, Workspace, preview};
 
 /// The command that comes next for a unit, as it can be typed in `directory`.
@@ -30,7 +31,7 @@ pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: pi
         Lifecycle::Running | Lifecycle::Waiting if found.judgement.liveness == Liveness::Alive => {
             return verbs::LOG.on(name).to("see what its agent recorded");
         }
-        Lifecycle::Blocked if found.unit.dialect != Dialect::Build && !found.unit.blockers.is_empty() => {
+        Lifecycle::Blocked if asks_person(&found.unit) => {
             return verbs::UNBLOCK.on(name).filled("--message", "TEXT").to("answer what blocks it");
         }
         Lifecycle::Queued

@@ -1,5 +1,5 @@
 use piton_model::hint::verbs;
-use piton_model::{Age, Dialect, LedWork, PassedOver, Rule, Severity, State, Time};
+use piton_model::{Age, Dialect, LedWork, PassedOver, Rule, Severity, State, Time, Unit};
 
 use crate::Found;
 
@@ -41,8 +41,7 @@ fn reasons(found: &Found, now: Time) -> Vec<(&'static str, String)> {
     for blocker in &unit.blockers {
         reasons.push(("blocked", blocker.clone()));
     }
-    // A review that blocks a build is answered by a verdict.
-    if unit.state == State::Blocked && !unit.blockers.is_empty() && unit.dialect != Dialect::Build {
+    if asks_person(unit) {
         reasons.push(("answer", verbs::UNBLOCK.on(&found.name).filled("--message", "TEXT").to_string()));
     }
     if let Some(led) = &found.led {
@@ -85,6 +84,14 @@ fn reasons(found: &Found, now: Time) -> Vec<(&'static str, String)> {
         reasons.push(("finding", format!("{}{line}: {} ({})", finding.place.path, finding.message, finding.code.name)));
     }
     reasons
+}
+
+/// Whether a unit waits for a person's answer. A review that blocks a build is answered by a verdict; a story may wait
+/// for other stories.
+pub(crate) fn asks_person(unit: &Unit) -> bool {
+    let waits_for_others = |blocker: &String| unit.dialect == Dialect::Pipeline && blocker.starts_with("waits for ");
+    let is_question = unit.blockers.iter().any(|blocker| !waits_for_others(blocker));
+    unit.state == State::Blocked && is_question && unit.dialect != Dialect::Build
 }
 
 fn liveness(found: &Found) -> String {

@@ -99,11 +99,7 @@ fn decide(draft: &Draft, unit: &Unit, tasks: &Tasks) -> (ResumeAction, u8, Vec<H
             return refuse(vec![format!("it is blocked: {why}").into(), then]);
         }
         State::Queued => {
-            let then = match unit.blockers.is_empty() {
-                true => draft.start_hint(),
-                false => verbs::WHY.on(&draft.name).to("see what it waits for"),
-            };
-            return refuse(vec!["it has not begun".into(), then]);
+            return refuse(vec!["it has not begun".into(), begin(draft, unit)]);
         }
         State::Running | State::Waiting | State::Paused { .. } | State::Failed { .. } => {}
     }
@@ -121,8 +117,7 @@ fn decide(draft: &Draft, unit: &Unit, tasks: &Tasks) -> (ResumeAction, u8, Vec<H
             (of_state(from), vec![format!("it was paused at {}", clean(from)).into()])
         }
         (Some("PAUSED"), None) if !draft.has_checkpoint => {
-            let then = verbs::WHY.on(&draft.name).to("see what it waits for");
-            return refuse(vec!["it is PAUSED and has not begun".into(), then]);
+            return refuse(vec!["it is PAUSED and has not begun".into(), begin(draft, unit)]);
         }
         (Some("PAUSED"), None) => {
             let why = "it is PAUSED, and nothing says where it came from; a person decides".to_owned();
@@ -176,6 +171,14 @@ pub(super) fn way_on(draft: &Draft) -> Hint {
         (ResumeAction::Refuse, Some(command)) => command,
         (ResumeAction::Refuse, None) => verbs::WHY.on(&draft.name).to("see why"),
         _ => verbs::RESUME.on(&draft.name).to("go on with it"),
+    }
+}
+
+/// How a story begins that has not begun; one that waits for others does not yet.
+fn begin(draft: &Draft, unit: &Unit) -> Hint {
+    match unit.blockers.is_empty() {
+        true => draft.start_hint(),
+        false => verbs::WHY.on(&draft.name).to("see what it waits for"),
     }
 }
 
