@@ -26,10 +26,10 @@ pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: pi
         return verbs::RUN.call().to("watch the run");
     }
     match lifecycle {
-        Lifecycle::Done => return verbs::LOG.on(name).to("see what happened"),
+        Lifecycle::Done => return verbs::STATUS.on(name).to("see what was done"),
         Lifecycle::Unknown => return verbs::CHECK.on(name).to("see what is not understood"),
         Lifecycle::Running | Lifecycle::Waiting if found.judgement.liveness == Liveness::Alive => {
-            return verbs::LOG.on(name).to("see what its agent recorded");
+            return verbs::STATUS.on(name).to("see what its agent recorded");
         }
         Lifecycle::Blocked if asks_person(&found.unit) => {
             return verbs::UNBLOCK.on(name).filled("--message", "TEXT").to("answer what blocks it");
@@ -56,8 +56,10 @@ fn resume(workspace: &Workspace, name: &str, now: piton_model::Time) -> Hint {
     match plan {
         Some(plan) if plan.action != ResumeAction::Refuse => verbs::RESUME.on(name).to("resume it"),
         Some(plan) => {
-            let way = plan.reasons.into_iter().find(|reason| !reason.commands.is_empty());
-            way.unwrap_or_else(|| verbs::STATUS.on(name).to("see where it stands"))
+            // What this explains already is no way on.
+            let leads_on = |reason: &Hint| reason.commands.first().is_some_and(|it| *it != verbs::WHY.on(name));
+            let way = plan.reasons.into_iter().find(leads_on);
+            way.unwrap_or_else(|| verbs::STATUS.call().flag("--all").to("see where the others stand"))
         }
         None => verbs::STATUS.call().flag("--all").to("list all units"),
     }

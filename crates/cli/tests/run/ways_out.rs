@@ -274,6 +274,6 @@ fn every_state_has_a_next_command() {
         assert!(next(&yard, unit).contains(&answer) || unit.starts_with("build:"), "{unit}: {}", next(&yard, unit));
         yard.run(&["unblock", unit, "--message", "it is under the mat"]);
         yard.run(&["run", work, "--yes"]);
-        assert_eq!(next(&yard, unit), format!("see what happened: piton log {unit}"));
+        assert_eq!(next(&yard, unit), format!("see what was done: piton status {unit}"));
     }
 }
