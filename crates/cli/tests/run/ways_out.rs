@@ -277,3 +277,31 @@ fn every_state_has_a_next_command() {
         assert_eq!(next(&yard, unit), format!("see what was done: piton status {unit}"));
     }
 }
+
+#[test]
+fn a_finished_agent_is_opened_again_for_a_conflict_and_merged() {
+    let task = |id: &str| format!("[[tasks]]\nagent = \"copy\"\nid = {id:?}\nsubtasks = [\"one\", \"two\"]\n");
+    let agent = |id: &str| format!("[[agents]]\nagent = {id:?}\nfeature = \"f-{id}\"\ntype = \"secondary\"\n");
+    let tasks = (format!("{}{}", task("T1"), task("T2")), ["task:copy/T1", "task:copy/T2"]);
+    let crew = (format!("{}{}", agent("Secondary-A"), agent("Secondary-B")), ["crew:Secondary-A", "crew:Secondary-B"]);
+    for (work, units) in [tasks, crew] {
+        let yard = Yard::with(RUN, "");
+        let (worker, script) = (yard.outer("conflicts.sh"), yard.outer("agent.sh"));
+        // Both change one file before either is merged; whoever is told to merge keeps both lines.
+        let text = format!(
+            "prompt=$(cat)\ncase $prompt in\n*'git merge main'*) git merge -q main; grep -v '^[<=>]' shared.txt > kept; mv kept \
+             shared.txt; git add -A; git commit -qm merged ;;\n*) echo \"$PITON_UNIT\" > shared.txt; git add -A; git commit -qm \
+             shared; touch \"$MARKS/${{PITON_UNIT##*[:/]}}-wrote\"; while [ $(ls \"$MARKS\" | grep -c wrote) -lt 2 ]; do sleep \
+             0.02; done ;;\nesac\nprintf '%s' \"$prompt\" | sh {:?}\n",
+            script.display().to_string()
+        );
+        std::fs::write(&worker, text).expect("a script");
+        yard.workspace.write("work.toml", &work);
+        set_worker(&yard, RUN, &format!("[\"/bin/sh\", {:?}]", worker.display().to_string()), "");
+        let ended = yard.piton(&["run", "work.toml", "--yes"]);
+        assert_eq!(ended.code, Some(0), "{}", said(&ended));
+        assert!(ended.stdout.contains("conflicts with main in shared.txt\n"), "{}", said(&ended));
+        let text = yard.text("shared.txt");
+        assert!(units.iter().all(|unit| text.contains(unit)), "{text}{}", said(&ended));
+    }
+}
