@@ -174,6 +174,11 @@ pub enum FleetEvent {
         /// Which.
         lane: LaneAt,
     },
+    /// A person opened a lane again that was done.
+    LaneReopened {
+        /// Which.
+        lane: LaneAt,
+    },
     /// A worker gave a sign of life.
     SignSeen {
         /// Whose.
@@ -536,6 +541,7 @@ impl Fleet {
             FleetEvent::LaneAdded(lane) => self.lane_added(*lane),
             FleetEvent::LaneSettled { lane } => self.lane_settled(lane),
             FleetEvent::LaneFreed { lane } => self.lane_freed(lane),
+            FleetEvent::LaneReopened { lane } => self.lane_reopened(lane),
             FleetEvent::SignSeen { lane } => self.sign(lane, now),
             FleetEvent::DocumentChanged { lane, standing } => self.changed(lane, &standing, now),
             FleetEvent::Prepared { of, result } => self.prepared(of, result, &mut decisions),

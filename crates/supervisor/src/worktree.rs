@@ -12,11 +12,14 @@ mod intent;
 mod keep;
 mod list;
 mod merge;
+mod own_work;
 mod restore;
 mod settle;
 mod snapshot;
 mod state;
 mod stray;
+
+pub use own_work::LeftBranch;
 
 use std::path::{Path, PathBuf};
 

@@ -65,8 +65,9 @@ fn stop_drains_however_often_and_workers_are_stopped_only_when_asked_for() {
         let stop = yard.run(&["stop"]);
         assert!(stop.stdout.contains("starts nothing new and ends after its worker\n"), "{}", stop.stdout);
     }
-    let asked = told(&yard, "requested");
-    assert_eq!(asked.len(), 3, "{asked:?}");
+    let told_so = || told(&yard, "requested");
+    wait_for("three requests", || told_so().len() == 3, || format!("{:?}", told_so()));
+    let asked = told_so();
     assert!(asked[0].contains("piton stop (process "), "{asked:?}");
     assert!(
         asked[0].contains("the lead ends when its worker has ended. To stop it: piton stop --workers"),

@@ -50,7 +50,7 @@ impl Lead<'_> {
         self.record_passed(MergeOf::Phase(group, phase))
     }
 
-    fn finish_step(&mut self, work: &LaneWork, step: &str) -> Result<(), String> {
+    pub(super) fn finish_step(&mut self, work: &LaneWork, step: &str) -> Result<(), String> {
         let outputs = match work.dialect {
             Dialect::Build => {
                 let is_there = |path: &&String| matches!(self.workspace.disk.stamp(path), Ok(Some(_)));

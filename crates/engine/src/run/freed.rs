@@ -38,6 +38,34 @@ impl Lead<'_> {
         }
     }
 
+    /// Whether a person opened units again that this run has done: then it has not come to its end.
+    pub(super) fn look_for_reopened(&mut self) -> bool {
+        let mut is_any = false;
+        for at in 0..self.work.fleet.lanes.len() {
+            let is_whole = self.work.lanes[at].step.is_none();
+            if !is_whole || self.work.fleet.lanes[at].state != LaneState::Done {
+                continue;
+            }
+            let Some(event) = self.reopened_by(at).filter(|event| self.freed.get(&at) != Some(event)) else { continue };
+            self.freed.insert(at, event);
+            self.tell_lane(at, "reopened", "a person opened it again");
+            let stage = self.document_stage(at).filter(|_| self.work.fleet.lanes[at].is_staged());
+            self.work.fleet.lanes[at].stage = stage.unwrap_or(self.work.fleet.lanes[at].stage);
+            self.memory.lane(&self.work.fleet.lanes[at].name.clone()).merged = None;
+            self.queue.push_back(FleetEvent::LaneReopened { lane: at });
+            is_any = true;
+        }
+        is_any
+    }
+
+    /// The event by which a person opened a unit again after its end.
+    fn reopened_by(&self, at: LaneAt) -> Option<u64> {
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let finished = events.iter().rfind(|entry| entry.event == "finished")?.seq;
+        let opens = |entry: &&Entry| entry.by != LEAD && matches!(entry.event.as_str(), "reopened" | "restarted");
+        events.iter().rfind(opens).map(|entry| entry.seq).filter(|opened| *opened > finished)
+    }
+
     /// Whether a unit's documents still say that it may not go on.
     fn is_held(&self, at: LaneAt) -> bool {
         self.unit_of(at).is_ok_and(|unit| match unit.state.lifecycle() {

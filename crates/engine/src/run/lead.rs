@@ -79,6 +79,8 @@ pub(super) struct Lead<'w> {
     signals: Signals,
     /// Requests that were taken and could not be removed.
     kept_requests: BTreeSet<String>,
+    /// How many open boxes without an id each plan had when that was last told.
+    pub unmarked: BTreeMap<usize, usize>,
     /// The event that last let each paused lane go on.
     pub freed: BTreeMap<LaneAt, u64>,
     outcome: Option<Outcome>,
@@ -164,6 +166,7 @@ impl<'w> Lead<'w> {
             trouble: Trouble::default(),
             signals,
             kept_requests: BTreeSet::new(),
+            unmarked: BTreeMap::new(),
             freed: BTreeMap::new(),
             outcome: None,
             last_look: steady,
@@ -232,7 +235,10 @@ impl<'w> Lead<'w> {
         self.save()?;
         for decision in decisions {
             if let Decision::EndRun { outcome } = decision {
-                self.outcome = Some(outcome);
+                match outcome != Outcome::Stopped && self.look_for_reopened() {
+                    true => self.work.fleet.ended = false,
+                    false => self.outcome = Some(outcome),
+                }
                 continue;
             }
             self.act(decision)?;

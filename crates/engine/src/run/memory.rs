@@ -107,6 +107,8 @@ pub(super) struct LaneMemory {
     pub branch: Option<String>,
     /// Where that branch was when it was last looked at for a merge.
     pub seen: Option<String>,
+    /// The branch's commit that was found to have work of its own.
+    pub worked: Option<String>,
     /// Whether the worktree's files were copied and its set-up command has passed.
     pub is_set_up: bool,
     /// The commit on the base branch that holds its work.
@@ -220,6 +222,7 @@ impl LaneMemory {
             worktree: old.worktree,
             branch: old.branch,
             seen: old.seen,
+            worked: old.worked,
             is_set_up: old.is_set_up,
             results: old.results,
             times: old.times,

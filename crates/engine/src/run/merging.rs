@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf, MergeResult, Prepared};
-use piton_model::{Dialect, Rework};
+use piton_model::{Dialect, Rework, StepState};
 use piton_supervisor::{
     Advanced, Candidate, GitError, Head, Merging, Prepared as Merge, Repository, Statistics, quoted,
 };
@@ -104,7 +104,8 @@ impl Lead<'_> {
                 let message = format!("Merge {name}{title}");
                 // What a person did by hand is where they left it.
                 let had_worker = memory.times.contains_key(&2);
-                let needs_commit = had_worker && self.work.lanes[at].dialect == Dialect::Pipeline;
+                let is_proved = memory.worked.is_some() && memory.worked == seen;
+                let needs_commit = had_worker && !is_proved && self.work.lanes[at].dialect == Dialect::Pipeline;
                 Ok(Some(Question {
                     repository,
                     target,
@@ -173,9 +174,11 @@ impl Lead<'_> {
 
     /// A merge is worked out: its tree is set up as worktrees are, then its gates may judge it.
     pub(super) fn merge_prepared(&mut self, of: MergeOf, candidacy: Candidacy) -> Result<(), RunError> {
-        if let (MergeOf::Lane(at), Some(git)) = (of, candidacy.git) {
-            let name = self.work.fleet.lanes[at].name.clone();
-            self.memory.lane(&name).git = Some(git);
+        if let MergeOf::Lane(at) = of {
+            let memory = self.memory.lane(&self.work.fleet.lanes[at].name);
+            memory.git = candidacy.git.or(memory.git.take());
+            let merged = candidacy.result.as_ref().ok();
+            memory.worked = merged.and_then(|merged| merged.branch_commit.clone()).or(memory.worked.take());
         }
         let merged = match candidacy.result {
             Ok(merged) => merged,
@@ -242,6 +245,10 @@ impl Lead<'_> {
                     Err(reason) => MergeResult::Blocked { reason },
                 }
             }
+            (MergeOf::Lane(at), MergeResult::Merged) => match self.record_collected(at) {
+                Ok(()) => MergeResult::Merged,
+                Err(reason) => MergeResult::Blocked { reason },
+            },
             (_, result) => result,
         };
         let candidate = self.merged.get(&Key::from(of)).and_then(|merged| merged.candidate.clone());
@@ -269,6 +276,21 @@ impl Lead<'_> {
         self.save()?;
         self.queue.push_back(FleetEvent::MergeEnded { of, result });
         Ok(())
+    }
+
+    /// A workstream whose work is collected may be what another one of its phase waits for, and its worker may not have
+    /// recorded it.
+    fn record_collected(&mut self, at: LaneAt) -> Result<(), String> {
+        let (lane, work) = (&self.work.fleet.lanes[at], self.work.lanes[at].clone());
+        let phase = self.work.fleet.groups[lane.group].phases.get(lane.phase);
+        let (Some(step), true) = (&work.step, phase.is_some_and(|phase| phase.collects())) else { return Ok(()) };
+        let is_recorded = self.unit_of(at).is_ok_and(|unit| {
+            unit.steps.iter().any(|known| known.id == *step && matches!(known.state, StepState::Done { .. }))
+        });
+        match work.dialect == Dialect::Build && !is_recorded {
+            true => self.finish_step(&work, step),
+            false => Ok(()),
+        }
     }
 
     fn is_all_done(&self, group: usize, phase: usize) -> bool {
@@ -386,8 +408,8 @@ impl Question {
 
     /// A story that nobody committed anything for is not done, whatever its worker recorded.
     fn check_commits(&self) -> Result<Option<Rework>, GitError> {
-        let is_there = self.repository.tip(&self.branch)?.is_some();
-        let is_missing = is_there && self.needs_commit && self.repository.is_untouched(&self.branch)?;
+        let is_asked = self.needs_commit && self.repository.tip(&self.branch)?.is_some();
+        let is_missing = is_asked && !self.repository.has_own_work(&self.branch, &self.target)?;
         Ok(is_missing.then(|| Rework::NoCommit { branch: self.branch.clone() }))
     }
 

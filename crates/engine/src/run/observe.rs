@@ -152,12 +152,11 @@ impl Lead<'_> {
         let has_recorded = events.is_ok_and(|log| {
             log.log.events.iter().any(|entry| entry.attempt == attempt && entry.data.contains_key(TICKET))
         });
-        let (Some(repository), Some(tree), Some(base)) =
-            (&self.repository, self.worktree_of(at), self.memory.run.base.clone())
-        else {
+        let target = self.target_branch(&self.work.fleet.lanes[at]);
+        let (Some(repository), Some(tree), Some(target)) = (&self.repository, self.worktree_of(at), target) else {
             return !has_recorded;
         };
-        let state = repository.state(&self.workspace.root().join(tree), &format!("refs/heads/{base}"));
+        let state = repository.state(&self.workspace.root().join(tree), &format!("refs/heads/{target}"));
         !has_recorded && state.is_ok_and(|state| state.is_clean() && state.ahead == 0)
     }
 
@@ -238,8 +237,13 @@ impl Lead<'_> {
 
     fn step_standing(&self, at: LaneAt, unit: &Unit, step: &str, has_exited_well: bool) -> Standing {
         let known = unit.steps.iter().find(|known| known.id == step);
-        if known.is_some_and(|known| matches!(known.state, StepState::Done { .. } | StepState::Skipped)) {
-            return Standing::Complete(StageResult::Done);
+        match known.map(|known| &known.state) {
+            Some(StepState::Done { .. }) if self.is_untouched(at, step) => {
+                let missing = self.work.lanes[at].outputs.iter().map(|path| format!("a change of {path}"));
+                return Standing::Unproved { missing: missing.collect() };
+            }
+            Some(StepState::Done { .. } | StepState::Skipped) => return Standing::Complete(StageResult::Done),
+            Some(StepState::Pending | StepState::Running | StepState::Failed) | None => {}
         }
         if unit.state == State::Blocked {
             return Standing::Halted { reason: unit.blockers.join("; ") };
@@ -250,6 +254,15 @@ impl Lead<'_> {
             true => Standing::Complete(StageResult::Done),
             false => Standing::Open,
         }
+    }
+
+    /// Whether a worker calls its step done and changed none of the files that it was to make. What was found to be work
+    /// before is not asked again: what its worker corrects may be in other files.
+    fn is_untouched(&self, at: LaneAt, step: &str) -> bool {
+        let memory = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let is_new = memory.is_some_and(|memory| memory.worked.is_none() && memory.merged.is_none());
+        let outputs = &self.work.lanes[at].outputs;
+        is_new && !outputs.is_empty() && self.is_workers_word(at, step) && !self.has_changed(at, outputs)
     }
 
     /// Whether a lane is to make files, and all of them are there.
@@ -271,9 +284,9 @@ impl Lead<'_> {
     /// Whether one of these files was made or changed by the lane, and not only found.
     fn has_changed(&self, at: LaneAt, outputs: &[String]) -> bool {
         let (Some(repository), Some(tree)) = (&self.repository, self.worktree_of(at)) else { return true };
-        let Some(base) = &self.memory.run.base else { return true };
+        let Some(target) = self.target_branch(&self.work.fleet.lanes[at]) else { return true };
         let path = self.workspace.root().join(tree);
-        let changed = repository.changed_since(&path, &format!("refs/heads/{base}")).unwrap_or_default();
+        let changed = repository.changed_since(&path, &format!("refs/heads/{target}")).unwrap_or_default();
         let inside = repository.inside();
         let is_output = |path: &String| {
             let local = Path::new(path).strip_prefix(inside).unwrap_or(Path::new(path));

@@ -1,10 +1,12 @@
 //! A plan is its user's text: boxes that are ticked, added or removed during a run are respected.
 
+use piton_dialect::{Findings, plan};
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
+use piton_model::hint::verbs;
 use piton_model::{Dialect, Id, StepState, Unit, UnitRef};
 
 use super::lead::Lead;
-use super::work::{LaneWork, plan_lane};
+use super::work::{LaneWork, plan_lane, plan_phase, stage_of};
 
 /// What a plan's text says about a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,13 @@ fn box_state(plan: &Unit, step: Option<&str>) -> BoxState {
         Some(StepState::Done { .. } | StepState::Skipped) => BoxState::Ticked,
         Some(StepState::Pending | StepState::Running | StepState::Failed) => BoxState::Open,
     }
+}
+
+/// How many boxes of a plan's text are open and have no id.
+fn open_unmarked(path: &str, text: &str) -> usize {
+    let parsed = plan::parse(text, &mut Findings::new(path.into(), text));
+    let is_open = |found: &&plan::Unmarked| text.as_bytes().get(found.box_at as usize) == Some(&b' ');
+    parsed.unmarked.iter().filter(is_open).count()
 }
 
 impl Lead<'_> {
@@ -42,9 +51,30 @@ impl Lead<'_> {
             let looked = |path: &String| now.iter().find(|(known, _)| known == path).and_then(|(_, stamp)| *stamp);
             let files = paths.filter(|path| path.ends_with(".md")).map(|path| (path.clone(), looked(&path))).collect();
             self.plans.insert(group, files);
+            self.tell_unmarked(group, &found.unit);
             let news = self.follow_plan(group, &unit, &found.unit);
             news.into_iter().rev().for_each(|event| self.queue.push_front(event));
         }
+    }
+
+    /// Says that a plan has open boxes that nobody works on, once for each number of them.
+    fn tell_unmarked(&mut self, group: usize, plan: &Unit) {
+        let texts = plan.documents.iter().filter(|document| document.path.ends_with(".md"));
+        let open: usize = texts
+            .filter_map(|document| {
+                let content = self.workspace.disk.read(&document.path).ok()?;
+                Some(open_unmarked(&document.path, &String::from_utf8_lossy(&content.bytes)))
+            })
+            .sum();
+        if self.unmarked.insert(group, open).unwrap_or(0) == open || open == 0 {
+            return;
+        }
+        let name = self.work.fleet.groups[group].name.clone();
+        let text = match open {
+            1 => "1 open box has no id, so no worker does it".to_owned(),
+            open => format!("{open} open boxes have no id, so no worker does them"),
+        };
+        self.tell(Some(&name), "plan", &verbs::PLAN_MARK.on(&name).to(format!("{text}; give ids")).to_string());
     }
 
     /// Brings the lanes of a plan into line with its text. What a worker is at stays with its worker.
@@ -70,6 +100,10 @@ impl Lead<'_> {
             };
             if is_waiting {
                 news.push(self.settled(at, own));
+            }
+            if own == BoxState::Open && self.work.fleet.lanes[at].state == LaneState::Done {
+                self.tell_lane(at, "plan", "its box was unticked: it is done again");
+                news.push(FleetEvent::LaneReopened { lane: at });
             }
         }
         news.extend(self.add_steps(group, unit, plan));
@@ -114,20 +148,27 @@ impl Lead<'_> {
         let mut news = Vec::new();
         let own = self.work.lanes.iter().filter(|work| work.dialect == Dialect::Plan && work.unit == *unit);
         let known: Vec<String> = own.filter_map(|work| work.step.clone()).collect();
-        let phases: Vec<String> = self.work.fleet.groups[group].phases.iter().map(|phase| phase.name.clone()).collect();
         for (place, step) in plan.steps.iter().enumerate() {
             let is_open = !matches!(step.state, StepState::Done { .. } | StepState::Skipped);
             if known.contains(&step.id) || !is_open || Id::parse(&step.id).is_err() {
                 continue;
             }
-            // A task of a phase that is new joins the last one: phases are closed in order.
-            let own = step.stage.as_deref().unwrap_or("main");
-            let phase = phases.iter().position(|name| name == own).unwrap_or(phases.len().saturating_sub(1));
+            let phase = self.phase_for(group, plan, &stage_of(&step.stage));
             let (lane, work) = plan_lane(unit, step, group, phase, place);
             self.tell(Some(&lane.name), "plan", "its box was added to the plan");
             self.work.lanes.push(work);
             news.push(FleetEvent::LaneAdded(Box::new(lane)));
         }
         news
+    }
+
+    /// The place of a phase of a plan. One that is new comes after all that are there.
+    fn phase_for(&mut self, group: usize, plan: &Unit, name: &str) -> usize {
+        let phases = &mut self.work.fleet.groups[group].phases;
+        if let Some(known) = phases.iter().position(|phase| phase.name == name) {
+            return known;
+        }
+        phases.push(plan_phase(plan, name, true, &|gate| self.settings.gates.contains_key(gate)));
+        phases.len() - 1
     }
 }

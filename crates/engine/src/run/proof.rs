@@ -131,12 +131,35 @@ impl Lead<'_> {
         let path = path.trim_end_matches('/');
         let is_there = |path: &str| !matches!(self.workspace.disk.stamp(path), Ok(None));
         let tree = self.worktree_of(at).filter(|_| is_own);
-        if is_there(path) || tree.as_ref().is_some_and(|tree| is_there(&format!("{tree}/{path}"))) {
+        let is_found = match &tree {
+            Some(tree) => is_there(&format!("{tree}/{path}")) || self.is_on_base(path) && is_there(path),
+            None => is_there(path),
+        };
+        if is_found {
             return false;
         }
         let root = self.workspace.root();
         let directory = tree.map_or_else(|| root.to_owned(), |tree| root.join(tree));
         self.repository.is_none() || !was_removed(&directory, self.memory.run.base.as_deref(), path)
+    }
+
+    /// Whether a file is more than something that lies in the user's tree: the base has it, or git ignores it.
+    fn is_on_base(&self, path: &str) -> bool {
+        let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return true };
+        let paths = [repository.inside().join(path).display().to_string()];
+        let is_committed =
+            repository.files_in(&format!("refs/heads/{base}"), &paths).is_ok_and(|found| !found.is_empty());
+        let root = self.workspace.root();
+        is_committed || repository.ignored(root, &[path.to_owned()]).is_ok_and(|found| !found.is_empty())
+    }
+
+    /// Whether the worker of a lane called its step done, and not a person.
+    pub(super) fn is_workers_word(&self, at: LaneAt, step: &str) -> bool {
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let names = |entry: &Entry| entry.data.get("steps").and_then(Value::as_array).cloned().unwrap_or_default();
+        let is_it =
+            |entry: &&Entry| entry.event == "step_done" && names(entry).iter().any(|name| name.as_str() == Some(step));
+        events.iter().rfind(is_it).is_some_and(|entry| entry.data.contains_key(TICKET))
     }
 
     fn lost_in_git(&self, at: LaneAt, unit: &UnitRef) -> Vec<String> {

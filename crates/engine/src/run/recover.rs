@@ -43,6 +43,7 @@ impl Lead<'_> {
             if self.work.fleet.lanes[at].state == LaneState::Done && self.is_left_on_its_branch(at) {
                 self.judge_again(at);
             }
+            self.hold_unknown_work(at, &rows);
         }
         for at in 0..self.work.fleet.groups.len() {
             self.recover_group(at, request);
@@ -58,6 +59,28 @@ impl Lead<'_> {
         let Some(branch) = known.branch.as_ref().filter(|_| known.merged.is_none()) else { return false };
         let Ok(Some(tip)) = repository.tip(branch) else { return false };
         matches!(repository.is_reachable(&tip, &format!("refs/heads/{base}")), Ok(false))
+    }
+
+    /// Holds a lane back that was begun, by a lead of which no memory is left, on a branch that nobody merged. Of a story, task
+    /// or agent that its document calls done nothing more is asked.
+    fn hold_unknown_work(&mut self, at: LaneAt, rows: &[Row]) {
+        let lane = &self.work.fleet.lanes[at];
+        let is_known = self.memory.lanes.get(&lane.name).is_some_and(|known| known.branch.is_some());
+        let unit = &self.work.lanes[at].unit;
+        let row = rows.iter().find(|row| unit.means(row.dialect, &row.full_name));
+        let has_begun = match (&self.work.lanes[at].step, &lane.state) {
+            (Some(_), state) => *state == LaneState::Done,
+            (None, state) => !matches!(state, LaneState::Queued | LaneState::Done | LaneState::Paused { .. }),
+        };
+        let is_step = self.work.lanes[at].step.is_some();
+        let is_open = is_step || row.is_some_and(|row| row.state.lifecycle() != Lifecycle::Done);
+        if is_known || !is_open || !has_begun {
+            return;
+        }
+        if let Some(reason) = self.left_on_branches(at) {
+            self.tell_lane(at, "paused", &reason);
+            self.work.fleet.lanes[at].state = LaneState::Paused { reason };
+        }
     }
 
     /// What the journal says about a unit's present life.
@@ -77,8 +100,8 @@ impl Lead<'_> {
         let is_same_attempt = was.attempt == now.attempt || claiming == Some(now.attempt) || was.attempt == 0;
         // A lane that was not claimed yet knows of no life.
         let is_same_life = was.began == now.began || was == Origin::default();
-        // An archived document: what is left of the unit is its journal.
-        let is_gone = known.state == SavedState::Done && self.is_document_gone(at);
+        // An archived document: what is left of the unit is its journal. A claim that was under way had none yet.
+        let is_gone = claiming.is_none() && was.attempt > 0 && self.is_document_gone(at);
         let lane = self.memory.lane(&name);
         if !is_same_life || is_gone {
             lane.begin_anew();
@@ -169,7 +192,7 @@ impl Lead<'_> {
     /// it any more: the files that it was to make are proof enough.
     fn close_again(&mut self, at: LaneAt) {
         let standing = match self.standing(at, true) {
-            Standing::Open if self.has_outputs(at) => Standing::Complete(StageResult::Done),
+            Standing::Open | Standing::Unproved { .. } if self.has_outputs(at) => Standing::Complete(StageResult::Done),
             standing => standing,
         };
         self.judge_as(at, standing);

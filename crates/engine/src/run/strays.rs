@@ -67,7 +67,10 @@ impl Lead<'_> {
         let disk = &*self.workspace.disk;
         let Ok(written) = disk.read(&stray) else { return };
         let known = disk.read(&path).ok();
-        if known.as_ref().is_some_and(|known| known.bytes == written.bytes) || !self.is_newer(at, &stray, &path) {
+        if known.as_ref().is_some_and(|known| known.bytes == written.bytes)
+            || !self.is_newer(at, &stray, &path)
+            || self.is_checked_out(at, &path)
+        {
             return;
         }
         if serde_json::from_slice::<serde_json::Value>(&written.bytes).is_err() {
@@ -82,6 +85,23 @@ impl Lead<'_> {
             }
             Err(error) => self.memory.issues.push((stray, "stray".to_owned(), error.to_string())),
         }
+    }
+
+    /// Whether git put a file into a lane's worktree, and no worker wrote it.
+    fn is_checked_out(&self, at: LaneAt, path: &str) -> bool {
+        let (Some(repository), Some(tree)) = (&self.repository, self.worktree_of(at)) else { return false };
+        let (tree, path) = (self.workspace.root().join(tree), repository.inside().join(path).display().to_string());
+        let target = self.target_branch(&self.work.fleet.lanes[at]).unwrap_or_default();
+        repository.is_checked_out(&tree, &target, &path).unwrap_or(false)
+    }
+
+    /// Whether a plan had a task's box ticked where a lane's branch left its target.
+    fn was_ticked(&self, at: LaneAt, path: &str, task: &str) -> bool {
+        let (Some(repository), Some(tree)) = (&self.repository, self.worktree_of(at)) else { return false };
+        let (tree, inside) = (self.workspace.root().join(tree), repository.inside().join(path).display().to_string());
+        let target = self.target_branch(&self.work.fleet.lanes[at]).unwrap_or_default();
+        let before = repository.at_fork(&tree, &target, &inside).ok().flatten().unwrap_or_default();
+        is_ticked(path, &String::from_utf8_lossy(&before), task)
     }
 
     /// Whether a worker wrote a file later than the unit's document was last written.
@@ -109,7 +129,7 @@ impl Lead<'_> {
             let known = unit.steps.iter().find(|known| known.id == own);
             known.is_some_and(|known| !matches!(known.state, StepState::Done { .. } | StepState::Skipped))
         });
-        if is_open && is_ticked(&stray, &text, &own) {
+        if is_open && is_ticked(&stray, &text, &own) && !self.was_ticked(at, &path, &own) {
             let text = match self.record_lane(at, &step(StepTo::Done, own.clone())) {
                 Ok(()) => format!("its worker ticked {own} in {stray}: recorded"),
                 Err(why) => format!("its worker ticked {own} in {stray}, which cannot be recorded: {why}"),

@@ -64,6 +64,7 @@ impl Lead<'_> {
             | FleetEvent::LaneAdded(_)
             | FleetEvent::LaneSettled { .. }
             | FleetEvent::LaneFreed { .. }
+            | FleetEvent::LaneReopened { .. }
             | FleetEvent::Prepared { .. }
             | FleetEvent::CompleteEnded { .. }
             | FleetEvent::StartFailed { .. }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use piton_model::Dialect;
 use piton_model::fleet::LaneAt;
-use piton_supervisor::{Created, Creation, Head, NewWorktree, Removal, Repository, quoted};
+use piton_supervisor::{Created, Creation, Head, LeftBranch, NewWorktree, Removal, Repository, quoted};
 
 use super::lead::Lead;
+use super::work::LaneWork;
 use super::{RunError, failed};
 
 /// Where gates judge what is to be merged. One lead, one merge at a time: one place.
@@ -76,10 +77,7 @@ impl Lead<'_> {
                 format!(".worktrees/{}-{}", work.dialect, work.id)
             }
         };
-        let name = match slug(work.title.as_deref().unwrap_or_default()) {
-            slug if slug.is_empty() => format!("feature/{}", work.id),
-            slug => format!("feature/{}-{slug}", work.id),
-        };
+        let name = branch_name(work);
         let lane = self.work.fleet.lanes[at].name.clone();
         let memory = self.memory.lane(&lane);
         let known = memory.branch.clone().map(|branch| (memory.worktree.clone().unwrap_or(place.clone()), branch));
@@ -132,6 +130,21 @@ impl Lead<'_> {
             Creation::Ready(created) => Ok(created),
             Creation::Exists(existing) => Err(format!("the branch {} is there already", existing.branch)),
         }
+    }
+
+    /// Why a lane without a memory may not go on: its work is on a branch that an earlier lead made and nobody merged.
+    pub(super) fn left_on_branches(&self, at: LaneAt) -> Option<String> {
+        let (repository, base) = (self.repository.as_ref()?, self.memory.run.base.as_ref()?);
+        let left = repository.left_branches(&branch_name(&self.work.lanes[at]), base).unwrap_or_default();
+        let LeftBranch { name, is_fetched } = left.first()?;
+        let trees = repository.worktrees().unwrap_or_default();
+        let tree = trees.iter().find(|tree| !is_fetched && tree.branch.as_ref() == Some(name));
+        let tree = tree.map(|tree| format!("git worktree remove --force {} && ", quoted(&tree.path.to_string_lossy())));
+        let (word, tree, remote) = (quoted(name), tree.unwrap_or_default(), if *is_fetched { "-r " } else { "" });
+        Some(format!(
+            "the branch {name} has work of it that is not on {base}, and no lead remembers it; merge it with: git merge {word}; \
+             or remove it with: {tree}git branch -D {remote}{word}"
+        ))
     }
 
     /// The branch that a lane is merged into: the base, or the one on which its phase is collected.
@@ -194,6 +207,14 @@ impl Lead<'_> {
             Err(error) => error.to_string(),
         };
         self.tell_lane(at, "kept", &format!("{tree} stays: {why}"));
+    }
+}
+
+/// The branch that a lane works on, unless the name is taken.
+fn branch_name(work: &LaneWork) -> String {
+    match slug(work.title.as_deref().unwrap_or_default()) {
+        slug if slug.is_empty() => format!("feature/{}", work.id),
+        slug => format!("feature/{}-{slug}", work.id),
     }
 }
 

@@ -19,7 +19,7 @@ use piton_model::{Dialect, Hint, Id, Start, Time, UnitRef};
 use self::listed::Listed;
 pub use self::pipeline::Story;
 pub(super) use self::pipeline::stories;
-pub(super) use self::plan::plan_lane;
+pub(super) use self::plan::{plan_lane, plan_phase, stage_of};
 use super::section::{BadFile, parse};
 use super::settings::Settings;
 use crate::{NotFound, Workspace};

@@ -287,16 +287,7 @@ impl Fleet {
 
     /// Takes in work that a person added; its phase is judged again, with all that it has become.
     pub(super) fn lane_added(&mut self, lane: super::Lane) {
-        let (group, phase) = (lane.group, lane.phase);
-        if let Some(known) = self.groups[group].phases.get_mut(phase) {
-            known.state = PhaseState::Open;
-            for gate in &mut known.gates {
-                gate.state = GateProgress::Pending;
-            }
-        }
-        if self.groups[group].completion == Completion::Recorded {
-            self.groups[group].completion = Completion::Pending;
-        }
+        self.open_phase(lane.group, lane.phase);
         self.lanes.push(lane);
     }
 
@@ -317,6 +308,31 @@ impl Fleet {
         };
         if is_free {
             self.lanes[at].state = LaneState::Done;
+        }
+    }
+
+    /// A lane that was done goes on; its phase is judged again, with what it becomes.
+    pub(super) fn lane_reopened(&mut self, at: LaneAt) {
+        let lane = &mut self.lanes[at];
+        if lane.state != LaneState::Done {
+            return;
+        }
+        lane.counts = Counts::default();
+        lane.state = LaneState::Dead { why: "a person opened it again".to_owned(), how: How::Session };
+        let (group, phase) = (lane.group, lane.phase);
+        self.open_phase(group, phase);
+        self.ended = false;
+    }
+
+    fn open_phase(&mut self, group: GroupAt, phase: usize) {
+        if let Some(known) = self.groups[group].phases.get_mut(phase) {
+            known.state = PhaseState::Open;
+            for gate in &mut known.gates {
+                gate.state = GateProgress::Pending;
+            }
+        }
+        if self.groups[group].completion == Completion::Recorded {
+            self.groups[group].completion = Completion::Pending;
         }
     }
 

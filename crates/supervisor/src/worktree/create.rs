@@ -219,16 +219,6 @@ fn start_of(path: &Path) -> Option<String> {
     text.lines().find_map(|line| line.strip_prefix("start ")).map(str::to_owned)
 }
 
-impl Repository {
-    /// Whether nothing was committed on a branch since Piton made it; that it was brought forward to another one is no
-    /// commit. False when its reflog does not say so.
-    pub fn is_untouched(&self, branch: &str) -> Result<bool, GitError> {
-        let log = self.git().ask(&["log", "--walk-reflogs", "-n", "100", "--format=%gs", &full(branch), "--"])?.text();
-        let is_no_commit = |line: &str| line == MADE || (line.starts_with("merge ") && line.ends_with("Fast-forward"));
-        Ok(!log.is_empty() && log.lines().all(is_no_commit))
-    }
-}
-
 /// A path as a pattern that means only this path.
 fn as_pattern(path: &str) -> String {
     path.chars().fold(String::new(), |mut pattern, c| {

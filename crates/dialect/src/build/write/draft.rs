@@ -248,6 +248,14 @@ impl Draft {
         (1..).map(name).find(|name| !self.archived.contains(name)).unwrap_or_default()
     }
 
+    /// Takes a workstream into the lists that its specification has got since the build began.
+    pub(super) fn learn(&mut self, id: &str) {
+        let is_specified = self.spec.iter().flat_map(|spec| &spec.workstreams).any(|stream| stream.id == id);
+        if is_specified && self.bucket_of(id).is_none() {
+            self.put(id, Bucket::Pending);
+        }
+    }
+
     /// Refuses a workstream that is in none of the lists.
     pub(super) fn known(&self, id: &str) -> Result<Bucket, Refusal> {
         self.bucket_of(id).ok_or_else(|| {

@@ -21,6 +21,7 @@ pub(super) fn moved(draft: &mut Draft, moved: &StepMove, moment: &Moment) -> Res
         return Err(Refusal::usage("name at least one workstream"));
     }
     for id in &moved.steps {
+        draft.learn(id);
         draft.known(id)?;
     }
     let makes_files = !moved.outputs.is_empty() || !moved.files.is_empty();

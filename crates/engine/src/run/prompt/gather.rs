@@ -178,7 +178,7 @@ impl Lead<'_> {
     }
 
     /// The branch that a lane's work is merged into.
-    fn target_branch(&self, lane: &Lane) -> Option<String> {
+    pub(in crate::run) fn target_branch(&self, lane: &Lane) -> Option<String> {
         let group = &self.work.fleet.groups[lane.group];
         let phase = group.phases.get(lane.phase).filter(|phase| phase.collects());
         let key = phase.map(|_| group.phase_key(lane.phase));

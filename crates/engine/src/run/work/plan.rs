@@ -1,8 +1,11 @@
 //! A plan: its phases one after another, its tasks, and the acceptance of each phase.
 
-use piton_model::fleet::{Approval, Lane, LaneState};
+use std::sync::Arc;
+
+use piton_dialect::plan::{MAIN_PHASE, codes};
+use piton_model::fleet::{Approval, Lane, LaneState, Phase};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, GateState, Id, Start, Step, StepState, UnitRef};
+use piton_model::{Dialect, Finding, Gate, GateState, Id, Start, Step, StepState, Unit, UnitRef};
 
 use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, phase_gate, unusable};
 
@@ -15,50 +18,62 @@ impl Draft<'_> {
         let name = found.name.clone();
         let unit = UnitRef::parse(&name).unwrap_or(wanted);
         let steps = &found.unit.steps;
+        // A box that the plan's reader leaves out would be done by nobody.
+        let is_left_out = |finding: &&Finding| {
+            [&codes::PLAN_DUPLICATE_ID, &codes::PLAN_BAD_ID, &codes::PLAN_OPEN_COMMENT].contains(&&finding.code)
+        };
+        if let Some(finding) = found.findings.iter().find(is_left_out) {
+            let line = finding.place.line.map_or_else(String::new, |line| format!(":{line}"));
+            let message = format!("{}{line}: {}", finding.place.path, finding.message);
+            return Err(unusable(message, verbs::CHECK.on(&name).to("correct it, then see that nothing is left")));
+        }
         if steps.is_empty() {
             let hint = verbs::PLAN_MARK.on(&name).to("give its boxes ids");
             return Err(unusable(format!("{name} has no tasks with ids"), hint));
         }
         let mut names: Vec<String> = Vec::new();
-        let stage = |stage: &Option<std::sync::Arc<str>>| stage.as_deref().unwrap_or("main").to_owned();
         for each in steps.iter().map(|step| &step.stage).chain(found.unit.gates.iter().map(|gate| &gate.stage)) {
-            let each = stage(each);
+            let each = stage_of(each);
             if !names.contains(&each) {
                 names.push(each);
             }
         }
         let has_command = |gate: &str| self.settings.gates.contains_key(gate);
-        let phases: Vec<_> = names
-            .iter()
-            .enumerate()
-            .map(|(place, name)| {
-                let is_last = place + 1 == names.len();
-                // The last phase judges all commands once more: what a later phase broke is not complete.
-                let is_here = |gate: &&piton_model::Gate| {
-                    let is_own = stage(&gate.stage) == *name;
-                    match has_command(&gate.name) {
-                        true => is_own || is_last,
-                        false => is_own && !matches!(gate.state, GateState::Passed { .. }),
-                    }
-                };
-                let gates = found.unit.gates.iter().filter(is_here);
-                let gates = gates.map(|gate| phase_gate(&gate.name, None, has_command(&gate.name)));
-                new_phase(name.clone(), gates.collect(), Approval::NotNeeded)
-            })
-            .collect();
+        let last = names.len().saturating_sub(1);
+        let phases = names.iter().enumerate();
+        let phases = phases.map(|(place, name)| plan_phase(&found.unit, name, place == last, &has_command)).collect();
         let work = GroupWork { dialect: Dialect::Plan, unit: Some(unit.clone()), gates: Vec::new(), spec: None };
         let group = self.add_group(&name, phases, work);
         for (place, step) in steps.iter().enumerate() {
             // Files are named after it.
             Id::parse(&step.id)
                 .map_err(|why| unusable(format!("the task {:?} is no id: {why}", step.id), verbs::CHECK.on(&name)))?;
-            let own = stage(&step.stage);
+            let own = stage_of(&step.stage);
             let phase = names.iter().position(|name| *name == own).unwrap_or(0);
             let (lane, work) = plan_lane(&unit, step, group, phase, place);
             self.add_lane(DraftLane { lane, work, after: Vec::new(), key: step.id.clone() });
         }
         Ok(())
     }
+}
+
+/// The name of the phase that a task or criterion of a plan belongs to.
+pub fn stage_of(stage: &Option<Arc<str>>) -> String {
+    stage.as_deref().unwrap_or(MAIN_PHASE).to_owned()
+}
+
+/// A phase of a plan with its gates. The last one judges all commands once more: what a later phase broke is not complete.
+pub fn plan_phase(plan: &Unit, name: &str, is_last: bool, has_command: &dyn Fn(&str) -> bool) -> Phase {
+    let is_here = |gate: &&Gate| {
+        let is_own = stage_of(&gate.stage) == name;
+        match has_command(&gate.name) {
+            true => is_own || is_last,
+            false => is_own && !matches!(gate.state, GateState::Passed { .. }),
+        }
+    };
+    let gates = plan.gates.iter().filter(is_here);
+    let gates = gates.map(|gate| phase_gate(&gate.name, None, has_command(&gate.name)));
+    new_phase(name.to_owned(), gates.collect(), Approval::NotNeeded)
 }
 
 /// The lane of a plan's task.

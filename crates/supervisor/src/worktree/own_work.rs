@@ -1,0 +1,111 @@
+//! What of a branch is its own: commits that were made for it, files that were not only checked out, branches that a lost
+//! lead left.
+
+use std::path::Path;
+
+use super::Repository;
+use super::advance::MADE;
+use super::merge::full;
+use crate::git::{Git, GitError, failed};
+
+/// How many movements of a branch are looked at.
+const MOVEMENTS: &str = "1000";
+
+/// How a reflog calls movements that make a commit. A merge makes one too, and adds nothing by that.
+const COMMITS: [&str; 6] = ["commit:", "commit (amend)", "commit (initial)", "cherry-pick", "revert", "am:"];
+
+impl Repository {
+    /// Whether a branch has work of its own: a change that its target does not have, or a commit that was made on it and
+    /// was not thrown away. True when git cannot tell, because the branch has no reflog.
+    pub fn has_own_work(&self, branch: &str, target: &str) -> Result<bool, GitError> {
+        if self.has_own_change(&full(branch), target)? {
+            return Ok(true);
+        }
+        let log =
+            self.git().ask(&["log", "--walk-reflogs", "-n", MOVEMENTS, "--format=%H %gs", &full(branch), "--"])?;
+        let log = log.text();
+        for (commit, movement) in log.lines().filter_map(|line| line.split_once(' ')) {
+            if COMMITS.iter().any(|word| movement.starts_with(word)) && self.is_ancestor(commit, &full(branch))? {
+                return Ok(true);
+            }
+        }
+        Ok(log.is_empty())
+    }
+
+    /// Whether something changed since a ref left a branch.
+    fn has_own_change(&self, name: &str, target: &str) -> Result<bool, GitError> {
+        let range = format!("{}...{name}", full(target));
+        let question = ["diff", "--quiet", "--no-ext-diff", "--end-of-options", &range, "--"];
+        let said = self.git().ask(&question)?;
+        match said.code {
+            Some(0) => Ok(false),
+            Some(1) => Ok(true),
+            _ => Err(failed(&question, &said)),
+        }
+    }
+
+    /// Whether a file of a worktree is as its target has it, so that a checkout put it there and no worker did. The path is
+    /// relative to the repository's root.
+    pub fn is_checked_out(&self, worktree: &Path, target: &str, path: &str) -> Result<bool, GitError> {
+        let fork = self.fork(worktree, target)?;
+        if self.files_in(&fork, &[path.to_owned()])?.is_empty() {
+            return Ok(false);
+        }
+        let question = ["--literal-pathspecs", "diff", "--quiet", "--no-ext-diff", &fork, "--", path];
+        Ok(Git::at(worktree).ask(&question)?.is_success())
+    }
+
+    /// A file as it was where a worktree's branch left its target; nothing when it was not there.
+    pub fn at_fork(&self, worktree: &Path, target: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+        let fork = self.fork(worktree, target)?;
+        let said = self.git().ask(&["cat-file", "blob", &format!("{fork}:{path}")])?;
+        Ok(said.is_success().then_some(said.out))
+    }
+
+    fn fork(&self, worktree: &Path, target: &str) -> Result<String, GitError> {
+        Git::at(worktree).run(&["merge-base", &full(target), "HEAD"])
+    }
+
+    /// Branches that have work that a target does not have: those that a lead made by this name, or by this name with a
+    /// number, and those of this name that were fetched.
+    pub fn left_branches(&self, name: &str, target: &str) -> Result<Vec<LeftBranch>, GitError> {
+        let all = self.git().run(&["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"])?;
+        let mut left = Vec::new();
+        for reference in all.lines() {
+            let local = reference.strip_prefix("refs/heads/").filter(|branch| is_named(branch, name));
+            let fetched = reference
+                .strip_prefix("refs/remotes/")
+                .filter(|branch| branch.split_once('/').is_some_and(|(_, branch)| branch == name));
+            let is_ours = match (local, fetched) {
+                (Some(_), _) => self.is_made_by_us(reference)?,
+                (None, fetched) => fetched.is_some(),
+            };
+            if is_ours && self.has_own_change(reference, target)? {
+                let name = local.or(fetched).unwrap_or(reference).to_owned();
+                left.push(LeftBranch { name, is_fetched: fetched.is_some() });
+            }
+        }
+        Ok(left)
+    }
+
+    fn is_made_by_us(&self, reference: &str) -> Result<bool, GitError> {
+        let log = self.git().ask(&["log", "--walk-reflogs", "--format=%gs", reference, "--"])?.text();
+        Ok(log.lines().last() == Some(MADE))
+    }
+}
+
+/// A branch with work that no lead remembers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftBranch {
+    /// Its name, with that of the remote when it was fetched.
+    pub name: String,
+    /// Whether it is a copy of a branch elsewhere.
+    pub is_fetched: bool,
+}
+
+/// Whether a branch has a name, or that name with a number.
+fn is_named(branch: &str, name: &str) -> bool {
+    let Some(rest) = branch.strip_prefix(name) else { return false };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number)
+}
