@@ -53,6 +53,7 @@ misbehave() {
     } || true ;;
     dawdles) once dawdles && sleep 3 || true ;;
     blocks) "$PITON" block "$unit" --message 'no key to the vault'; exit 0 ;;
+    waits) if [ "$id" = "$WAITER" ]; then await go; fi ;;
     # Asks a person, once.
     asks) [ "${PITON_STEP:-$id}" = "${ASKER:-$id}" ] && once asks && { "$PITON" block "$unit" --message 'which port?'; exit 0; } || true ;;
     dirty) echo x > left-behind.txt ;;

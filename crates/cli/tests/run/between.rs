@@ -236,3 +236,75 @@ fn an_answer_reaches_a_plan_whose_lead_is_at_work() {
     let ended = finish(lead);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
 }
+
+#[test]
+fn a_story_of_a_new_board_begins_anew_whatever_became_of_the_old_one() {
+    let yard = Yard::with(SETTINGS, "[[stories]]\nid = \"S-1\"\ntitle = \"Old\"\n");
+    let ended = finish(yard.command(&["run", "--yes"]).env("BAD", "always-exits").spawn().expect("it starts"));
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    std::fs::rename(yard.workspace.path(".pipeline"), yard.workspace.path(".pipeline-archive")).expect("it is there");
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace("Old", "New"));
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(ended.stdout.contains("story-S-1-s0 started"), "{}", said(&ended));
+    assert!(ended.stdout.contains("stage 0: planned"), "{}", said(&ended));
+}
+
+#[test]
+fn a_unit_that_is_opened_again_during_the_run_is_done_again() {
+    // The second story is the only one that has to wait: it reads a mark that the first one does not.
+    let second = STORY.replace("S-1", "S-2");
+    let yard = Yard::with(SETTINGS, &format!("{STORY}{second}")).env("BAD", "waits").env("WAITER", "S-2");
+    yard.run(&["approve", "--commands"]);
+    let lead = yard.command(&["run"]).spawn().expect("it starts");
+    let shown = || yard.piton(&["status"]).stdout;
+    let is_done = || yard.piton(&["status", "pipeline:S-1", "--json"]).stdout.contains("\"lifecycle\": \"done\"");
+    wait_for("the first story", is_done, shown);
+    yard.run(&["reopen", "pipeline:S-1"]);
+    std::fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(ended.stdout.contains("pipeline:S-1: a person opened it again"), "{}", said(&ended));
+    assert_eq!(state_of(&yard, "pipeline:S-1"), "done", "{}", said(&ended));
+}
+
+#[test]
+fn a_workstream_that_is_added_to_a_build_is_built() {
+    let yard = with_build("");
+    let ended = yard.piton(&["run", SPEC]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let spec =
+        yard.text(SPEC).replace("execution_phases", "  WS4:\n    name: More\n    outputs: [WS4.txt]\nexecution_phases");
+    yard.workspace.write(SPEC, spec.replace("[WS3]", "[WS3, WS4]"));
+    yard.commit("one more");
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "WS4.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn a_phase_that_is_added_to_a_plan_waits_for_those_before_it() {
+    let plan = "# P\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n";
+    let more = "<!-- CHECKPOINT: two -->\n- [ ] B <!-- TASK: b -->\n";
+    let spoil = format!("printf '{}' >> plans/p/plan.md", more.replace('\n', "\\n"));
+    let yard = with_plan("", plan).env("BAD", "spoils").env("SPOILT", "a").env("SPOIL", &spoil);
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    let place = |text: &str| ended.stdout.find(text).unwrap_or_else(|| panic!("{text}: {}", said(&ended)));
+    assert!(place("plan:p: one is complete") < place("worker-p-b started"), "{}", said(&ended));
+}
+
+#[test]
+fn boxes_that_nobody_would_do_are_named() {
+    let yard = with_plan("", "# P\n- [ ] A <!-- TASK: a -->\n- [ ] B\n");
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert!(ended.stdout.contains("1 open box has no id, so no worker does it"), "{}", said(&ended));
+    yard.run(&["plan", "mark", "plan:p"]);
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!((ended.code, yard.ledger().len()), (Some(0), 2), "{}", said(&ended));
+
+    let yard = with_plan("", "# P\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: a -->\n");
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!((ended.code, yard.ledger().len()), (Some(2), 0), "{}", said(&ended));
+    assert!(ended.stderr.contains("the id \"a\" stands at line"), "{}", said(&ended));
+}

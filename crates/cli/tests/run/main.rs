@@ -7,6 +7,7 @@ mod support;
 mod approvals;
 mod bad_workers;
 mod between;
+mod claims;
 mod clients;
 mod clocks;
 mod dialects;

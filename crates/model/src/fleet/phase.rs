@@ -317,7 +317,7 @@ impl Fleet {
         if lane.state != LaneState::Done {
             return;
         }
-        lane.counts = Counts::default();
+        lane.grant_anew();
         lane.state = LaneState::Dead { why: "a person opened it again".to_owned(), how: How::Session };
         let (group, phase) = (lane.group, lane.phase);
         self.open_phase(group, phase);

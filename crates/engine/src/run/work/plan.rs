@@ -20,7 +20,7 @@ impl Draft<'_> {
         let steps = &found.unit.steps;
         // A box that the plan's reader leaves out would be done by nobody.
         let is_left_out = |finding: &&Finding| {
-            [&codes::PLAN_DUPLICATE_ID, &codes::PLAN_BAD_ID, &codes::PLAN_OPEN_COMMENT].contains(&&finding.code)
+            [&codes::PLAN_DUPLICATE_ID, &codes::PLAN_BAD_ID, &codes::PLAN_OPEN_COMMENT].contains(&finding.code)
         };
         if let Some(finding) = found.findings.iter().find(is_left_out) {
             let line = finding.place.line.map_or_else(String::new, |line| format!(":{line}"));

@@ -1,0 +1,187 @@
+//! What a worker, a checkout or a lost memory claims, and nobody did: none of it is done.
+
+use std::fs;
+
+use crate::yard::{Ended, Yard, finish, wait_for};
+
+const SETTINGS: &str = "[run]\nworkers = 2\nheartbeat = 1\npatience = 60\ngrace = 0.3\nrespawn = 0\nreworks = 0\n";
+
+const STORY: &str = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\nstages = [2, 3]\n";
+
+const SPEC: &str = "docs/EXECUTION-SPEC-PRD-063.md";
+
+fn said(ended: &Ended) -> String {
+    format!("{}{}", ended.stdout, ended.stderr)
+}
+
+fn is_on_main(yard: &Yard, file: &str) -> bool {
+    yard.git(&["ls-tree", "--name-only", "main"]).lines().any(|line| line == file)
+}
+
+/// A repository whose workers are this script.
+fn with_worker(settings: &str, script: &str) -> Yard {
+    let yard = Yard::with(SETTINGS, settings);
+    fs::write(yard.outer("agent.sh"), format!("set -eu\ncat > /dev/null\n{COMMIT}\n{script}\n")).expect("a script");
+    yard
+}
+
+const COMMIT: &str =
+    "commit() { git add -A; git -c user.name=agent -c user.email=agent@localhost commit -qm \"$1\"; }\nmarks=$MARKS";
+
+/// A worker of a story that does this at stage 2, and passes it at stage 3.
+fn story(stage_2: &str) -> String {
+    format!(
+        "case $PITON_STAGE in\n2) {stage_2}\n\"$PITON\" step \"$PITON_UNIT\" done S-1;;\n\
+         3) \"$PITON\" verdict \"$PITON_UNIT\" PASS --score 90;;\nesac"
+    )
+}
+
+/// A build of one phase: workstreams that name these outputs, each waiting for the one before it.
+fn build(outputs: &[&str], gate: bool) -> String {
+    let mut streams = String::new();
+    let mut names = Vec::new();
+    for (place, output) in outputs.iter().enumerate() {
+        let after = if place == 0 { String::new() } else { format!("    depends_on: [WS{place}]\n") };
+        names.push(format!("WS{}", place + 1));
+        streams += &format!("  WS{}:\n    name: Row\n    outputs: [{output}]\n{after}", place + 1);
+    }
+    let gates = if gate { "    gates: [g]\ngates:\n  g:\n    command: \"true\"\n" } else { "" };
+    let phases = format!("  - name: Ground\n    parallel: [{}]\n{gates}", names.join(", "));
+    format!("---\nprd: PRD-063\nprd_title: A wall\nworkstreams:\n{streams}execution_phases:\n{phases}---\n# A wall\n")
+}
+
+#[test]
+fn commits_that_were_thrown_away_are_no_work() {
+    let throw = ["git reset -q --hard HEAD~1", "git reset -q --hard main"];
+    for throw in throw {
+        let yard = with_worker(STORY, &story(&format!("echo x > S-1.txt; commit S-1; {throw}")));
+        let ended = yard.piton(&["run", "--yes"]);
+        assert_eq!(ended.code, Some(4), "{throw}: {}", said(&ended));
+        assert!(ended.stdout.contains("nothing is committed on feature/S-1-one"), "{throw}: {}", said(&ended));
+    }
+    let yard = with_worker(STORY, &story("echo x > S-1.txt; commit S-1; git rebase -q main"));
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn a_branch_that_is_only_brought_up_to_date_is_no_work() {
+    for update in ["git rebase -q main", "git merge -q --no-ff --no-edit main", "git reset -q --hard main"] {
+        let moved = "(cd \"$PITON_ROOT\" && echo x > other.txt && commit other)";
+        let identity = "export GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@localhost GIT_AUTHOR_NAME=a \
+                        GIT_AUTHOR_EMAIL=a@localhost";
+        let yard = with_worker(STORY, &story(&format!("{identity}; {moved}; {update}")));
+        let ended = yard.piton(&["run", "--yes"]);
+        assert_eq!(ended.code, Some(4), "{update}: {}", said(&ended));
+    }
+}
+
+#[test]
+fn an_output_that_nobody_changed_is_not_made() {
+    let records = "\"$PITON\" step \"$PITON_UNIT\" done \"$PITON_STEP\" --output app.txt";
+    for (is_committed, is_there) in [(true, true), (false, true), (false, false)] {
+        let yard = with_worker("", records);
+        yard.workspace.write(SPEC, build(&["app.txt"], false));
+        if is_committed {
+            yard.workspace.write("app.txt", "old\n");
+        }
+        yard.commit("a specification");
+        if is_there {
+            yard.workspace.write("app.txt", "old\n");
+        }
+        let ended = yard.piton(&["run", SPEC, "--yes"]);
+        assert_eq!(ended.code, Some(4), "{is_committed} {is_there}: {}", said(&ended));
+    }
+    let yard = with_worker("", &format!("echo new > app.txt; commit app; {records}"));
+    yard.workspace.write("app.txt", "old\n");
+    yard.workspace.write(SPEC, build(&["app.txt"], false));
+    yard.commit("a specification");
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn a_workstream_is_not_done_by_its_siblings_change() {
+    let yard = with_worker("", "if [ $PITON_STEP = WS1 ]; then echo one > app.txt; commit one; fi");
+    yard.workspace.write(SPEC, build(&["app.txt", "app.txt"], true));
+    yard.commit("a specification");
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(ended.stdout.contains("PRD-063 WS2 is paused"), "{}", said(&ended));
+}
+
+#[test]
+fn a_workstream_starts_when_what_it_waits_for_is_collected_whoever_recorded_it() {
+    let yard = with_worker("", "echo x > $PITON_STEP.txt; commit $PITON_STEP");
+    yard.workspace.write(SPEC, build(&["WS1.txt", "WS2.txt"], true));
+    yard.commit("a specification");
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "WS1.txt") && is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn a_tick_that_git_checked_out_is_not_the_workers() {
+    let yard = with_worker("", "exit 1");
+    let plan =
+        |a: char| format!("# P\n<!-- CHECKPOINT: one -->\n- [{a}] A <!-- TASK: a -->\n- [x] B <!-- TASK: b -->\n");
+    yard.workspace.write("plans/p/plan.md", plan('x'));
+    yard.commit("a plan");
+    yard.workspace.write("plans/p/plan.md", plan(' '));
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(yard.text("plans/p/plan.md").contains("- [ ] A"), "{}", said(&ended));
+}
+
+#[test]
+fn a_checkpoint_that_git_checked_out_takes_no_record_back() {
+    let waits = "until [ -e $marks/go ]; do sleep 0.02; done; echo x >> S-1.txt; commit S-1";
+    let merges = "git -c user.name=a -c user.email=a@localhost merge -q --no-edit main";
+    let script = story(waits).replace("done S-1;;", &format!("done S-1; echo 2 >> \"$LEDGER\"; {merges};;"));
+    let yard = with_worker(STORY, &script);
+    yard.workspace.write(".gitignore", ".piton/\n.worktrees/\n");
+    yard.commit("documents are committed");
+    let lead = yard.command(&["run", "--yes"]).spawn().expect("it starts");
+    let shown = || yard.piton(&["log", "pipeline:S-1"]).stdout;
+    wait_for("stage 2", || shown().contains("started at stage 2"), shown);
+    yard.commit("a day's work");
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert_eq!(fs::read_to_string(yard.outer("ledger")).expect("a ledger"), "2\n", "{}", said(&ended));
+}
+
+#[test]
+fn work_of_a_lost_lead_is_not_done_before_its_branch_is_merged() {
+    // A story at stage 3, and a task of a plan whose merge a file of the user's blocks; then the memory is lost.
+    let stops = story("echo x > S-1.txt; commit S-1").replace("3) ", "3) [ -e $marks/go ] && ");
+    let yard = with_worker(STORY, &stops);
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    comes_back(&yard, &["run", "--yes", "--retry"], "S-1.txt");
+
+    let script = "echo x > $PITON_STEP.txt; commit $PITON_STEP; \"$PITON\" step $PITON_UNIT done $PITON_STEP";
+    let yard = with_worker("", script);
+    yard.workspace.write("plans/p/plan.md", "# P\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n");
+    yard.commit("a plan");
+    yard.workspace.write("a.txt", "mine\n");
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    fs::remove_file(yard.workspace.path("a.txt")).expect("it is there");
+    comes_back(&yard, &["run", "plan:p", "--yes", "--retry"], "a.txt");
+}
+
+/// Loses Piton's memory, and types what the next run prints.
+fn comes_back(yard: &Yard, again: &[&str], file: &str) {
+    fs::remove_dir_all(yard.workspace.path(".piton")).expect("it is there");
+    let ended = yard.piton(again);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(!is_on_main(yard, file), "{}", said(&ended));
+    let (_, command) = ended.stdout.split_once("merge it with: git ").expect("a command is printed");
+    let command = command.split(';').next().unwrap_or_default();
+    yard.git(&command.split(' ').collect::<Vec<_>>());
+    let ended = yard.piton(again);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(yard, file), "{}", said(&ended));
+}
