@@ -4,8 +4,8 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use piton_model::Invocation;
 use piton_model::hint::observe;
+use piton_model::{Audience, Invocation};
 use serde_json::json;
 
 const FILE: &str = "PITON_TEST_HINTS";
@@ -23,6 +23,7 @@ fn append(command: &Invocation) {
     let line = json!({
         "at": format!("{}:{}", command.at().file(), command.at().line()),
         "argv": command.argv(),
+        "call": command.words_for(Audience::Tools),
         "reads": command.verb.reads,
         "directory": directory,
     });

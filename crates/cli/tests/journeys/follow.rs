@@ -1,6 +1,6 @@
 //! Hints are promises: what a command or a run prints as the next thing to type is typed, and has to work.
 
-use std::path::Path;
+use std::collections::BTreeSet;
 
 use crate::ground::{Ground, Typed};
 use crate::lead::Ended;
@@ -103,16 +103,11 @@ impl Ground {
     }
 }
 
-/// Notes the sites of commands that were typed as they were printed, and that worked.
-pub fn note_typed(file: &Path, line: &str) {
-    let is_fill = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase());
+/// Notes the sites of commands that were printed before, and that worked when a line typed them.
+pub fn note_typed(before: &BTreeSet<Printed>, line: &str) {
     for command in line.split(" && ") {
         let words: Vec<String> = words::split(command).into_iter().map(|word| word.text).collect();
-        let is_same = |hint: &Printed| {
-            let same = |(printed, typed): (&String, &String)| printed == typed || is_fill(printed);
-            hint.argv.len() == words.len() && hint.argv.iter().zip(&words).all(same)
-        };
-        printed::read(file).iter().filter(|hint| is_same(hint)).for_each(|hint| printed::executed(&hint.site));
+        printed::typed(before, &words);
     }
 }
 

@@ -1,5 +1,6 @@
 //! A lead at work: what it tells, event by event, and how it ends.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -7,12 +8,15 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::follow::note_typed;
 use crate::ground::{Ground, PATIENCE};
+use crate::printed::{self, Printed};
 
 /// A lead whose events are read as they come.
 pub struct Lead<'a> {
     ground: &'a Ground,
     line: String,
+    before: BTreeSet<Printed>,
     child: Child,
     events: Receiver<Value>,
     stderr: Option<std::thread::JoinHandle<String>>,
@@ -31,6 +35,7 @@ pub struct Ended {
 impl<'a> Lead<'a> {
     /// Types a line that begins a run.
     pub fn start(ground: &'a Ground, line: &str) -> Lead<'a> {
+        let before = printed::read(&ground.outer("hints"));
         let line = format!("{line} --json");
         let mut command = ground.prepared("/bin/sh");
         command.args(["-c", &format!("exec {line}")]).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -53,7 +58,7 @@ impl<'a> Lead<'a> {
             let _ = stderr.read_to_string(&mut text);
             text
         });
-        Lead { ground, line, child, events, stderr: Some(stderr), seen: Vec::new() }
+        Lead { ground, line, before, child, events, stderr: Some(stderr), seen: Vec::new() }
     }
 
     /// The lead's process.
@@ -113,6 +118,9 @@ impl<'a> Lead<'a> {
         let status = self.child.wait().expect("it ends");
         let stderr = self.stderr.take().expect("it is read once").join().expect("it was read");
         let events = std::mem::take(&mut self.seen);
+        if status.success() {
+            note_typed(&self.before, self.line.trim_end_matches(" --json"));
+        }
         Ended { line: self.line.clone(), code: status.code(), events, stderr }
     }
 }

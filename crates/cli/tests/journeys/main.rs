@@ -24,6 +24,9 @@ mod nothing_done;
 mod on_the_base;
 #[path = "../support/printed.rs"]
 mod printed;
+#[path = "../support/prompts.rs"]
+#[expect(dead_code, reason = "the list of places needs more of it")]
+mod prompts;
 mod questions;
 mod set_up;
 mod terminal;

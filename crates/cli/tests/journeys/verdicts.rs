@@ -72,3 +72,15 @@ crate::with_both! {
         has_arrived(&ground, &STORIES, ended);
     }
 }
+
+/// Every verdict that lets a story pass is one that the prompt offers.
+#[test]
+fn a_story_arrives_with_concerns_and_with_a_waiver() {
+    for policy in ["concerns", "waived"] {
+        let (ground, ended) = judged(Who::Obedient, policy);
+        has_arrived(&ground, &STORIES, ended);
+        let state = ground.json(".pipeline/state.json");
+        let result = &state["story_results"]["PROJ-1"]["stage3"];
+        assert!(result.as_str().is_some_and(|text| text.contains(&policy.to_uppercase())), "{state}");
+    }
+}

@@ -1,13 +1,15 @@
 //! A client that says what it is told to, and waits for answers until a deadline.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{NOW, Workspace};
+use crate::support::{NOW, Workspace, printed};
 
 /// How long an answer may take on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(40);
@@ -21,6 +23,8 @@ pub struct Client {
     input: Option<ChildStdin>,
     output: Receiver<Value>,
     asked: u64,
+    /// Where the server writes down the commands that it prints.
+    hints: PathBuf,
     /// What came and was not waited for yet.
     pub waiting: Vec<Value>,
 }
@@ -35,6 +39,9 @@ impl Client {
     pub fn start_with(workspace: &Workspace, arguments: &[&str], environment: &[(&str, &str)]) -> Client {
         let mut command = Command::new(env!("CARGO_BIN_EXE_piton"));
         command.env_clear().envs(environment.iter().copied()).current_dir(workspace.root());
+        static COUNTER: AtomicU32 = AtomicU32::new(0);
+        let hints = workspace.outer().join(format!("hints-{}", COUNTER.fetch_add(1, Ordering::Relaxed)));
+        command.env("PITON_TEST_HINTS", &hints);
         command.arg("mcp").args(arguments);
         let mut child = command
             .stdin(Stdio::piped())
@@ -53,7 +60,7 @@ impl Client {
                 }
             }
         });
-        Client { input: child.stdin.take(), child, output, asked: 0, waiting: Vec::new() }
+        Client { input: child.stdin.take(), child, output, asked: 0, hints, waiting: Vec::new() }
     }
 
     /// Starts a server, and says hello to it.
@@ -130,8 +137,13 @@ impl Client {
 
     /// Calls a tool and returns its result.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let before = printed::read(&self.hints);
         let mut answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
         assert!(answer.get("error").is_none(), "{tool}: {answer}");
+        if answer["result"]["isError"] == false {
+            let meant = before.iter().filter(|hint| called(&hint.call) == Some((tool, arguments.clone())));
+            meant.for_each(|hint| printed::executed(&hint.site));
+        }
         answer["result"].take()
     }
 
@@ -168,6 +180,13 @@ impl Drop for Client {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The tool and the arguments that a hint names: `call step with {"unit":"build:X"}`.
+pub fn called(hint: &str) -> Option<(&str, Value)> {
+    let call = hint.strip_prefix("call ")?;
+    let (tool, arguments) = call.split_once(" with ").unwrap_or((call, "{}"));
+    Some((tool, serde_json::from_str(arguments).ok()?))
 }
 
 /// What a client says first.

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::client::{Client, hide};
+use super::client::{Client, called, hide};
 use super::support::Workspace;
 use super::support::harbour::harbour;
 
@@ -283,4 +283,32 @@ fn the_steps_of_a_long_plan_come_in_pages_beside_what_else_is_known() {
     }
     let wanted: Vec<_> = (0..1_500).map(|number| format!("stone-{number}")).collect();
     assert_eq!(seen, wanted);
+}
+
+/// Hints name tools for an agent that has no shell. Each call that a refusal offers does what it says.
+#[test]
+fn a_call_that_a_refusal_offers_works() {
+    let start = ("start", json!({ "unit": "build:PRD-009", "title": "T", "steps": ["one", "two"], "gates": ["lint"] }));
+    let begin = |step: &str| ("step", json!({ "unit": "build:PRD-009", "deed": "begin", "steps": [step] }));
+    let done = |step: &str| ("step", json!({ "unit": "build:PRD-009", "deed": "done", "steps": [step] }));
+    let pause = ("pause", json!({ "unit": "build:PRD-009" }));
+    let finish = ("finish", json!({ "unit": "build:PRD-009" }));
+    let review = ("verdict", json!({ "unit": "build:PRD-009", "word": "ship", "p0": 2, "p1": 0 }));
+    let block = ("block", json!({ "unit": "build:PRD-009", "message": "x" }));
+    for calls in [
+        vec![start.clone(), finish.clone()],
+        vec![start.clone(), begin("one"), pause],
+        vec![start.clone(), begin("one"), done("one"), finish],
+        vec![start.clone(), review],
+        vec![start, block, begin("one")],
+    ] {
+        let workspace = Workspace::new();
+        let mut client = Client::connect(&workspace);
+        let (last, before) = calls.split_last().expect("calls");
+        before.iter().for_each(|(tool, arguments)| drop(client.does(tool, arguments.clone())));
+        let refused = client.refuses(last.0, last.1.clone());
+        let offered = refused.lines().filter_map(|line| called(&line[line.find("call ")?..]));
+        let (tool, arguments) = offered.into_iter().next().unwrap_or_else(|| panic!("nothing is offered: {refused}"));
+        client.does(tool, arguments);
+    }
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::Workspace;
+use crate::support::printed::{self, Printed};
 
 /// No run takes longer, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -18,6 +20,30 @@ const SETTINGS: &str = "[run]\nworkers = 3\nheartbeat = 1\npatience = 60\nanswer
 pub struct Yard {
     pub workspace: Workspace,
     environment: Vec<(String, String)>,
+}
+
+/// A command that was typed and has not ended.
+pub struct Typed {
+    pub child: Child,
+    before: BTreeSet<Printed>,
+    arguments: Vec<String>,
+}
+
+impl Typed {
+    /// Waits for its end. When it went well and had been printed, its place in the sources was executed.
+    pub fn end(self) -> Ended {
+        self.ends_with(0)
+    }
+
+    /// The same where another exit code is the right one.
+    pub fn ends_with(self, code: i32) -> Ended {
+        let ended = finish(self.child);
+        if ended.code == Some(code) {
+            let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+            note_typed(&self.before, &arguments);
+        }
+        ended
+    }
 }
 
 /// How a run ended.
@@ -96,6 +122,7 @@ impl Yard {
         command.env("XDG_STATE_HOME", outer.join("state")).env("LEDGER", outer.join("ledger"));
         command.env("GIT_AUTHOR_NAME", "u").env("GIT_AUTHOR_EMAIL", "u@localhost");
         command.env("GIT_COMMITTER_NAME", "u").env("GIT_COMMITTER_EMAIL", "u@localhost");
+        command.env("PITON_TEST_HINTS", outer.join("hints"));
         command.env("MARKS", outer.join("marks")).envs(self.environment.iter().cloned());
         command
     }
@@ -108,7 +135,24 @@ impl Yard {
 
     /// Runs the binary to its end.
     pub fn piton(&self, arguments: &[&str]) -> Ended {
-        finish(self.command(arguments).spawn().expect("the binary starts"))
+        let before = self.printed();
+        let ended = finish(self.command(arguments).spawn().expect("the binary starts"));
+        if ended.code == Some(0) {
+            note_typed(&before, arguments);
+        }
+        ended
+    }
+
+    /// Types a command that takes its time.
+    pub fn types(&self, arguments: &[&str]) -> Typed {
+        let before = self.printed();
+        let child = self.command(arguments).spawn().expect("the binary starts");
+        Typed { child, before, arguments: arguments.iter().map(|word| (*word).to_owned()).collect() }
+    }
+
+    /// The commands that the binary printed here so far.
+    pub fn printed(&self) -> BTreeSet<Printed> {
+        printed::read(&self.outer("hints"))
     }
 
     /// Runs it to its end, well.
@@ -199,6 +243,13 @@ impl Yard {
     pub fn outer(&self, name: &str) -> PathBuf {
         self.workspace.outer().join(name)
     }
+}
+
+/// Notes the sites of commands that were printed before and that worked when they were typed.
+pub fn note_typed(before: &BTreeSet<Printed>, arguments: &[&str]) {
+    let typed = arguments.iter().filter(|word| **word != "--json");
+    let argv: Vec<String> = ["piton"].iter().chain(typed).map(|word| (*word).to_owned()).collect();
+    printed::typed(before, &argv);
 }
 
 /// Waits for a process.

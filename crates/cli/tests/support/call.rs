@@ -1,11 +1,12 @@
 use std::ffi::OsString;
 use std::io::{Read, Write as _};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use super::follow::{self, Caller};
-use super::{NOW, Workspace};
+use super::{NOW, Workspace, printed};
 
 /// How long a call may take: generous, because machines are busy and builds for tests are slow.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(debug_assertions) { 40 } else { 20 });
@@ -18,6 +19,7 @@ pub struct Call<'a> {
     directory: &'static str,
     clock: Option<String>,
     input: Option<Vec<u8>>,
+    mends: Option<fn(&Path)>,
 }
 
 /// What a call left behind.
@@ -32,7 +34,15 @@ pub struct Run {
 
 impl<'a> Call<'a> {
     pub fn new(workspace: &'a Workspace, arguments: Vec<OsString>) -> Call<'a> {
-        Call { workspace, arguments, environment: Vec::new(), directory: "", clock: Some(NOW.to_owned()), input: None }
+        Call {
+            workspace,
+            arguments,
+            environment: Vec::new(),
+            directory: "",
+            clock: Some(NOW.to_owned()),
+            input: None,
+            mends: None,
+        }
     }
 
     /// Sets a variable.
@@ -62,6 +72,12 @@ impl<'a> Call<'a> {
     /// Gives something on standard input.
     pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Call<'a> {
         self.input = Some(bytes.into());
+        self
+    }
+
+    /// What a reader of its hints does first, in the directory of the workspace: "put it right, then".
+    pub fn mended_by(mut self, mend: fn(&Path)) -> Call<'a> {
+        self.mends = Some(mend);
         self
     }
 
@@ -99,8 +115,17 @@ impl<'a> Call<'a> {
         assert!(!run.stderr.contains("panicked"), "{}", run.transcript());
         assert!(run.code.is_some_and(|code| (0..=7).contains(&code)), "{}", run.transcript());
         let (root, environment) = (&self.workspace.root(), &self.environment[..]);
-        let caller = Caller { root, below: self.directory, environment, clock: self.clock.as_deref() };
-        follow::follow(&caller, &follow::take(&hints), &run.transcript());
+        let caller =
+            Caller { root, below: self.directory, environment, clock: self.clock.as_deref(), mends: self.mends };
+        let new = follow::take(&hints);
+        follow::follow(&caller, &new, &run.transcript());
+        let mut known = self.workspace.printed.lock().expect("no test panics while it holds it");
+        if run.code == Some(0) {
+            let arguments = self.arguments.iter().map(|argument| argument.to_string_lossy().into_owned());
+            printed::typed(&known, &std::iter::once("piton".to_owned()).chain(arguments).collect::<Vec<_>>());
+        }
+        known.extend(new);
+        drop(known);
         run
     }
 }

@@ -13,8 +13,18 @@ use serde_json::Value;
 
 use super::printed::{Printed, executed, read};
 
-/// Verbs that start processes or change more than a workspace. Journeys type what runs print.
-const NOT_HERE: [&str; 7] = ["run", "stop", "approve", "mcp", "demo", "init", "worktrees"];
+/// Verbs that start processes or change more than a workspace. Journeys and runs type what they print.
+const NOT_HERE: [&str; 6] = ["run", "stop", "approve", "mcp", "demo", "worktrees"];
+
+/// How often the command of one place is followed for units of one dialect: each copy costs time, and walks print the
+/// same one again and again.
+const OFTEN_ENOUGH: u32 = 4;
+
+/// A worker's environment. What a worker asks its user to type is typed without it.
+const WORKERS: [&str; 2] = ["PITON_ATTEMPT", "PITON_UNIT"];
+
+/// Places whose commands are for the user of the worker that reads them.
+const FOR_THE_USER: [&str; 1] = ["crates/dialect/src/build/write/life.rs"];
 
 /// How the binary was called that printed the hints.
 pub struct Caller<'a> {
@@ -22,6 +32,8 @@ pub struct Caller<'a> {
     pub below: &'a str,
     pub environment: &'a [(&'static str, String)],
     pub clock: Option<&'a str>,
+    /// What the reader does first, where the hint says so.
+    pub mends: Option<fn(&Path)>,
 }
 
 /// A new file for the binary to write hints to.
@@ -50,11 +62,17 @@ pub fn follow(caller: &Caller<'_>, all: &BTreeSet<Printed>, transcript: &str) {
         return;
     }
     let environment: Vec<_> = caller.environment.iter().filter(|(_, value)| value != "-1").cloned().collect();
+    let of_user: Vec<_> = environment.iter().filter(|(name, _)| !WORKERS.contains(name)).cloned().collect();
     let clock = caller.clock.filter(|clock| !clock.contains(' '));
     let caller = &Caller { environment: &environment, clock, ..*caller };
-    let is_here = |hint: &&Printed| !hint.argv.iter().any(|word| NOT_HERE.contains(&word.as_str()));
-    for hint in all.iter().filter(is_here).filter(|hint| !is_known(hint)) {
-        let (copy, argv, before, output) = attempt(hint, caller);
+    // What a user approved is approved for one directory.
+    let is_approved =
+        |argv: &[String]| argv[1] == "gate" && argv[3] == "run" && !argv.contains(&"--approve".to_owned());
+    let is_here = |hint: &&Printed| !NOT_HERE.contains(&verb_of(&hint.argv)) && !is_approved(&hint.argv);
+    for hint in all.iter().filter(is_here).filter(|hint| !is_known(hint, caller)) {
+        let is_for_user = FOR_THE_USER.iter().any(|file| hint.site.starts_with(file));
+        let user = &Caller { environment: &of_user, ..*caller };
+        let (copy, argv, before, output) = attempt(hint, if is_for_user { user } else { caller });
         let shown = format!(
             "a hint does not work: {} (made at {})\n{}{}after:\n{}",
             argv.join(" "),
@@ -68,21 +86,32 @@ pub fn follow(caller: &Caller<'_>, all: &BTreeSet<Printed>, transcript: &str) {
             continue;
         }
         assert!(is_good, "{shown}");
-        assert!(hint.reads || copy.journals() != before, "nothing was recorded\n{shown}");
+        // `init` changes files and records nothing.
+        let is_recorded = verb_of(&hint.argv) == "init" || copy.journals() != before;
+        assert!(hint.reads || is_recorded, "nothing was recorded\n{shown}");
         executed(&hint.site);
     }
 }
 
-/// Whether a command without a unit was tried often enough: `check` prints it with each finding of hostile documents.
-fn is_known(hint: &Printed) -> bool {
+/// The verb of a command.
+fn verb_of(argv: &[String]) -> &str {
+    let place = if argv.get(1).is_some_and(|word| word == "-C") { 3 } else { 1 };
+    argv.get(place).map_or("", String::as_str)
+}
+
+/// Whether a place's command was followed often enough for units of this dialect.
+fn is_known(hint: &Printed, caller: &Caller<'_>) -> bool {
     static TRIED: Mutex<BTreeMap<String, u32>> = Mutex::new(BTreeMap::new());
-    if !hint.argv.iter().any(|word| word == "UNIT") {
+    if caller.mends.is_some() {
         return false;
     }
+    let kind = hint.argv.iter().filter_map(|word| word.split_once(':')).map(|(dialect, _)| dialect).next();
+    let options: Vec<&str> = hint.argv.iter().filter(|word| word.starts_with('-')).map(String::as_str).collect();
+    let key = format!("{} {} {kind:?} {options:?}", hint.site, verb_of(&hint.argv));
     let mut tried = TRIED.lock().expect("no test panics while it holds it");
-    let count = tried.entry(hint.argv.join(" ")).or_default();
+    let count = tried.entry(key).or_default();
     *count += 1;
-    *count > 5
+    *count > OFTEN_ENOUGH
 }
 
 /// Runs a command in a copy. Where it asks for a unit, those of the workspace are tried until it works with one.
@@ -95,6 +124,7 @@ fn attempt(hint: &Printed, caller: &Caller<'_>) -> (Copy, Vec<String>, u64, Outp
     loop {
         let unit = units.next();
         let copy = Copy::of(caller.root);
+        caller.mends.iter().for_each(|mend| mend(&copy.root()));
         let argv = copy.fill(&hint.argv, unit.as_deref().unwrap_or("UNIT"), caller);
         copy.begin(&hint.argv, &argv, caller);
         let before = copy.journals();
@@ -111,6 +141,12 @@ fn succeeds(argv: &[String], output: &Output) -> bool {
     output.status.success() || reports && output.status.code() == Some(3)
 }
 
+/// Where copies are made: in memory where there is such a place, because a copy need not survive anything.
+fn scratch() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() { memory } else { std::env::temp_dir() }
+}
+
 /// A copy of a workspace, removed with the value.
 struct Copy {
     outer: PathBuf,
@@ -120,7 +156,7 @@ impl Copy {
     fn of(root: &Path) -> Copy {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let unique = format!("piton-hint-{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
-        let outer = std::env::temp_dir().canonicalize().expect("it is there").join(unique);
+        let outer = scratch().canonicalize().expect("it is there").join(unique);
         fs::create_dir_all(&outer).expect("a directory can be made");
         let status = Command::new("cp").arg("-a").arg(root).arg(outer.join("workspace")).status();
         assert!(status.is_ok_and(|status| status.success()), "the workspace cannot be copied");
@@ -175,6 +211,7 @@ impl Copy {
             "TEXT" | "TITLE" | "WHY" => "a text".to_owned(),
             "N" => if argv.iter().any(|word| word == "PLAN") { "3" } else { "8" }.to_owned(),
             "FEATURE" => "feature_x".to_owned(),
+            "AGENT" if verb_of(argv) == "inbox" => "Secondary-A".to_owned(),
             "AGENT" => "Secondary-Y".to_owned(),
             "DIALECT" => "build".to_owned(),
             "TASK" if argv.iter().any(|word| word == "begin") => "T-77".to_owned(),

@@ -5,16 +5,19 @@ mod fingerprint;
 pub mod fixtures;
 mod follow;
 pub mod harbour;
-mod printed;
+pub mod printed;
 pub mod replay;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 pub use call::{Call, Run};
 pub use fingerprint::Fingerprint;
+use printed::Printed;
 
 /// The moment at which every test takes place.
 pub const NOW: &str = "2026-02-20T12:00:00Z";
@@ -25,6 +28,8 @@ const NOW_SECONDS: u64 = 1_771_588_800;
 /// A directory with a repository in it and room for other files beside it; removed with the value.
 pub struct Workspace {
     outer: PathBuf,
+    /// What the binary printed here for its reader to type.
+    printed: Mutex<BTreeSet<Printed>>,
 }
 
 impl Workspace {
@@ -35,7 +40,7 @@ impl Workspace {
         let temporary = std::env::temp_dir().canonicalize().expect("the directory for temporary files exists");
         let outer = temporary.join(unique);
         fs::create_dir_all(outer.join("workspace/.git")).expect("a directory can be made");
-        Workspace { outer }
+        Workspace { outer, printed: Mutex::default() }
     }
 
     /// The directory that the binary is run in.

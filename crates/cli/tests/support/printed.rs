@@ -13,6 +13,8 @@ use serde_json::Value;
 pub struct Printed {
     pub site: String,
     pub argv: Vec<String>,
+    /// As an agent that has tools and no shell reads it.
+    pub call: String,
     pub reads: bool,
 }
 
@@ -28,8 +30,17 @@ fn printed(line: &Value) -> Printed {
     Printed {
         site: line["at"].as_str().expect("a place").to_owned(),
         argv: argv.collect(),
+        call: line["call"].as_str().expect("text").to_owned(),
         reads: line["reads"].as_bool().expect("it is known"),
     }
+}
+
+/// Notes the sites of commands that were printed, then typed, and that worked. A word in capitals stands for any.
+pub fn typed(before: &BTreeSet<Printed>, argv: &[String]) {
+    let is_fill = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    let same = |(printed, typed): (&String, &String)| printed == typed || is_fill(printed);
+    let is_same = |hint: &&Printed| hint.argv.len() == argv.len() && hint.argv.iter().zip(argv).all(same);
+    before.iter().filter(is_same).for_each(|hint| executed(&hint.site));
 }
 
 /// Notes that a command of a site worked.

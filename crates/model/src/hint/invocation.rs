@@ -205,6 +205,11 @@ impl Invocation {
     /// is for a person, and stays as a person types it.
     pub fn render(&self, audience: Audience) -> String {
         seen(self);
+        self.words_for(audience)
+    }
+
+    /// The same, without being observed.
+    pub fn words_for(&self, audience: Audience) -> String {
         let tool = if audience == Audience::Tools { self.tool() } else { None };
         let Some((tool, arguments)) = tool else {
             return self.argv().iter().map(|word| shell_word(word).into_owned()).collect::<Vec<_>>().join(" ");

@@ -4,10 +4,17 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+
+use crate::follow::note_typed;
+use crate::{printed, prompts};
 
 /// How long a worker waits for something that a test has to do.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The prompt of this worker.
+static PROMPT: OnceLock<String> = OnceLock::new();
 
 /// A worker's place in a journey.
 pub struct Bench {
@@ -53,6 +60,8 @@ impl Bench {
 
     /// Keeps a prompt, in the order in which workers were started.
     pub fn keep_prompt(&self, text: &str) {
+        // A worker has one prompt.
+        let _ = PROMPT.set(text.to_owned());
         let unit = variable("PITON_UNIT").replace([':', '/'], "-");
         for number in 1..1000 {
             let name = format!("prompts/{number:03} {unit} {} {}.md", variable("PITON_STAGE"), variable("PITON_STEP"));
@@ -126,11 +135,17 @@ impl Bench {
 
     /// Types a command into a shell, where the worker stands.
     pub fn types(&self, command: &str) -> Done {
+        let hints = self.directory.join("hints");
+        let before = printed::read(&hints);
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", command]).stdin(Stdio::null());
+        shell.args(["-c", command]).stdin(Stdio::null()).env("PITON_TEST_HINTS", hints);
         let output = shell.output().expect("a shell starts");
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let code = output.status.code().unwrap_or(-1);
+        if code == 0 {
+            note_typed(&before, command);
+            note_of_prompt(command);
+        }
         self.note(&format!("$ {command}\n{text}= {code}"));
         // What the command says is what the worker prints.
         self.says(&format!("$ {command}\n{text}"));
@@ -196,4 +211,19 @@ impl Bench {
 /// A variable of the environment; nothing when it is not set.
 pub fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_default()
+}
+
+/// Notes the lines of the prompt's template that a command which worked came from.
+fn note_of_prompt(command: &str) {
+    let typed: Vec<String> = super::words::split(command).into_iter().map(|word| word.text).collect();
+    let (unit, stage) = (variable("PITON_UNIT"), variable("PITON_STAGE"));
+    let dialect = unit.split(':').next().unwrap_or_default();
+    let is_asked = Path::new(&variable("PITON_INBOX")).exists();
+    let prompt = PROMPT.get().map_or("", String::as_str);
+    let question = std::fs::read_to_string(variable("PITON_INBOX")).unwrap_or_default();
+    let commands = prompts::commands();
+    let meant =
+        commands.iter().filter(|command| command.is_for(dialect, &stage, is_asked) && command.is_typed_as(&typed));
+    let meant = meant.filter(|command| command.is_in(prompt) || command.is_in(&question));
+    meant.for_each(|command| printed::executed(&command.site));
 }

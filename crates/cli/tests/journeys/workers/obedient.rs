@@ -104,7 +104,12 @@ impl Worker<'_> {
             says("NO-GO") && (self.bench.takes("nogo-once") || self.bench.always("nogo"))
                 || says("FAIL") && (self.bench.takes("fail-once") || self.bench.always("fail"))
         });
-        bad.or_else(|| first(true)).or_else(|| first(false))
+        let says = |word: &str| {
+            self.instructions.iter().position(|(_, each)| each.words.iter().any(|given| given.text == word))
+        };
+        let other = ["CONCERNS", "WAIVED"].into_iter().filter(|word| self.bench.always(&word.to_lowercase()));
+        let other = other.filter_map(says).next();
+        bad.or(other).or_else(|| first(true)).or_else(|| first(false))
     }
 
     /// Names two pieces of work.
