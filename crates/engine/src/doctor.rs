@@ -5,7 +5,7 @@ mod disk;
 use std::path::PathBuf;
 
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Hint, Lifecycle, Time};
+use piton_model::{Arg, Dialect, Hint, Lifecycle, Time};
 use piton_store::seal;
 use piton_supervisor::{Kind, Login, Repository, login};
 
@@ -140,7 +140,8 @@ fn of_units(workspace: &Workspace, now: Time, all: &mut Vec<Checkup>) -> Vec<Dia
         });
     }
     if dialects.is_empty() {
-        all.push(Checkup::note("dialects", "no documents of any dialect", "begin something: piton start --help"));
+        let start = verbs::START.on("build:PRD-001").filled("--title", "TITLE").with("--step", Arg::Word("WS1"));
+        all.push(Checkup::note("dialects", "no documents of any dialect", start.to("begin something, such as")));
     }
     dialects
 }
@@ -149,7 +150,7 @@ fn of_hooks(workspace: &Workspace, dialects: &[Dialect], now: Time) -> Vec<Check
     let init = verbs::INIT.call();
     let state = match hooks_state(workspace, Scope::of(dialects)) {
         Ok(state) => state,
-        Err(error) => return vec![Checkup::bad("hooks", error.to_string(), init)],
+        Err(error) => return vec![Checkup::bad("hooks", error.to_string(), init.to("put it right, then"))],
     };
     let mut all = vec![match &state {
         HooksState::Missing => {
@@ -189,7 +190,9 @@ fn of_hooks(workspace: &Workspace, dialects: &[Dialect], now: Time) -> Vec<Check
 fn of_servers(workspace: &Workspace, programs: &Programs) -> Vec<Checkup> {
     let (claude, codex) = match has_servers(workspace) {
         Ok(found) => found,
-        Err(error) => return vec![Checkup::bad("mcp", error.to_string(), verbs::INIT.call())],
+        Err(error) => {
+            return vec![Checkup::bad("mcp", error.to_string(), verbs::INIT.call().to("put it right, then"))];
+        }
     };
     let is_plugin = matches!(hooks_state(workspace, Scope::Documents), Ok(HooksState::Plugin));
     let mut all = vec![match claude || is_plugin {

@@ -2,7 +2,7 @@
 
 use piton_dialect::Files as _;
 use piton_model::hint::verbs;
-use piton_model::{Change, Effect, Refusal, Time, UnitRef};
+use piton_model::{Change, Effect, Hint, Lifecycle, Refusal, Time, UnitRef};
 use piton_store::journal::{Entry, FileChange};
 use piton_store::{History, Log, seal};
 
@@ -104,10 +104,23 @@ fn open(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<(Target, H
     match history {
         Some(history) => Ok((target, history)),
         None => {
-            let refusal = Refusal::missing(format!("nothing has been recorded about {} yet", target.name))
-                .hint(verbs::BEAT.on(&target.name).to("the first record keeps the document as it is now"));
-            Err(RecordError::Refused(refusal))
+            let refusal = Refusal::missing(format!("nothing has been recorded about {} yet", target.name));
+            Err(RecordError::Refused(refusal.hint(first_record(workspace, &target, wanted, now))))
         }
+    }
+}
+
+/// How a unit gets its first version. A beat says that an agent is at work, which is not true of one that is done; and a
+/// unit without a document has nothing to keep.
+fn first_record(workspace: &Workspace, target: &Target, wanted: &UnitRef, now: Time) -> Hint {
+    let name = &target.name;
+    let own = crate::record::documents_of(workspace, target);
+    let is_there = own.iter().any(|path| matches!(workspace.disk.stamp(path), Ok(Some(_))));
+    let is_done = crate::find(workspace, wanted, now).is_ok_and(|found| found.state().lifecycle() == Lifecycle::Done);
+    match (is_there, is_done) {
+        (true, false) => verbs::BEAT.on(name).to("the first record keeps the document as it is now"),
+        (true, true) => verbs::REPAIR.on(name).to("keep the document as it is now"),
+        (false, _) => verbs::STATUS.on(name).to("it has no document of its own yet; see"),
     }
 }
 

@@ -265,10 +265,14 @@ pub(crate) enum HooksState {
 
 /// Whether a server of ours is named to Claude Code, and to Codex.
 pub(crate) fn has_servers(workspace: &Workspace) -> Result<(bool, bool), RecordError> {
-    let claude = text_of(workspace, SERVERS)?.and_then(|text| piton_dialect::json::Lenient::open(&text).ok());
-    let claude = claude.is_some_and(|file| file.get(&["mcpServers", "piton"]).is_some());
-    let codex =
-        text_of(workspace, CODEX)?.is_some_and(|text| codex::remove(&text).is_ok_and(|without| without != text));
+    let unreadable = |path: &str, why: &str| RecordError::Failed { message: format!("{path} cannot be read: {why}") };
+    let servers = text_of(workspace, SERVERS)?.map(|text| piton_dialect::json::Lenient::open(&text)).transpose();
+    let servers = servers.map_err(|error| unreadable(SERVERS, &error.problem.to_string()))?;
+    let claude = servers.is_some_and(|file| file.get(&["mcpServers", "piton"]).is_some());
+    let codex = match text_of(workspace, CODEX)? {
+        Some(text) => codex::remove(&text).map_err(|why| unreadable(CODEX, &why))? != text,
+        None => false,
+    };
     Ok((claude, codex))
 }
 

@@ -47,14 +47,6 @@ impl Code {
             None => Hint::text(self.help),
         }
     }
-
-    /// The same where the unit is known.
-    pub fn hint_for(&self, unit: &str) -> Hint {
-        match self.command {
-            Some((verb, "UNIT")) => verb.on(unit).to(self.help),
-            Some(_) | None => self.hint(),
-        }
-    }
 }
 
 /// Where something was found.

@@ -67,7 +67,7 @@ pub fn prove(facts: &Facts) -> Proof {
 }
 
 fn bring_back(lost: &str) -> String {
-    crate::hint::verbs::RUN.call().flag("--retry").to(format!("{lost}; bring it back, then")).to_string()
+    format!("{lost}; bring it back, and try again")
 }
 
 /// Who called a gate passed.
@@ -102,12 +102,12 @@ mod tests {
             (facts(&[step("a", true, &["x", "y"])], &[]), "open a; a is claimed done, not there: x, y"),
             (
                 facts(&[step("b", false, &["x"])], &[]),
-                "refused: b is claimed done, not there: x; bring it back, then: piton run --retry",
+                "refused: b is claimed done, not there: x; bring it back, and try again",
             ),
             // One reason to refuse outweighs everything that could be corrected.
             (
                 facts(&[step("a", true, &["x"])], &["a commit abc is gone"]),
-                "refused: a commit abc is gone; bring it back, then: piton run --retry",
+                "refused: a commit abc is gone; bring it back, and try again",
             ),
         ] {
             let got = match prove(&facts) {

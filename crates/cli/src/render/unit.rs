@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use piton_engine::{Found, LastWords};
-use piton_model::text::shell_word;
+use piton_model::hint::verbs;
 use piton_model::{Claim, Dialect, GateState, Led, LedWork, Percent, Role, Rule, State, Step, StepState, Time, Unit};
 
 use super::{Style, clean, wrap};
@@ -98,7 +98,7 @@ fn facts(out: &mut String, found: &Found, style: Style, now: Time) {
     }
     if let Some(led) = &found.led {
         if let LedWork::Approval { .. } = led.work {
-            fact(out, "approve", &format!("piton approve {}", shell_word(&found.name)));
+            fact(out, "approve", &verbs::APPROVE.on(&found.name).to_string());
         }
         fact(out, "lead", &led.lead.shown(now));
     }

@@ -78,11 +78,10 @@ fn decide(draft: &Draft, mode: Option<ResumeMode>) -> (ResumeAction, Vec<Hint>) 
             refuse([Hint::text(format!("it is blocked: {why}"))].into_iter().chain(hints).collect())
         }
         (Lifecycle::Unknown, _) => refuse(vec!["its status is not understood; a person decides".into()]),
-        (Lifecycle::Running | Lifecycle::Waiting, None | Some(ResumeMode::Fixed)) => refuse(vec![
-            "it is in progress: say whether what was interrupted begins again or goes on".into(),
-            verbs::RESUME.on(name).flag("--restart").to("begin it again"),
-            verbs::RESUME.on(name).flag("--continue").to("go on with it"),
-        ]),
+        (Lifecycle::Running | Lifecycle::Waiting, None | Some(ResumeMode::Fixed)) => {
+            let why = Hint::text("it is in progress: say whether what was interrupted begins again or goes on");
+            refuse([why].into_iter().chain(both_ways(name)).collect())
+        }
         (Lifecycle::Running | Lifecycle::Waiting, Some(ResumeMode::Restart)) => {
             (ResumeAction::Restart, vec!["it was in progress; what was interrupted is pending again".into()])
         }
@@ -137,6 +136,14 @@ pub(super) fn failure(trouble: &Trouble) -> String {
         Some(place) => format!("it failed at {place}: {}", trouble.message),
         None => format!("it failed: {}", trouble.message),
     }
+}
+
+/// The commands that continue a build which is in progress.
+pub(super) fn both_ways(name: &str) -> [Hint; 2] {
+    [
+        verbs::RESUME.on(name).flag("--restart").to("begin it again"),
+        verbs::RESUME.on(name).flag("--continue").to("go on with it"),
+    ]
 }
 
 /// The command that continues a build after a fix.

@@ -138,6 +138,5 @@ pub(super) fn id(place: &Place) -> &str {
 
 pub(super) fn no_checkpoint(place: &Place) -> Refusal {
     let name = place.unit(Dialect::Build);
-    let hint = verbs::START.on(&name).filled("--title", "TITLE").filled("--spec", "FILE").to("start it");
-    Refusal::missing(format!("there is no checkpoint of {name}")).hint(hint)
+    Refusal::missing(format!("there is no checkpoint of {name}"))
 }

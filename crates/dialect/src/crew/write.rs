@@ -159,16 +159,7 @@ impl Spot {
         if let Some(found) = backup::find(self, files, moment)? {
             return Ok(found);
         }
-        let refusal = Refusal::missing(format!("there is no checkpoint of {}", self.agent));
-        let start = verbs::START
-            .on(&self.unit)
-            .filled("--feature", "FEATURE")
-            .with("--stage", Arg::Word("S2.P1"))
-            .to("begin one with");
-        Err(match backup::lost(self, files)? {
-            Some(_) => refusal.hint(verbs::REPAIR.on(&self.unit).to("restore it from its backup")).hint(start),
-            None => refusal.hint(start),
-        })
+        Err(Refusal::missing(format!("there is no checkpoint of {}", self.agent)))
     }
 }
 

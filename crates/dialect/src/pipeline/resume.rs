@@ -21,8 +21,7 @@ pub fn resume(
 ) -> Result<ResumePlan, Refusal> {
     let draft = Draft::open(place, files, moment)?;
     let Some(unit) = &draft.unit else {
-        return Err(Refusal::missing(format!("there is no story {}", draft.name))
-            .hint(verbs::START.on(&draft.name).to("start it")));
+        return Err(Refusal::missing(format!("there is no story {}", draft.name)).hint(draft.start_hint()));
     };
     let tasks = draft.tasks()?;
     let (action, stage, mut reasons) = decide(&draft, unit, &tasks);

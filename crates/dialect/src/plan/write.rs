@@ -117,8 +117,7 @@ fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
         Event::Finished => work::finished(scene),
         Event::Resumed { .. } => agents::resumed(scene),
         Event::TakenOver { .. } | Event::Restarted { .. } => {
-            Err(Refusal::rule("a plan is neither taken over nor begun again: its boxes say what is done")
-                .hint(verbs::RESUME.on(scene.unit).to("continue it")))
+            Err(Refusal::rule("a plan is neither taken over nor begun again: its boxes say what is done"))
         }
         Event::Reopened => work::reopened(scene),
         Event::Repaired => repaired(scene),

@@ -191,8 +191,7 @@ impl Spot {
                 .hint(verbs::REOPEN.on(unit).to("when something is missing"))
                 .hint(verbs::START.on(unit).filled("--title", "TITLE").to("do it all again")));
         }
-        Err(Refusal::missing(format!("there is no checkpoint of {unit}"))
-            .hint(verbs::START.on(unit).filled("--title", "TITLE").filled("--total", "N").to("begin one with")))
+        Err(Refusal::missing(format!("there is no checkpoint of {unit}")))
     }
 }
 

@@ -80,8 +80,8 @@ impl Session<'_> {
         }
         let event = event_of(command)?;
         let refusal = dialects::record(dialect, place, &files, &event, &self.moment(&event, recorder)).err()?;
-        // What the reader fills in is not known here, so only the rules are asked.
-        (refusal.kind == RefusalKind::Rule).then_some(refusal)
+        // What the reader fills in is not known here, so only the rules and the documents are asked.
+        matches!(refusal.kind, RefusalKind::Rule | RefusalKind::Document).then_some(refusal)
     }
 }
 

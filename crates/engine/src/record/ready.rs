@@ -6,7 +6,7 @@ use piton_model::{Dialect, Event, Refusal};
 use serde_json::{Map, Value};
 
 use super::{RecordError, Recorded, Recorder, Session};
-use crate::evidence::configured_gates;
+use crate::evidence::{Trust, configured_gates, is_approved};
 
 impl Session<'_> {
     /// Records that a task is ready when nothing but criteria with a command is left of it. Nothing when it can be
@@ -33,7 +33,15 @@ impl Session<'_> {
         if recorder.attempt.is_none() {
             let name = &self.target.name;
             let refusal = Refusal::rule(format!("{name} is not complete: not met: {}", awaited.join(", ")));
-            let run = |criterion: &String| verbs::GATE_RUN.on(name).word("run").name(criterion, "NAME").to("run it");
+            let run = |criterion: &String| {
+                let run = verbs::GATE_RUN.on(name).word("run").name(criterion, "NAME");
+                let command = gates.get(criterion).map_or("", String::as_str);
+                match is_approved(&Trust::of(self.workspace(), command)) {
+                    true => run.to("run it"),
+                    // A command of the repository runs when its user has read it.
+                    false => run.flag("--approve").to("read its command in piton.toml, then"),
+                }
+            };
             return Err(RecordError::Refused(awaited.iter().map(run).fold(refusal, Refusal::hint)));
         }
         let data = Map::from_iter([("criteria".to_owned(), Value::from(awaited.clone()))]);

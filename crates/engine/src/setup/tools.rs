@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use piton_model::hint::verbs;
 use serde_json::Value;
 
 /// Scripts and targets that build or check, and do nothing else by their name.
@@ -116,9 +117,8 @@ impl Tools {
         if self.is_empty() {
             return None;
         }
-        let mut text = String::from(
-            "# Settings of Piton. Workers may use these commands after you approved them: piton approve\n",
-        );
+        let approve = verbs::APPROVE.call().to("Workers may use these commands after you approved them");
+        let mut text = format!("# Settings of Piton. {approve}\n");
         let list = |all: &[String]| toml_edit::Array::from_iter(all.iter().map(String::as_str)).to_string();
         if !self.allow.is_empty() {
             let _ = write!(text, "\n[worker]\nallow = {}\n", list(&self.allow));

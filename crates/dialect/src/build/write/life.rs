@@ -223,9 +223,8 @@ pub(super) fn resumed(draft: &mut Draft, mode: Option<ResumeMode>) -> Result<Str
 
 /// The refusal of a resume that does not say how.
 pub(super) fn both_ways(name: &str) -> Refusal {
-    Refusal::rule("it is in progress: begin what was interrupted again, or go on with it")
-        .hint(verbs::RESUME.on(name).flag("--restart").to("begin it again"))
-        .hint(verbs::RESUME.on(name).flag("--continue").to("go on with it"))
+    let refusal = Refusal::rule("it is in progress: begin what was interrupted again, or go on with it");
+    super::super::resume::both_ways(name).into_iter().fold(refusal, Refusal::hint)
 }
 
 /// The refusal of a resume that does not say whether what failed is fixed.
@@ -319,7 +318,8 @@ fn refuse_open(draft: &Draft) -> Result<(), Refusal> {
 /// Opens a build that is called complete, but is not.
 pub(super) fn reopened(draft: &mut Draft) -> Result<String, Refusal> {
     if draft.status != Some("complete") {
-        return Err(Refusal::rule("it is not called complete").hint(verbs::RESUME.on(&draft.name).to("go on with it")));
+        refuse_when_blocked(draft)?;
+        return Err(Refusal::rule("it is not called complete"));
     }
     go_on(draft);
     Ok(format!("reopened ({})", super::steps::counts(draft)))

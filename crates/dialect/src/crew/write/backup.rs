@@ -76,15 +76,8 @@ pub(super) fn repair(spot: &Spot, files: &dyn Files, moment: &Moment) -> Result<
             let Origin::Backup(path) = found.origin else { return Ok(change) };
             (path, found.editor.into_bytes())
         }
-        None => lost(spot, files)?.ok_or_else(|| {
-            Refusal::missing(format!("there is neither a checkpoint nor a backup of {}", spot.agent)).hint(
-                verbs::START
-                    .on(&spot.unit)
-                    .filled("--feature", "FEATURE")
-                    .with("--stage", Arg::Word("S2.P1"))
-                    .to("begin one with"),
-            )
-        })?,
+        None => lost(spot, files)?
+            .ok_or_else(|| Refusal::missing(format!("there is neither a checkpoint nor a backup of {}", spot.agent)))?,
     };
     // The bytes of the backup as they are: its time says when the agent was last heard of.
     change.summary = format!("restored from {}", restored.0);

@@ -90,14 +90,8 @@ pub(super) fn restart(
     }
     let old = |key: &str| found.editor.string(&[key]).filter(|text| !text.trim().is_empty());
     let Some(feature) = old("feature") else {
-        return Err(Refusal::document(format!("the checkpoint does not say which feature it is about: {}", spot.path))
-            .hint(
-                verbs::START
-                    .on(unit)
-                    .filled("--feature", "FEATURE")
-                    .with("--stage", Arg::Word("S2.P1"))
-                    .to("move it away, then"),
-            ));
+        let message = format!("the checkpoint does not say which feature it is about: {}", spot.path);
+        return Err(Refusal::document(message).hint("write its feature into the checkpoint, then restart it"));
     };
     let id = old("agent_id").unwrap_or_else(|| agent.clone());
     let kind = old("agent_type").and_then(|text| wire::AGENT_TYPE.read(&text).word());

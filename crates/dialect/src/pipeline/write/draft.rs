@@ -159,7 +159,7 @@ impl<'f> Draft<'f> {
         let look =
             Look { story: &self.story, path: &self.path, state: now_state, limits: self.limits, moment: &self.moment };
         let findings = look.at_bytes(&bytes);
-        refuse_worse(&self.name, &self.broken, &findings)?;
+        refuse_worse(&self.broken, &findings)?;
         self.warnings.extend(newly_stuck(&self.broken, &findings).map(Hint::from));
         self.effects.push(Effect::Write { path: self.path, bytes });
         if let Some((path, bytes, before, true)) = state {
@@ -314,6 +314,12 @@ impl<'f> Draft<'f> {
         }
     }
 
+    /// That a checkpoint without a stage says nothing about where the story is.
+    pub(super) fn no_stage(&self) -> Refusal {
+        Refusal::document(format!("its checkpoint is at no stage from 0 to 3: {}", self.path))
+            .hint(verbs::RESTART.on(&self.name).to("begin it again"))
+    }
+
     /// That a story without tasks does not go on.
     pub(in super::super) fn no_tasks(&self, stage: u8) -> Refusal {
         let refusal =
@@ -331,7 +337,10 @@ impl<'f> Draft<'f> {
     /// How a story begins again from stage 0: one that is done is started anew.
     pub(in super::super) fn plan_again(&self) -> Hint {
         let is_done = self.unit.as_ref().is_some_and(|unit| unit.state == State::Done);
-        let command = if is_done { verbs::START.on(&self.name) } else { verbs::RESTART.on(&self.name) };
+        let command = match is_done {
+            true => verbs::START.on(&self.name),
+            false => verbs::RESTART.on(&self.name),
+        };
         command.to("plan it again from stage 0")
     }
 

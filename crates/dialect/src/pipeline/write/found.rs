@@ -150,7 +150,7 @@ pub(super) fn newly_stuck(before: &Broken, findings: &[Finding]) -> Option<Strin
 
 /// Refuses what breaks a rule that was not broken before. A plan that is not good enough is a result, not a mistake,
 /// and a story may be paused even when others wait for it.
-pub(super) fn refuse_worse(name: &str, before: &Broken, findings: &[Finding]) -> Result<(), Refusal> {
+pub(super) fn refuse_worse(before: &Broken, findings: &[Finding]) -> Result<(), Refusal> {
     let after = broken(findings);
     let is_new = |name: &str| after.get(name).unwrap_or(&0) > before.get(name).unwrap_or(&0);
     let errors = findings.iter().filter(|finding| finding.code.severity == Severity::Error);
@@ -158,7 +158,7 @@ pub(super) fn refuse_worse(name: &str, before: &Broken, findings: &[Finding]) ->
     let mut worse = errors.filter(|finding| !results.contains(&finding.code.name));
     match worse.find(|finding| is_new(finding.code.name)) {
         Some(finding) => Err(Refusal::rule(format!("this would break a rule: {}", finding.message))
-            .hint(finding.code.hint_for(name))
+            .hint(finding.code.hint())
             .hint(format!("the rule is {}", finding.code.name))),
         None => Ok(()),
     }

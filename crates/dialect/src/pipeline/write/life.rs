@@ -139,8 +139,7 @@ fn is_paused(draft: &Draft) -> bool {
 /// checkpoint counts, and the retries are granted anew.
 fn unpause(draft: &mut Draft, action: &str) -> Result<String, Refusal> {
     if draft.stage.is_none() {
-        return Err(Refusal::document(format!("its checkpoint is at no stage from 0 to 3: {}", draft.path))
-            .hint(verbs::RESTART.on(&draft.name).to("begin it again")));
+        return Err(draft.no_stage());
     }
     let of_pause = draft.editor.string(&["pausedFrom"]).filter(|from| fits(draft, from));
     let from = of_pause.unwrap_or_else(|| draft.stage_word());
@@ -182,19 +181,17 @@ fn halts(draft: &Draft) -> bool {
 
 /// Records that a worker continues the story. When the lead has moved it on, its new stage begins.
 pub(super) fn resumed(draft: &mut Draft) -> Result<String, Refusal> {
-    let name = &draft.name;
     let is_blocked = draft.checkpoint.as_ref().is_some_and(|checkpoint| !checkpoint.blockers.is_empty());
     if let Some(unit) = draft.unit.as_ref().filter(|unit| is_blocked || unit.state == State::Blocked) {
         return Err(Refusal::rule(format!("it is blocked: {}", brief(&unit.blockers.join(", ")))).hint(way_on(draft)));
     }
     if draft.standing().as_deref() == Some("PAUSED") && draft.editor.string(&["pausedFrom"]).is_none() {
-        let stage = draft.stage_word();
-        return Err(Refusal::rule("it is PAUSED, and nothing says where it came from; a person decides")
-            .hint(verbs::UNBLOCK.on(name).to(format!("to go on at {stage}"))));
+        return Err(
+            Refusal::rule("it is PAUSED, and nothing says where it came from; a person decides").hint(way_on(draft))
+        );
     }
     if is_misfit(draft) {
-        return Err(Refusal::rule("its checkpoint does not fit the lead's state; a person decides")
-            .hint(verbs::UNBLOCK.on(name).to(format!("to go on from the checkpoint, at {}", draft.stage_word()))));
+        return Err(Refusal::rule("its checkpoint does not fit the lead's state; a person decides").hint(way_on(draft)));
     }
     if is_paused(draft) {
         unpause(draft, "Resumed after a pause")?;
@@ -250,8 +247,7 @@ pub(super) fn finished(draft: &mut Draft, moment: &Moment) -> Result<String, Ref
                 .hint(next(draft, &tasks, stage, true)));
         }
         None => {
-            return Err(Refusal::rule("it is at no stage, before the quality gate")
-                .hint(verbs::RESTART.on(name).to("begin it again")));
+            return Err(draft.no_stage());
         }
     }
     if !tasks.open.is_empty() {
@@ -292,8 +288,7 @@ pub(super) fn reopened(draft: &mut Draft) -> Result<String, Refusal> {
 /// Takes up a story that is called done: at its quality gate, or at stage 2 when a task is open.
 fn take_up(draft: &mut Draft, action: &str) -> Result<String, Refusal> {
     if draft.stage.is_none() {
-        return Err(Refusal::document(format!("its checkpoint is at no stage from 0 to 3: {}", draft.path))
-            .hint(verbs::RESTART.on(&draft.name).to("begin it again")));
+        return Err(draft.no_stage());
     }
     if draft.stage == Some(3) && draft.tasks()?.is_empty() {
         return Err(draft.no_tasks(3));

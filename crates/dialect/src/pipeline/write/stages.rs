@@ -14,8 +14,7 @@ use super::verdicts;
 pub(super) fn entered(draft: &mut Draft, stage: &str, phase: Option<&str>, moment: &Moment) -> Result<String, Refusal> {
     let to = parse_stage(stage)?;
     let Some(from) = draft.stage else {
-        return Err(Refusal::document(format!("the checkpoint is at no stage from 0 to 3: {}", draft.path))
-            .hint(verbs::RESTART.on(&draft.name).to("begin it again")));
+        return Err(draft.no_stage());
     };
     match (from, to) {
         // A NO-GO is answered by another validation.

@@ -250,7 +250,7 @@ fn not_here(draft: &Draft, stage: Option<u8>) -> Refusal {
     match stage {
         Some(3) if !tasks.open.is_empty() => Refusal::rule(what).hint(verbs::STAGE.on(&draft.name).word("2")),
         Some(stage) => Refusal::rule(what).hint(next(draft, &tasks, stage, true)),
-        None => Refusal::rule(what).hint(verbs::RESTART.on(&draft.name).to("begin it again")),
+        None => draft.no_stage(),
     }
 }
 

@@ -63,12 +63,13 @@ fn at_stage(draft: &Draft, stage: u8, what: &str) -> Result<(), Refusal> {
     if draft.stage == Some(stage) {
         return Ok(());
     }
-    let here = draft.stage.map_or_else(|| "at no stage".to_owned(), |stage| format!("at stage {stage}"));
-    let refusal = Refusal::rule(format!("{what} is given at stage {stage}; the story is {here}"));
-    Err(match draft.stage {
-        Some(stage) => refusal.hint(next(draft, &draft.tasks()?, stage, true)),
-        None => refusal.hint(verbs::RESTART.on(&draft.name).to("begin it again")),
-    })
+    let Some(here) = draft.stage else { return Err(draft.no_stage()) };
+    Err(Refusal::rule(format!("{what} is given at stage {stage}; the story is at stage {here}")).hint(next(
+        draft,
+        &draft.tasks()?,
+        here,
+        true,
+    )))
 }
 
 fn plan(draft: &mut Draft, verdict: &Verdict) -> Result<String, Refusal> {

@@ -10,7 +10,7 @@ use super::{Scene, agents, standing};
 
 pub(super) fn step_moved(scene: &mut Scene<'_, '_>, moved: &StepMove) -> Result<(), Refusal> {
     if moved.steps.is_empty() {
-        return Err(Refusal::usage("which task?").hint(verbs::STEP.on(scene.unit).word("done").fill("TASK")));
+        return Err(Refusal::usage("which task?"));
     }
     match moved.to {
         StepTo::Begun => begun(scene, &moved.steps),
@@ -171,7 +171,7 @@ pub(super) fn stage_entered(scene: &mut Scene<'_, '_>, stage: &str) -> Result<()
 
 pub(super) fn gate_judged(scene: &mut Scene<'_, '_>, judged: &GateJudgement) -> Result<(), Refusal> {
     if judged.names.is_empty() {
-        return Err(Refusal::usage("which criterion?").hint(verbs::GATE.on(scene.unit).word("pass").fill("NAME")));
+        return Err(Refusal::usage("which criterion?"));
     }
     let found = scene.book.find(Boxes::Criteria, &judged.names);
     let places = found.map_err(|id| scene.book.unknown(Boxes::Criteria, id, scene.unit))?;

@@ -60,6 +60,10 @@ impl Draft<'_> {
         let phases = phases_of(spec, known_gates, &has_command);
         // A review that says ship_with_gates asks a person before any work begins.
         let asks = known.as_ref().is_some_and(|found| waits_for_person(&found.unit));
+        let bad_id = match &path {
+            Some(path) => verbs::CHECK.call().path(path),
+            None => verbs::CHECK.call(),
+        };
         let group_work =
             GroupWork { dialect: Dialect::Build, unit: Some(unit.clone()), gates: commands.clone(), spec: path };
         let last = phases.len().saturating_sub(1);
@@ -73,9 +77,8 @@ impl Draft<'_> {
             self.ask_before(group);
         }
         for (place, stream) in spec.workstreams.iter().enumerate() {
-            let id = Id::parse(&stream.id).map_err(|why| {
-                unusable(format!("the workstream {:?} is no id: {why}", stream.id), verbs::CHECK.on(&name))
-            })?;
+            let id = Id::parse(&stream.id)
+                .map_err(|why| unusable(format!("the workstream {:?} is no id: {why}", stream.id), bad_id.clone()))?;
             let phase = spec.phases.iter().position(|phase| phase.parallel.contains(&stream.id)).unwrap_or(last);
             let step = known.as_ref().and_then(|found| found.unit.steps.iter().find(|step| step.id == stream.id));
             // Its gate belongs to it: without that it is not through.
