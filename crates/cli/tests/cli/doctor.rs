@@ -1,4 +1,5 @@
 use std::fs;
+use std::path::Path;
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -75,6 +76,7 @@ fn what_makes_hooks_silent_is_said() {
     let run = workspace.run(&["doctor"]).exits(3);
     assert!(run.stdout.contains("has comments, so Claude Code ignores all of it"), "{}", run.stdout);
     fs::write(&path, "{").expect("it can be written");
-    let run = workspace.run(&["doctor"]).exits(3);
+    let right: fn(&Path) = |root| fs::write(root.join(".claude/settings.json"), "{}\n").expect("it can be written");
+    let run = workspace.call(&["doctor"]).mended_by(right).run().exits(3);
     assert!(run.stdout.contains("cannot be read, so Claude Code ignores it"), "{}", run.stdout);
 }

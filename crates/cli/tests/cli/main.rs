@@ -18,6 +18,7 @@ mod pipeline_tasks;
 mod places;
 mod resume_git;
 mod schema;
+mod situations;
 mod stale;
 mod status;
 mod sync;

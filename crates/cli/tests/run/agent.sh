@@ -66,7 +66,7 @@ misbehave() {
         exit 1
       } || true ;;
     # At one step: does something to the workspace, and dies.
-    spoils) [ "$PITON_STEP" = "$SPOILT" ] && once spoils && { (cd "$PITON_ROOT" && sh -c "$SPOIL"); exit 1; } || true ;;
+    spoils) [ "${PITON_STEP:-}" = "$SPOILT" ] && once spoils && { (cd "$PITON_ROOT" && sh -c "$SPOIL"); exit 1; } || true ;;
     # Says who it is and is stopped; its successor, and who is to see that, wait for the other.
     sleeps)
       if [ "${PITON_STEP:-}" = "${SIBLING:-none}" ]; then

@@ -13,6 +13,7 @@ mod clocks;
 mod dialects;
 mod doors;
 mod ghosts;
+mod hints;
 mod homes;
 mod killed_lead;
 mod lies;

@@ -37,10 +37,13 @@ fn what_others_made_and_is_gone_pauses_a_build_until_it_is_back() {
     let yard = build("rm WS1.txt");
     let ended = run(&yard);
     assert_eq!(ended.code, Some(4), "{}{}", ended.stdout, ended.stderr);
-    let want = "WS2 is paused: WS1 is claimed done, not there: WS1.txt; bring it back, then: piton run --retry";
+    let want = "WS2 is paused: WS1 is claimed done, not there: WS1.txt; bring it back, and try again";
     assert!(ended.stdout.contains(want), "{}", ended.stdout);
     yard.git(&["checkout", "--", "WS1.txt"]);
-    let ended = yard.piton(&["run", "build:PRD-031", "--yes", "--retry"]);
+    // As the run itself said.
+    let next = "next: when it is fixed: piton run docs/EXECUTION-SPEC-PRD-031.md --yes --retry\n";
+    assert!(ended.stdout.contains(next), "{}", ended.stdout);
+    let ended = yard.piton(&["run", "docs/EXECUTION-SPEC-PRD-031.md", "--yes", "--retry"]);
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
     assert_eq!(yard.ledger().iter().filter(|(_, step, _)| step == "WS1").count(), 1);
 }
@@ -94,8 +97,7 @@ fn a_commit_that_nobody_has_pauses_a_story_and_a_task() {
 
 #[test]
 fn a_gate_without_a_command_pauses_until_a_person_gives_one_or_judges() {
-    let ways = [("settings", true), ("judged", false)];
-    for (way, by_settings) in ways {
+    for way in ["settings", "judged", "typed"] {
         let yard = Yard::with(SETTINGS, "");
         let spec = SPEC.replace("  floor:\n    command: test -f WS1.txt\n", "  floor:\n    description: It is level\n");
         assert_ne!(spec, SPEC);
@@ -106,12 +108,14 @@ fn a_gate_without_a_command_pauses_until_a_person_gives_one_or_judges() {
         let want = "gate floor cannot judge: no command is known for it; name one in piton.toml, [gates] floor = \
                     \"COMMAND\", or judge it: piton gate build:PRD-031 pass floor --step WS1";
         assert!(ended.stdout.contains(want), "{way}: {}", ended.stdout);
-        if by_settings {
+        let pass = ["gate", "build:PRD-031", "pass", "floor", "--step", "WS1", "--evidence"];
+        if way == "typed" {
+            yard.run(&pass[..6]);
+        } else if way == "settings" {
             let settings = yard.text("piton.toml");
             fs::write(yard.workspace.path("piton.toml"), format!("{settings}[gates]\nfloor = 'test -f WS1.txt'\n"))
                 .expect("settings");
         } else {
-            let pass = ["gate", "build:PRD-031", "pass", "floor", "--step", "WS1", "--evidence"];
             let refused = yard.piton(&[&pass[..], &["test -f WS9.txt"]].concat());
             assert_eq!(refused.code, Some(4), "{}{}", refused.stdout, refused.stderr);
             yard.run(&[&pass[..], &["test -f WS1.txt"]].concat());

@@ -15,12 +15,12 @@ fn waiting() -> Yard {
     yard
 }
 
-fn go(yard: &Yard) {
+pub fn go(yard: &Yard) {
     std::fs::write(yard.outer("marks/go"), "").expect("it can be written");
 }
 
 /// Starts a lead and waits until the worker of stage 2 is there.
-fn started(yard: &Yard, arguments: &[&str]) -> Child {
+pub fn started(yard: &Yard, arguments: &[&str]) -> Child {
     let lead = yard.command(arguments).spawn().expect("it starts");
     wait_for("the worker of stage 2", || at_stage_2(yard), || format!("{:?}", yard.processes()));
     lead
@@ -97,6 +97,7 @@ fn sigterm_drains_however_often_and_sighup_ends_nothing() {
         signal("-HUP", lead.id());
     }
     wait_for("the hang-up", || !told(&yard, "detached").is_empty(), String::new);
+    assert!(told(&yard, "detached")[0].contains("Show it: piton run"), "{:?}", told(&yard, "detached"));
     for round in 1..4 {
         signal("-TERM", lead.id());
         wait_for(
@@ -170,7 +171,7 @@ fn a_lead_that_leaves_keeps_its_worker_for_the_next() {
     // A shell that starts a program is two processes for a moment.
     wait_for("one worker", || workers(&yard).len() == 1, || format!("{:?}", workers(&yard)));
     // Whatever becomes of the worker that was asked to end, that is no crash.
-    let second = yard.command(&["run"]).spawn().expect("it starts");
+    let second = yard.types(&["run"]);
     wait_for(
         "the worker to be adopted",
         || !told(&yard, "adopted").is_empty(),
@@ -178,7 +179,7 @@ fn a_lead_that_leaves_keeps_its_worker_for_the_next() {
     );
     let pid = workers(&yard)[0].split(' ').next().expect("a pid").parse().expect("a number");
     signal("-KILL", pid);
-    let ended = finish(second);
+    let ended = second.end();
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
     yard.assert_nothing_left();
 }

@@ -122,10 +122,18 @@ fn a_wrong_key_is_an_error_with_what_was_meant() {
 fn the_demo_is_complete_although_a_worker_and_the_lead_are_killed() {
     let yard = Yard::new(&[("S-1", &[])]);
     let place = yard.outer("demo");
+    let refused = yard.piton(&["demo", yard.outer("").to_str().expect("UTF-8")]);
+    assert!(refused.stderr.contains("name a directory that is not there yet: piton demo DIR\n"), "{}", refused.stderr);
     let shown = yard.run(&["demo", place.to_str().expect("UTF-8")]).stdout;
     assert!(shown.contains("-- the lead was killed with -9"), "{shown}");
     assert!(shown.contains("pipeline:TRAIL-4: its worker ended: signal 9"), "{shown}");
     assert!(shown.contains("done: 5 of 5 done"), "{shown}");
     assert!(place.join("guide/TRAIL-5-chapter.md").exists());
+    let place = place.to_str().expect("UTF-8");
+    for words in [&["status"][..], &["log", "pipeline:TRAIL-4"]] {
+        let typed: Vec<&str> = ["-C", place].iter().chain(words).copied().collect();
+        assert!(shown.contains(&format!("piton {}\n", typed.join(" "))), "{shown}");
+        yard.run(&typed);
+    }
     yard.assert_nothing_left();
 }
