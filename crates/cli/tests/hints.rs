@@ -3,12 +3,28 @@
 //! The suites write down which places they executed (`crates/cli/tests/support/printed.rs`), so this one comes last:
 //! `cargo test -p piton --test cli --test journeys --test run --test mcp && cargo test -p piton --test hints -- --ignored`
 
+#[path = "support/prompts.rs"]
+#[expect(dead_code, reason = "journeys need more of it")]
+mod prompts;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Places that no test executes: a file, words that follow there, and why.
-const NOT_EXECUTED: &[(&str, &str, &str)] = &[];
+const NOT_EXECUTED: &[(&str, &str, &str)] = &[(
+    "crates/cli/src/commands/mcp.rs",
+    "verbs::MCP.call()",
+    "it listens on a port with a number, which another process of the machine may have; the suite of the server asks the \
+     kernel for a free one",
+)];
+
+/// Lines that say `piton` and a verb without offering a command: a file, and words of the line.
+const NO_OFFER: &[(&str, &str)] = &[
+    ("crates/cli/src", "after_help"),
+    ("crates/engine/src/run/requests.rs", "piton stop (process"),
+    ("crates/supervisor/src/keeper.rs", "usage: piton keep"),
+];
 
 /// How a command begins in the sources: a verb of the table, or a function that makes one for its caller.
 const BEGINNINGS: [&str; 5] = ["verbs::", "verb.", "self.command(", "run.command(", "run().command("];
@@ -48,6 +64,38 @@ fn excuses_are_about_places_that_there_are() {
     }
 }
 
+/// A command in the text of a literal would be on no list, and no test would execute it.
+#[test]
+fn no_command_is_made_of_text() {
+    let root = root();
+    let mut files = Vec::new();
+    for crate_ in ["model", "dialect", "engine", "server", "cli", "supervisor", "store"] {
+        sources(&root.join("crates").join(crate_).join("src"), &mut files);
+    }
+    let mut found = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).expect("a source can be read");
+        let name = file.strip_prefix(&root).expect("it is below").display().to_string();
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//") && is_offer(line)) {
+            let is_none = NO_OFFER.iter().any(|(file, words)| name.starts_with(file) && line.contains(words));
+            if !is_none {
+                found.push(format!("{name}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "make these commands of `verbs`:\n{}", found.join("\n"));
+}
+
+/// Whether a line has `piton` and a verb where a command begins: at the start of a literal, or behind a colon.
+fn is_offer(line: &str) -> bool {
+    let begins = ["\"piton ", ": piton "];
+    begins.iter().flat_map(|begin| line.match_indices(begin)).any(|(at, begin)| {
+        let rest = &line[at + begin.len()..];
+        rest.starts_with(|letter: char| letter.is_ascii_lowercase())
+    })
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
 }
@@ -72,6 +120,7 @@ fn sites() -> Vec<Site> {
         let name = file.strip_prefix(&root).expect("it is below").display().to_string();
         sites.extend(sites_in(&name, text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()));
     }
+    sites.extend(prompts::commands().into_iter().map(|command| Site { at: command.site, words: command.line }));
     sites
 }
 
