@@ -22,6 +22,7 @@ const NOT_EXECUTED: &[(&str, &str, &str)] = &[(
 /// Lines that say `piton` and a verb without offering a command: a file, and words of the line.
 const NO_OFFER: &[(&str, &str)] = &[
     ("crates/cli/src", "after_help"),
+    ("crates/engine/src/hook.rs", "piton could not record"),
     ("crates/engine/src/run/requests.rs", "piton stop (process"),
     ("crates/supervisor/src/keeper.rs", "usage: piton keep"),
 ];

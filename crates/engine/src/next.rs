@@ -57,7 +57,7 @@ fn resume(workspace: &Workspace, name: &str, now: piton_model::Time) -> Hint {
         Some(plan) if plan.action != ResumeAction::Refuse => verbs::RESUME.on(name).to("resume it"),
         Some(plan) => {
             // What this explains already is no way on.
-            let leads_on = |reason: &Hint| reason.commands.first().is_some_and(|it| *it != verbs::WHY.on(name));
+            let leads_on = |reason: &Hint| reason.commands.first().is_some_and(|it| it.verb != &verbs::WHY);
             let way = plan.reasons.into_iter().find(leads_on);
             way.unwrap_or_else(|| verbs::STATUS.call().flag("--all").to("see where the others stand"))
         }

@@ -40,7 +40,9 @@ impl Client {
         let mut command = Command::new(env!("CARGO_BIN_EXE_piton"));
         command.env_clear().envs(environment.iter().copied()).current_dir(workspace.root());
         static COUNTER: AtomicU32 = AtomicU32::new(0);
-        let hints = workspace.outer().join(format!("hints-{}", COUNTER.fetch_add(1, Ordering::Relaxed)));
+        // Not in the workspace, where a test may look whether anything changed.
+        let unique = format!("piton-mcp-hints-{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
+        let hints = std::env::temp_dir().join(unique);
         command.env("PITON_TEST_HINTS", &hints);
         command.arg("mcp").args(arguments);
         let mut child = command
@@ -179,6 +181,7 @@ impl Drop for Client {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let _ = std::fs::remove_file(&self.hints);
     }
 }
 

@@ -17,6 +17,7 @@ fn offered(yard: &Yard) -> Child {
     let lead = started(yard, &["run", "pipeline:S-1"]);
     assert_eq!(yard.piton(&["run", "pipeline:S-2"]).code, Some(6));
     assert_eq!(yard.piton(&["resume", "pipeline:S-1"]).code, Some(4));
+    assert!(yard.run(&["why", "pipeline:S-1"]).stdout.contains("watch the run: piton run\n"));
     assert!(
         yard.run(&["run", "--detach", "pipeline:S-1"]).stdout.contains("show it: piton run\nstop it: piton stop\n")
     );
@@ -51,7 +52,7 @@ fn a_lead_at_work_is_shown_as_offered() {
 fn a_lead_at_work_is_stopped_as_offered() {
     let yard = two_stories();
     let lead = offered(&yard);
-    assert!(yard.run(&["stop"]).stdout.contains("stop them too: piton stop --workers\n"));
+    assert!(yard.run(&["stop"]).stdout.contains("stop it too: piton stop --workers\n"));
     yard.run(&["stop", "--workers"]);
     assert_eq!(finish(lead).code, Some(1));
     go(&yard);
@@ -97,8 +98,6 @@ fn workers_of_an_earlier_run_are_stopped_as_offered() {
 #[test]
 fn commands_are_approved_as_offered() {
     let yard = Yard::new(&[("S-1", &[])]);
-    let output = yard.piton(&["output", "pipeline:S-1"]);
-    assert!(output.stderr.contains("hint: start one: piton run pipeline:S-1\n"), "{}", output.stderr);
     assert!(yard.run(&["run", "--explain"]).stdout.contains("not approved yet (piton approve):"));
     yard.run(&["approve"]);
     yard.run(&["run", "pipeline:S-1"]);
@@ -296,4 +295,24 @@ fn a_story_whose_state_no_rule_knows_goes_on_as_offered() {
     assert!(ended.stdout.contains("go on with: piton unblock pipeline:S-1"), "{}", ended.stdout);
     yard.run(&["unblock", "pipeline:S-1"]);
     yard.run(&["run", "--retry"]);
+}
+
+#[test]
+fn what_why_names_next_approves_and_continues() {
+    let yard = Yard::with("[run]\nheartbeat = 1\ngrace = 0.3\n", "");
+    let two = SPEC
+        .replace(
+            "execution_phases:",
+            "  WS2:\n    name: Rails\n    depends_on: [WS1]\n    outputs: [WS2.txt]\nexecution_phases:",
+        )
+        .replace("    parallel: [WS1]\n", "    parallel: [WS1]\n  - name: Rest\n    parallel: [WS2]\n");
+    yard.workspace.write(SPEC_PATH, two);
+    yard.commit("a specification");
+    yard.run(&["approve", SPEC_PATH]);
+    assert_eq!(yard.piton(&["run", SPEC_PATH]).code, Some(4));
+    let why = yard.run(&["why", "build:PRD-044"]).stdout;
+    let next = format!("approve and continue: piton approve build:PRD-044 && piton run {SPEC_PATH}\n");
+    assert!(why.contains(&next), "{why}");
+    yard.run(&["approve", "build:PRD-044"]);
+    yard.run(&["run", SPEC_PATH]);
 }

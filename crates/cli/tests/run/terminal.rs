@@ -110,7 +110,9 @@ fn a_second_run_shows_the_first_and_ctrl_c_only_detaches() {
         assert_eq!(watcher.child.wait().expect("it ends").code(), Some(0), "{}", watcher.seen());
     }
     let seen = third.seen();
-    let mut events = seen.lines().map(|line| serde_json::from_str::<Value>(line.trim()).expect("JSON"));
+    let mut events = seen
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line.trim()).unwrap_or_else(|error| panic!("{error}: {line:?}")));
     assert_eq!(events.next_back().expect("an end")["event"], "ended", "{seen}");
     yard.assert_nothing_left();
 }

@@ -211,7 +211,7 @@ impl Copy {
             "TEXT" | "TITLE" | "WHY" => "a text".to_owned(),
             "N" => if argv.iter().any(|word| word == "PLAN") { "3" } else { "8" }.to_owned(),
             "FEATURE" => "feature_x".to_owned(),
-            "AGENT" if verb_of(argv) == "inbox" => "Secondary-A".to_owned(),
+            "AGENT" if verb_of(argv) == "inbox" => "Agent-Primary".to_owned(),
             "AGENT" => "Secondary-Y".to_owned(),
             "DIALECT" => "build".to_owned(),
             "TASK" if argv.iter().any(|word| word == "begin") => "T-77".to_owned(),

@@ -141,3 +141,41 @@ fn a_session_sees_where_the_other_units_are() {
     let run = workspace.call(&["hook", "SessionStart"]).input(payload.to_string()).run().exits(0);
     says(&run, "more: piton status");
 }
+
+/// The last line of `why` is what comes next, wherever a unit stands.
+#[test]
+fn what_why_names_next_works() {
+    let task = |changes| text(&but(task("quay", "T1", "List all quays", OLD), changes));
+    let path = "progress/checkpoints/quay-T1.json";
+    let error = json!({ "type": "x", "message": "no boat", "timestamp": OLD, "blocking": true });
+    let waits = crate::support::fixtures::pipeline(json!({ "S": "QUEUED", "R": "STAGE_2" }), json!({ "S": ["R"] }));
+    let prose = "# Secondary-A\n\n**Agent**: Secondary-A\n**Status**: IN_PROGRESS\n**Stage**: S2.P1\n";
+    let done = "start task:quay/T1 --title T --step one\nstep task:quay/T1 done one\nfinish task:quay/T1\n";
+    let none: [(&str, &str); 0] = [];
+    prints(&none, &format!("{done}why task:quay/T1"), "see what was done: piton status task:quay/T1");
+    for (changes, hint) in [
+        (json!({ "status": "odd" }), "see what is not understood: piton check task:quay/T1"),
+        (json!({}), "resume it: piton resume task:quay/T1"),
+        (
+            json!({ "status": "blocked", "errors": [error] }),
+            "answer what blocks it: piton unblock task:quay/T1 --message TEXT",
+        ),
+    ] {
+        prints(&[(path, task(changes))], "why task:quay/T1", hint);
+    }
+    prints(
+        &none,
+        "start task:quay/T1 --title T --total 2\nwhy task:quay/T1",
+        "see what its agent recorded: piton status task:quay/T1",
+    );
+    prints(
+        &[(".pipeline/state.json", text(&waits))],
+        "why pipeline:S",
+        "see where the others stand: piton status --all",
+    );
+    prints(
+        &[("epics/e/agent_checkpoints/secondary_a.md", prose)],
+        "why crew:Secondary-A",
+        "list all units: piton status --all",
+    );
+}

@@ -39,7 +39,7 @@ fn cases() -> Vec<(&'static str, String, &'static str, &'static str)> {
             "piton restart UNIT",
         ),
         (
-            "epics/e/agent_comms/primary_to_secondary_a.md",
+            "epics/e/agent_comms/secondary_a_to_primary.md",
             message.to_owned(),
             "crew-unread-messages",
             "piton inbox AGENT",
