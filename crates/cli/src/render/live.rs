@@ -25,6 +25,8 @@ pub struct LiveView {
     size: (usize, usize),
     /// The last picture, which stands below everything that happened.
     drawn: Vec<Line>,
+    /// Whether anything was written: a view that showed nothing leaves nothing behind.
+    has_written: bool,
     is_hung_up: bool,
 }
 
@@ -32,7 +34,7 @@ impl LiveView {
     /// Nothing is drawn yet.
     pub fn new(color: bool, width: usize, height: usize) -> LiveView {
         let is_terminal = std::io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        LiveView { is_terminal, color, size: (width, height), drawn: Vec::new(), is_hung_up: false }
+        LiveView { is_terminal, color, size: (width, height), drawn: Vec::new(), has_written: false, is_hung_up: false }
     }
 
     /// Something happened: a line that stays. Says whether somebody may have read it.
@@ -70,13 +72,17 @@ impl LiveView {
         // Some room stays for what happens.
         let lines = picture(view, width.saturating_sub(1).max(1), height - height / 3, self.color);
         let drawn = std::mem::replace(&mut self.drawn, lines);
-        self.write(&format!("{}{}", self.wipe(&drawn), joined(&self.drawn)));
+        let page = format!("{}{}", self.wipe(&drawn), joined(&self.drawn));
+        self.write(&page);
     }
 
     /// Takes the picture away; what happened stays.
     pub fn close(&mut self) {
         let drawn = std::mem::take(&mut self.drawn);
-        self.write(&self.wipe(&drawn));
+        if self.has_written {
+            let wiped = self.wipe(&drawn);
+            self.write(&wiped);
+        }
     }
 
     /// Columns and lines of the terminal now: somebody may have changed its size.
@@ -97,7 +103,8 @@ impl LiveView {
     }
 
     /// A reader that has gone away does not end a run.
-    fn write(&self, text: &str) -> bool {
+    fn write(&mut self, text: &str) -> bool {
+        self.has_written = true;
         write_out(text)
     }
 }
@@ -250,6 +257,7 @@ mod tests {
             is_terminal,
             color: false,
             size: (80, 24),
+            has_written: true,
             drawn: Vec::new(),
             is_hung_up,
         };
