@@ -72,6 +72,11 @@ fn moved(draft: &Draft, stage: u8, to: u8) -> Standing {
             let missing = "the checkpoint of stage 3; it is at stage 2, and nothing failed".to_owned();
             Standing::Incomplete { missing: vec![missing] }
         }
+        // The verdict is the same as one that the lead takes the story back for, and is counted with those.
+        2 if stage == 3 && has_failed => {
+            let issues = draft.editor.string(&["stageResults", "stage3", "issues"]).unwrap_or_default();
+            Standing::Complete(StageResult::Failed { issues: clean(&issues) })
+        }
         _ => Standing::Complete(StageResult::Moved { to }),
     }
 }

@@ -76,7 +76,7 @@ pub enum StageResult {
     },
     /// Where a dialect has no stages: all of it is done.
     Done,
-    /// The worker itself went on to a later stage.
+    /// The worker itself took the story to another stage. Back is a rework.
     Moved {
         /// Which.
         to: u8,
@@ -225,7 +225,13 @@ impl Fleet {
                 let reason = format!("FAIL: {issues}; reworked {}", times(rework));
                 return self.pause(at, reason, decisions);
             }
+            StageResult::Moved { to } if *to <= from && lane.counts.reworks >= rework => {
+                let reason = format!("its worker took it back to stage {to}; reworked {}", times(rework));
+                return self.pause(at, reason, decisions);
+            }
             StageResult::Moved { to } => {
+                // Forward there is an end; back there is none unless it is counted.
+                lane.counts.reworks += u32::from(*to <= from);
                 lane.stage = *to;
                 lane.state = LaneState::Between;
                 return;

@@ -95,6 +95,16 @@ fn a_limit_of_n_grants_n_and_the_next_one_pauses() {
     }
     check(&mut fleet, 9, complete(0, fail()), &["pause 0: FAIL: slow; reworked twice", "end Paused"]);
 
+    let back = || StageResult::Moved { to: 2 };
+    let mut fleet = stories(vec![Lane { stage: 3, ..story("A", 0, &[]) }]);
+    fleet.step(FleetEvent::Begun, at(0));
+    for round in 1..=2 {
+        check(&mut fleet, round, complete(0, back()), &["claim 0", "spawn 0"]);
+        check(&mut fleet, round, complete(0, StageResult::Executed), &["stage 0 2>3", "claim 0", "spawn 0"]);
+    }
+    let want = "pause 0: its worker took it back to stage 2; reworked twice";
+    check(&mut fleet, 9, complete(0, back()), &[want, "end Paused"]);
+
     let mut fleet = stories(vec![story("A", 0, &[])]);
     fleet.step(FleetEvent::Begun, at(0));
     check(&mut fleet, 1, exit(0, 1, Standing::Open), &["prove 0", "claim 0", "resume 0 Session"]);

@@ -281,6 +281,8 @@ fn a_person_s_word_in_the_state_halts_the_story() {
 fn a_worker_that_moves_on_by_itself_leaves_nothing_behind() {
     let go = json!({ "readiness": 8, "verdict": "GO" });
     let pass = json!({ "verdict": "PASS", "qualityScore": 90 });
+    let failed = json!({ "stageResults": { "stage3": { "verdict": "FAIL", "score": 20, "issues": "slow" } } });
+    let slow = StageResult::Failed { issues: "slow".to_owned() };
     for (started, written, completed, remaining, more, want) in [
         (0, 1, vec![], vec![], go, Some(Standing::Complete(StageResult::Moved { to: 1 }))),
         (1, 2, vec!["T-1"], vec![], json!({}), Some(Standing::Complete(StageResult::Moved { to: 2 }))),
@@ -290,6 +292,8 @@ fn a_worker_that_moves_on_by_itself_leaves_nothing_behind() {
         // Nothing failed, so there is no reason to go back.
         (3, 2, vec!["T-1"], vec![], json!({}), None),
         (3, 2, vec![], vec!["T-1"], json!({}), Some(Standing::Complete(StageResult::Moved { to: 2 }))),
+        // The same verdict as one that a lead takes the story back for.
+        (3, 2, vec!["T-1"], vec!["T-2"], failed, Some(Standing::Complete(slow))),
         (2, 1, vec![], vec![], json!({}), None),
     ] {
         let mut bench = Bench::started("0", &["T-1"]);
