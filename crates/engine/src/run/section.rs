@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
+use piton_model::text::printable;
 use serde_json::{Map, Value};
+
+/// The longest name of a gate or worker, which may be the text of an acceptance criterion.
+const LONGEST_NAME: usize = 200;
 
 /// What is wrong with a file that a person wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,14 +70,17 @@ impl Section {
     }
 
     /// Takes every table that is left, under whatever names a person gave them.
-    pub fn tables(&mut self) -> Vec<(String, Section)> {
+    pub fn tables(&mut self) -> Result<Vec<(String, Section)>, BadFile> {
         let is_table = |(key, value): (&String, &Value)| value.is_object().then(|| key.clone());
         let keys: Vec<String> = self.map.iter().filter_map(is_table).collect();
+        if let Some(key) = keys.iter().find(|key| !is_name(key)) {
+            return Err(bad_name(&self.path, &self.name, key));
+        }
         let take = |key: String| match self.map.remove(&key) {
             Some(Value::Object(map)) => Some((key.clone(), self.inner(&key, map))),
             _ => None,
         };
-        keys.into_iter().filter_map(take).collect()
+        Ok(keys.into_iter().filter_map(take).collect())
     }
 
     /// The file's error about this table, with what to do.
@@ -185,6 +192,45 @@ impl Section {
         }
     }
 
+    /// A whole number from the first to the last.
+    pub fn count_in(&mut self, key: &'static str, (first, last): (u32, u32)) -> Result<Option<u32>, BadFile> {
+        let Some(count) = self.count(key)? else { return Ok(None) };
+        match u32::try_from(count) {
+            Ok(count) if (first..=last).contains(&count) => Ok(Some(count)),
+            _ => Err(self.out_of_range(key, &count.to_string(), &format!("{first} to {last}"))),
+        }
+    }
+
+    /// A span that is not shorter than the first and not longer than the last.
+    pub fn span_in(&mut self, key: &'static str, range: (Duration, Duration)) -> Result<Option<Duration>, BadFile> {
+        let Some(span) = self.span(key)? else { return Ok(None) };
+        self.check_span(key, span, range).map(Some)
+    }
+
+    /// The same for spans by stage.
+    pub fn spans_in(
+        &mut self,
+        key: &'static str,
+        range: (Duration, Duration),
+    ) -> Result<Option<Vec<Duration>>, BadFile> {
+        let Some(spans) = self.spans(key)? else { return Ok(None) };
+        spans.into_iter().map(|span| self.check_span(key, span, range)).collect::<Result<_, _>>().map(Some)
+    }
+
+    fn check_span(&self, key: &str, span: Duration, (first, last): (Duration, Duration)) -> Result<Duration, BadFile> {
+        let words = |span: Duration| format!("{} s", span.as_secs_f64());
+        match (first..=last).contains(&span) {
+            true => Ok(span),
+            false => Err(self.out_of_range(key, &words(span), &format!("{} to {}", words(first), words(last)))),
+        }
+    }
+
+    /// The error about a number that would let nothing go on, or let something go on without an end.
+    pub fn out_of_range(&self, key: &str, value: &str, range: &str) -> BadFile {
+        let hint = format!("`{}{key}` may be {range}; leave it out for its default", self.name);
+        BadFile { hint: Some(hint), ..self.bad(key, value) }
+    }
+
     /// Spans by stage: one for all, or a list.
     pub fn spans(&mut self, key: &'static str) -> Result<Option<Vec<Duration>>, BadFile> {
         let wrong = || self.bad(key, "neither a span nor a list of spans by stage");
@@ -205,6 +251,7 @@ impl Section {
     pub fn into_texts(self) -> Result<Vec<(String, String)>, BadFile> {
         let Section { path, name, map, .. } = self;
         let entry = |(key, value): (String, Value)| match value {
+            Value::String(_) if !is_name(&key) => Err(bad_name(&path, &name, &key)),
             Value::String(text) => Ok((key, text)),
             _ => Err(BadFile { path: path.clone(), message: format!("`{name}{key}` is not a text"), hint: None }),
         };
@@ -222,6 +269,17 @@ impl Section {
         let message = format!("there is no setting `{}{key}`", self.name);
         Err(BadFile { path: self.path, message, hint: Some(hint) })
     }
+}
+
+/// Whether a terminal shows a name as it is. A person reads it before a command is approved.
+fn is_name(name: &str) -> bool {
+    !name.trim().is_empty() && name.chars().count() <= LONGEST_NAME && printable(name) == name
+}
+
+fn bad_name(path: &str, section: &str, name: &str) -> BadFile {
+    let message = format!("`{}` has a name that cannot be used: {name:?}", section.trim_end_matches('.'));
+    let hint = format!("a name has 1 to {LONGEST_NAME} characters, and no line ends or escape sequences");
+    BadFile { path: path.to_owned(), message, hint: Some(hint) }
 }
 
 fn span(value: &Value) -> Option<Duration> {

@@ -17,6 +17,17 @@ use crate::Workspace;
 /// The file, at the workspace's root.
 pub const SETTINGS: &str = "piton.toml";
 
+/// How many workers at once, and how often one is restarted for one reason.
+const WORKERS: (u32, u32) = (1, 256);
+const RESTARTS: (u32, u32) = (0, 100);
+
+/// How long something is waited for that may never come; what has ended is not waited for.
+const WAITING: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30 * 24 * 3600));
+const PAUSE: (Duration, Duration) = (Duration::ZERO, Duration::from_secs(24 * 3600));
+
+/// Each beat is a durable write; without one for an hour, a run that lives looks dead.
+const HEARTBEAT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(3600));
+
 /// How a run goes. Every value has a default.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -120,27 +131,31 @@ impl Settings {
     }
 
     fn take_run(&mut self, mut run: Section) -> Result<(), BadFile> {
-        let count =
-            |value: Option<u64>, known: u32| value.map_or(known, |value| u32::try_from(value).unwrap_or(u32::MAX));
         let limits = &mut self.limits;
-        if let Some(workers) = run.count("workers")? {
-            limits.workers = usize::try_from(workers).unwrap_or(usize::MAX).max(1);
+        if let Some(workers) = run.count_in("workers", WORKERS)? {
+            limits.workers = usize::try_from(workers).unwrap_or(usize::MAX);
         }
-        limits.respawn = count(run.count("respawn")?, limits.respawn);
-        limits.validation = count(run.count("validation_retries")?, limits.validation);
-        limits.rework = count(run.count("reworks")?, limits.rework);
-        if let Some(patience) = run.spans("patience")? {
+        let count = |known: &mut u32, value: Option<u32>| *known = value.unwrap_or(*known);
+        count(&mut limits.respawn, run.count_in("respawn", RESTARTS)?);
+        count(&mut limits.validation, run.count_in("validation_retries", RESTARTS)?);
+        count(&mut limits.rework, run.count_in("reworks", RESTARTS)?);
+        if let Some(patience) = run.spans_in("patience", WAITING)? {
             limits.patience = patience;
         }
         let span = |known: &mut Duration, value: Option<Duration>| *known = value.unwrap_or(*known);
-        span(&mut limits.answer, run.span("answer")?);
-        span(&mut limits.longest, run.span("longest")?);
-        span(&mut limits.linger, run.span("linger")?);
-        span(&mut limits.stagger, run.span("stagger")?);
-        span(&mut self.heartbeat, run.span("heartbeat")?);
-        span(&mut self.grace, run.span("grace")?);
-        span(&mut self.gate_timeout, run.span("gate_timeout")?);
-        limits.fast_track = run.number("fast_track")?.unwrap_or(limits.fast_track);
+        span(&mut limits.answer, run.span_in("answer", WAITING)?);
+        span(&mut limits.longest, run.span_in("longest", WAITING)?);
+        span(&mut limits.linger, run.span_in("linger", PAUSE)?);
+        span(&mut limits.stagger, run.span_in("stagger", PAUSE)?);
+        span(&mut self.heartbeat, run.span_in("heartbeat", HEARTBEAT)?);
+        span(&mut self.grace, run.span_in("grace", PAUSE)?);
+        span(&mut self.gate_timeout, run.span_in("gate_timeout", WAITING)?);
+        if let Some(fast_track) = run.number("fast_track")? {
+            if !(0.0..=100.0).contains(&fast_track) {
+                return Err(run.out_of_range("fast_track", &fast_track.to_string(), "0 to 100"));
+            }
+            limits.fast_track = fast_track;
+        }
         self.worktrees = run.flag("worktrees")?.unwrap_or(self.worktrees);
         self.removes_worktrees = match run.text("at_end")?.as_deref() {
             None | Some("remove") => true,
@@ -207,6 +222,20 @@ mod tests {
             ("[runn]\n", "there is no setting `runn`", "did you mean `run`?"),
             ("[run]\nhartbeat = 1\n", "there is no setting `run.hartbeat`", "did you mean `run.heartbeat`?"),
             ("[run]\nat_end = 'x'\n", "`run.at_end` is \"x\"", "remove"),
+            ("[run]\nheartbeat = 0\n", "`run.heartbeat` is 0 s", "may be 0.1 s to 3600 s"),
+            ("[run]\nheartbeat = '2h'\n", "`run.heartbeat` is 7200 s", "may be 0.1 s to 3600 s"),
+            ("[run]\nworkers = 0\n", "`run.workers` is 0", "may be 1 to 256"),
+            ("[run]\nreworks = 9999999999\n", "`run.reworks` is 9999999999", "may be 0 to 100"),
+            ("[run]\npatience = [60, 0]\n", "`run.patience` is 0 s", "may be 0.1 s"),
+            ("[run]\nlongest = 0\n", "`run.longest` is 0 s", "may be 0.1 s"),
+            ("[run]\ngate_timeout = 0\n", "`run.gate_timeout` is 0 s", "may be 0.1 s"),
+            ("[run]\nfast_track = -1\n", "`run.fast_track` is -1", "may be 0 to 100"),
+            (
+                "[gates]\n\"x\\u001b[8m\" = 'make'\n",
+                "`gates` has a name that cannot be used: \"x\\u{1b}[8m\"",
+                "no line ends",
+            ),
+            ("[worker.\"a\\nb\"]\n", "`worker` has a name that cannot be used: \"a\\nb\"", "no line ends"),
         ] {
             let error = Settings::parse(text).unwrap_err();
             assert_eq!(error.message, message);

@@ -104,14 +104,14 @@ impl Workers {
         let draft = Draft::take(&mut section)?;
         let is_chosen = draft.kind.is_some() || draft.command.is_some();
         let mut named = BTreeMap::new();
-        for (name, mut section) in section.tables() {
+        for (name, mut section) in section.tables()? {
             let own = Draft::take(&mut section)?;
             named.insert(name, own.over(&draft).spec(&section)?);
             section.finish()?;
         }
         let mut by_stage = BTreeMap::new();
         if let Some(mut stages) = stages {
-            for (name, mut section) in stages.tables() {
+            for (name, mut section) in stages.tables()? {
                 let stage = name.parse().ok().filter(|stage| *stage < STAGES);
                 let stage = stage.ok_or_else(|| {
                     stages.wrong(format!("there is no stage `{name}`"), "stages are 0, 1, 2 and 3: [worker.stage.2]")
