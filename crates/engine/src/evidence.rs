@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use piton_model::hint::verbs;
 use piton_model::{Dialect, Evidence, Refusal, Time, UnitRef, secret};
 use piton_store::journal::Hash;
-use piton_supervisor::tree_of;
+use piton_supervisor::{clear_foreign, tree_of};
 
 use crate::record::{DiskFiles, RecordError};
 use crate::run::{BadFile, SETTINGS, Settings};
@@ -25,8 +25,9 @@ const TAIL_BYTES: usize = 2000;
 /// Runs a command in the workspace's root, by a shell, and keeps what proves how it ended.
 pub fn run_evidence(workspace: &Workspace, command: &str) -> io::Result<Evidence> {
     let tree = tree_of(workspace.root());
-    let output =
-        Command::new("/bin/sh").arg("-c").arg(command).current_dir(workspace.root()).stdin(Stdio::null()).output()?;
+    let mut shell = Command::new("/bin/sh");
+    clear_foreign(&mut shell);
+    let output = shell.arg("-c").arg(command).current_dir(workspace.root()).stdin(Stdio::null()).output()?;
     let mut all = output.stdout;
     all.extend_from_slice(&output.stderr);
     // Ended by a signal: the shell's convention has no better number.

@@ -56,7 +56,7 @@ pub use output::{
 };
 pub use person::{Unblocking, UserInstruction, approve_review, unblock, user_instructions};
 pub use piton_store::Log;
-pub use piton_supervisor::{GitError, Restored, Sight, Snapshot, Stream, keep};
+pub use piton_supervisor::{GitError, Restored, Sight, Snapshot, Stream, clear_foreign, keep};
 pub use preview::preview;
 pub use problem::{Problem, ProblemKind};
 pub use record::{RecordError, Recorded, Recorder, record};

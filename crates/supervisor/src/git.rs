@@ -4,7 +4,7 @@ mod error;
 mod lock;
 pub(crate) mod process;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,8 @@ pub(crate) use error::{failed, quote};
 pub(crate) use lock::{holder_of, is_stale, named_in, user_of};
 use process::ProcessError;
 
+use crate::environment::is_foreign_to_git;
+
 /// Nothing of the repository's choice is started, nothing is tidied up in passing, and refs and objects are synced.
 const SETTINGS: [&str; 8] = [
     "core.hooksPath=/dev/null",
@@ -26,23 +28,6 @@ const SETTINGS: [&str; 8] = [
     "gc.auto=0",
     "maintenance.auto=false",
     "submodule.recurse=false",
-];
-
-/// Variables of git that are the user's: who commits, where configuration and git itself are, and how a remote repository
-/// is reached, from which a partial clone gets files. All others would send git to another repository or index, or let it
-/// understand its arguments differently, and are removed.
-const KEPT: [&str; 11] = [
-    "GIT_AUTHOR_",
-    "GIT_COMMITTER_",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_EXEC_PATH",
-    "GIT_HTTP_",
-    "GIT_PROXY_",
-    "GIT_SSH",
-    "GIT_SSH_",
-    "GIT_SSL_",
 ];
 
 /// How long one git process may take.
@@ -196,7 +181,7 @@ impl Git {
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
-        for (name, _) in std::env::vars_os().filter(|(name, _)| is_foreign(name)) {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_foreign_to_git(name)) {
             command.env_remove(name);
         }
         command
@@ -232,15 +217,6 @@ impl Git {
             None => failed(arguments, said),
         }
     }
-}
-
-fn is_foreign(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    let is_kept = |kept: &str| match kept.ends_with('_') {
-        true => name.starts_with(kept),
-        false => name == kept,
-    };
-    name.starts_with("GIT_") && !KEPT.iter().any(|kept| is_kept(kept))
 }
 
 /// No more is asked of git in one go.
@@ -309,30 +285,4 @@ pub(crate) fn split(bytes: &[u8]) -> Vec<String> {
 /// The same, with the empty ones that end a record.
 pub(crate) fn split_keeping_empty(bytes: &[u8]) -> Vec<String> {
     bytes.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn identity_and_configuration_are_the_users_and_nothing_else_is() {
-        for (name, want) in [
-            ("GIT_DIR", true),
-            ("GIT_TRACE", true),
-            ("GIT_CONFIG_COUNT", true),
-            ("GIT_CONFIG_KEY_0", true),
-            ("GIT_ICASE_PATHSPECS", true),
-            ("GIT_AUTHOR_NAME", false),
-            ("GIT_COMMITTER_EMAIL", false),
-            ("GIT_CONFIG_GLOBAL", false),
-            ("GIT_CONFIG_NOSYSTEM", false),
-            ("GIT_SSH_COMMAND", false),
-            ("GIT_SSL_CAINFO", false),
-            ("GITHUB_TOKEN", false),
-            ("PATH", false),
-        ] {
-            assert_eq!(is_foreign(OsStr::new(name)), want, "{name}");
-        }
-    }
 }

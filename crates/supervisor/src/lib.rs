@@ -9,6 +9,7 @@
 
 mod adapter;
 mod end;
+mod environment;
 mod full;
 mod git;
 mod home;
@@ -32,6 +33,7 @@ pub use adapter::{
     new_session_id, quoted, simple_commands,
 };
 pub use end::{End, Exit, Signs};
+pub use environment::clear_foreign;
 pub use git::{GitError, are_commits, is_ignored, tree_of, was_removed};
 pub use identity::Identity;
 pub use keeper::keep;

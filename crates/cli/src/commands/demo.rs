@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use clap::Args;
+use piton_engine::clear_foreign;
 use piton_engine::run::catch_interrupts;
 use piton_model::hint::verbs;
 
@@ -80,10 +81,8 @@ fn prepare(wanted: Option<&Path>) -> Result<PathBuf, Failure> {
 
 /// A process of the demo: approvals and identities of its own, nothing of the user's.
 fn own(mut command: Command, directory: &Path) -> Command {
+    clear_foreign(&mut command);
     command.current_dir(directory).env("XDG_STATE_HOME", directory.join(".state")).env_remove("PITON_ROOT");
-    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "PITON_ATTEMPT"] {
-        command.env_remove(variable);
-    }
     for who in ["AUTHOR", "COMMITTER"] {
         command.env(format!("GIT_{who}_NAME"), "Piton demo").env(format!("GIT_{who}_EMAIL"), "demo@localhost");
     }

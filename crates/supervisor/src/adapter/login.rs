@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Kind;
+use crate::environment::clear_foreign;
 use crate::git::process::{in_own_session, run};
 
 /// How long a client may take to answer.
@@ -30,6 +31,7 @@ pub fn login(kind: Kind, program: &Path) -> Login {
         Kind::Command => return Login::Unknown,
     };
     let mut command = in_own_session(program);
+    clear_foreign(&mut command);
     match run(command.args(arguments).env_remove("CLAUDECODE"), &[], TIME_LIMIT) {
         Ok(ended) => understood(kind, ended.status.success(), &ended.out, &ended.err),
         Err(_) => Login::Unknown,

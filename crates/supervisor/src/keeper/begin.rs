@@ -6,6 +6,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
+use crate::environment::clear_foreign;
 use crate::home::{Claim, Home};
 use crate::identity::Identity;
 use crate::launch::Input;
@@ -49,6 +50,7 @@ fn prepare(home: &Home) -> Result<Command, String> {
         .map_err(|error| format!("cannot enter {}: {error}", launch.directory.display()))?;
     let (program, arguments) = launch.argv.split_first().ok_or("no program is named")?;
     let mut command = Command::new(program);
+    clear_foreign(&mut command);
     command.args(arguments).envs(launch.set.iter().map(|(name, value)| (name, value)));
     for name in &launch.unset {
         command.env_remove(name);
