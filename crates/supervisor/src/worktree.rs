@@ -13,6 +13,7 @@ mod keep;
 mod list;
 mod merge;
 mod own_work;
+mod repair;
 mod restore;
 mod settle;
 mod snapshot;
@@ -123,6 +124,8 @@ pub struct Scratch {
     pub directory: PathBuf,
     /// The commit that was checked out.
     pub commit: String,
+    /// The tree that is judged: the commit's, with what `restore_files` put into it.
+    pub tree: String,
 }
 
 /// Who made a worktree.

@@ -7,7 +7,8 @@ use super::find::head_of;
 use super::intent::{Intent, Written};
 use super::merge::full;
 use super::state::under_way;
-use super::{Advanced, Candidate, Head, Repository, list, refused};
+use super::{Advanced, Candidate, Head, Repository, list, refused, refused_with};
+use crate::adapter::quoted;
 use crate::git::{Git, GitError, Said, failed, holder_of, is_stale, named_in, quote, user_of};
 
 /// How long the user's git is waited for: a hook that runs before a commit holds the index as long as it takes.
@@ -41,18 +42,34 @@ impl Repository {
         Ok(Advanced::Blocked { reason, files: Vec::new() })
     }
 
-    /// Makes a branch at a commit. Refuses when it is there already, at another commit.
-    pub fn create_branch(&self, branch: &str, commit: &str) -> Result<(), GitError> {
+    /// Makes a branch at a commit. Says no when it is there already: of two that make it at once, one does.
+    pub fn create_branch(&self, branch: &str, commit: &str) -> Result<bool, GitError> {
         self.check_branch_name(branch)?;
         let commit = self.commit(commit)?;
         let question = ["update-ref", "--create-reflog", "-m", MADE, &full(branch), &commit, ""];
         let said = self.git().ask(&question)?;
-        match (said.is_success(), self.tip(branch)?) {
-            (true, _) => Ok(()),
-            (false, Some(tip)) if tip == commit => Ok(()),
-            (false, Some(tip)) => refused(format!("the branch {branch} is there already, at {tip}")),
-            (false, None) => Err(failed(&question, &said)),
+        if said.is_success() || self.tip(branch)?.is_some() {
+            return Ok(said.is_success());
         }
+        match self.in_the_way_of(branch)? {
+            Some(other) => refused_with(
+                format!("no branch {branch} can be made: there is a branch {other}"),
+                format!("give it another name: git branch -m {0} {0}-renamed", quoted(&other)),
+            ),
+            None => Err(failed(&question, &said)),
+        }
+    }
+
+    /// The branch that keeps another one from being made: git keeps branches as files, and `a/b` needs a directory `a`.
+    pub fn in_the_way_of(&self, branch: &str) -> Result<Option<String>, GitError> {
+        for (at, _) in branch.match_indices('/') {
+            if self.tip(&branch[..at])?.is_some() {
+                return Ok(Some(branch[..at].to_owned()));
+            }
+        }
+        let list = ["for-each-ref", "--count=1", "--format=%(refname)", &full(branch)];
+        let found = self.git().run(&list)?;
+        Ok(found.strip_prefix("refs/heads/").map(str::to_owned))
     }
 
     pub(super) fn check_branch_name(&self, branch: &str) -> Result<(), GitError> {

@@ -19,6 +19,29 @@ impl Repository {
     ///
     /// So that the work tree around it does not show it as untracked, its parent is added to `.git/info/exclude`.
     pub fn create(&self, wanted: &NewWorktree) -> Result<Creation, GitError> {
+        self.create_from(wanted, None)
+    }
+
+    /// Makes a worktree on a branch that was not there before. Of two callers that want the same branch at once, one gets
+    /// it; the other one is told that it exists.
+    pub fn create_new(&self, wanted: &NewWorktree) -> Result<Creation, GitError> {
+        self.place(&wanted.path)?;
+        let base = self.commit(&wanted.base)?;
+        self.check_inside(&base)?;
+        match self.create_branch(&wanted.branch, &base)? {
+            true => self.create_from(&NewWorktree { is_known: true, ..wanted.clone() }, Some(base)),
+            false => self.exists(&wanted.branch, &base),
+        }
+    }
+
+    fn exists(&self, branch: &str, base: &str) -> Result<Creation, GitError> {
+        let tip = self.tip(branch)?.unwrap_or_default();
+        let is_merged = !tip.is_empty() && self.is_ancestor(&tip, base)?;
+        Ok(Creation::Exists(ExistingBranch { branch: branch.to_owned(), tip, is_merged }))
+    }
+
+    /// The same as `create`; `made` is the commit at which the caller has just made the branch.
+    fn create_from(&self, wanted: &NewWorktree, made: Option<String>) -> Result<Creation, GitError> {
         let path = self.place(&wanted.path)?;
         self.check_branch_name(&wanted.branch)?;
         let listed: Vec<Listed> = list::all(&self.root)?.into_iter().map(|each| each.listed).collect();
@@ -34,7 +57,14 @@ impl Repository {
         }
         let is_elsewhere = |each: &&Listed| each.branch.as_ref() == Some(&wanted.branch) && each.path != path;
         if let Some(other) = listed.iter().find(is_elsewhere) {
-            return refused(format!("{} is checked out in {}", wanted.branch, other.path.display()));
+            let message = format!("{} is checked out in {}", wanted.branch, other.path.display());
+            let hint = match other.is_there {
+                true => self.way_to_move_on(&other.path),
+                false => {
+                    format!("when that was moved here: git -C {} worktree repair {}", quote(&self.root), quote(&path))
+                }
+            };
+            return refused_with(message, hint);
         }
         if path.symlink_metadata().is_ok() && fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_some()) {
             return refused(format!("something else is in the way: {}", path.display()));
@@ -45,14 +75,13 @@ impl Repository {
         if !wanted.is_known && self.is_left_by_us(&wanted.branch, tip.as_deref(), &base)? {
             tip = Some(base.clone());
         }
-        if let Some(tip) = tip.as_ref().filter(|tip| !wanted.is_known && **tip != base) {
-            let is_merged = self.is_ancestor(tip, &base)?;
-            return Ok(Creation::Exists(ExistingBranch { branch: wanted.branch.clone(), tip: tip.clone(), is_merged }));
+        if tip.as_ref().is_some_and(|tip| !wanted.is_known && *tip != base) {
+            return self.exists(&wanted.branch, &base);
         }
         self.exclude(&wanted.path)?;
-        let start = tip.is_none().then(|| base.clone());
-        if tip.is_none() {
-            self.create_branch(&wanted.branch, &base)?;
+        let start = made.or_else(|| tip.is_none().then(|| base.clone()));
+        if tip.is_none() && !self.create_branch(&wanted.branch, &base)? {
+            return self.exists(&wanted.branch, &base);
         }
         self.add(wanted, &path, &tip.unwrap_or(base), start.as_deref())?;
         Ok(Creation::Ready(self.created(path, wanted, false)))
@@ -204,6 +233,11 @@ fn in_the_way(repository: &Repository, listed: &Listed, wanted: &NewWorktree) ->
 }
 
 impl Repository {
+    /// The command that lets a branch go that a worktree has checked out, with what is changed there.
+    fn way_to_move_on(&self, path: &Path) -> String {
+        format!("check out something else there: git -C {} switch --detach", quote(path))
+    }
+
     /// The command that moves a worktree out of the way.
     pub(super) fn way_to_move(&self, path: &Path) -> String {
         let place = |number: u32| PathBuf::from(format!("{}-moved-{number}", path.display()));

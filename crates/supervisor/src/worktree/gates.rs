@@ -28,7 +28,8 @@ impl Repository {
         let add = ["worktree", "add", "--quiet", "--detach", "--lock", "--reason", REASON, text, &commit];
         self.git().run(&add)?;
         self.check_inside(&commit)?;
-        Ok(Scratch { directory: place.join(&self.inside), path: place, commit })
+        let tree = self.git().run(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")])?;
+        Ok(Scratch { directory: place.join(&self.inside), path: place, commit, tree })
     }
 
     /// Removes a scratch worktree with everything in it, whatever a gate left there. Nothing to do when there is none.
@@ -56,7 +57,7 @@ impl Repository {
     }
 
     /// Puts a commit's version of some files into a scratch worktree; deletes those that the commit does not have.
-    pub fn restore_files(&self, scratch: &Scratch, from: &str, files: &[String]) -> Result<(), GitError> {
+    pub fn restore_files(&self, scratch: &mut Scratch, from: &str, files: &[String]) -> Result<(), GitError> {
         let from = self.commit(from)?;
         let git = Git::at(&scratch.path);
         for files in files.chunks(AT_ONCE) {
@@ -64,22 +65,29 @@ impl Repository {
                 vec!["--literal-pathspecs", "ls-tree", "-r", "-z", "--name-only", "--full-tree", &from, "--"];
             list.extend(files.iter().map(String::as_str));
             let known = split(&git.bytes(&list)?);
+            let mut forget = vec!["--literal-pathspecs", "rm", "-rfq", "--cached", "--ignore-unmatch", "--"];
+            forget.extend(files.iter().map(String::as_str));
             for file in files {
                 remove_below(&scratch.path, Path::new(file))?;
             }
+            git.run(&forget)?;
             if !known.is_empty() {
                 let mut checkout = vec!["--literal-pathspecs", "checkout", "--quiet", &from, "--"];
                 checkout.extend(known.iter().map(String::as_str));
                 git.run(&checkout)?;
             }
         }
+        scratch.tree = git.run(&["write-tree"])?;
         Ok(())
     }
 
-    /// Puts the files of a scratch worktree back to what is judged there, after a gate wrote over some of them. What git
-    /// does not track stays: set-up and builds need it.
-    pub fn refresh_scratch(&self, directory: &Path) -> Result<(), GitError> {
-        Git::at(directory).run(&["checkout-index", "--force", "--all", "--quiet"]).map(drop)
+    /// Puts a scratch worktree back to what is judged there, after a gate wrote over files, staged or committed some, or
+    /// checked out another commit. What the judged tree does not have stays: set-up and builds need it.
+    pub fn refresh_scratch(&self, scratch: &Scratch) -> Result<(), GitError> {
+        let git = Git::at(&scratch.path);
+        git.run(&["read-tree", "--reset", &scratch.tree])?;
+        git.run(&["checkout-index", "--force", "--all", "--quiet"])?;
+        git.run(&["update-ref", "--no-deref", "-m", "piton: gates", "HEAD", &scratch.commit]).map(drop)
     }
 
     fn scratch_place(&self, path: &Path) -> Result<PathBuf, GitError> {

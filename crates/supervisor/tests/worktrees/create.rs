@@ -1,9 +1,10 @@
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 use piton_supervisor::{Creation, ExistingBranch, NewWorktree};
 
-use crate::repository::{Scratch, commit, git, plant_hook, read, ready, wanted, write};
+use crate::repository::{Scratch, commit, found, git, plant_hook, read, ready, wanted, write};
 
 #[test]
 fn a_worktree_is_made_on_its_branch_and_taken_as_it_is_the_next_time() {
@@ -142,4 +143,65 @@ fn command_that_moves_a_worktree_away_works() {
     let ran = std::process::Command::new("sh").args(["-c", command]).status().expect("it runs");
     assert!(ran.success(), "{command}");
     ready(scratch.repository.create(&wanted("story-7", "feature/7")).expect("the place is free"));
+}
+
+#[test]
+fn a_new_branch_belongs_to_one_of_those_that_make_it_at_once() {
+    let scratch = Scratch::new();
+    let made = std::thread::scope(|scope| {
+        let make = |number: u32| {
+            let wanted = wanted(&format!("story-{number}"), "feature/7-login");
+            let repository = scratch.repository.clone();
+            scope.spawn(move || matches!(repository.create_new(&wanted).expect("git answers"), Creation::Ready(_)))
+        };
+        let threads: Vec<_> = (0..4).map(make).collect();
+        threads.into_iter().map(|thread| thread.join().expect("it ends")).filter(|is_made| *is_made).count()
+    });
+    assert_eq!(made, 1);
+    assert_eq!(scratch.repository.worktrees().expect("git lists them").len(), 1);
+}
+
+#[test]
+fn a_branch_whose_name_is_a_directory_of_branches_is_named() {
+    let scratch = Scratch::new();
+    git(&scratch.root, &["branch", "feature"]);
+    let new = wanted("story-7", "feature/7-login");
+    let error = scratch.repository.create_new(&new).expect_err("it is refused");
+    assert_eq!(error.to_string(), "no branch feature/7-login can be made: there is a branch feature");
+    let hint = error.hint().expect("a hint");
+    let (_, command) = hint.split_once(": ").expect("a command");
+    let ran = std::process::Command::new("sh").args(["-c", command]).current_dir(&scratch.root).status();
+    assert!(ran.expect("it runs").success(), "{command}");
+    ready(scratch.repository.create_new(&new).expect("the name is free"));
+    let below = scratch.repository.in_the_way_of("feature").expect("git answers");
+    assert_eq!(below.as_deref(), Some("feature/7-login"));
+}
+
+#[test]
+fn worktrees_that_were_moved_with_their_repository_are_connected_again() {
+    let scratch = Scratch::new();
+    let story = scratch.story();
+    write(&story.path.join("work.txt"), "work\n");
+    scratch.repository.scratch(Path::new(".worktrees/gates"), "main").expect("it can be made");
+    let moved = scratch.outer.join("moved");
+    fs::rename(&scratch.root, &moved).expect("it is ours");
+    let repository = found(&moved);
+    assert_eq!(repository.repair().expect("git answers").len(), 2);
+    assert_eq!(repository.repair().expect("git answers"), Vec::<PathBuf>::new());
+    let known = NewWorktree { is_known: true, ..wanted("story-7", "feature/7-login") };
+    let again = ready(repository.create(&known).expect("it is taken"));
+    assert!(again.was_there);
+    assert_eq!(read(&again.path.join("work.txt")), "work\n");
+    repository.scratch(Path::new(".worktrees/gates"), "main").expect("it is replaced");
+}
+
+#[test]
+fn worktrees_of_a_copied_repository_stay_with_the_original() {
+    let scratch = Scratch::new();
+    let story = scratch.story();
+    let copy = scratch.outer.join("copy");
+    let copied = std::process::Command::new("cp").arg("-r").args([&scratch.root, &copy]).status();
+    assert!(copied.expect("it runs").success());
+    assert!(found(&copy).repair().expect("git answers").is_empty());
+    assert_eq!(git(&story.path, &["rev-parse", "--show-toplevel"]), story.path.display().to_string());
 }

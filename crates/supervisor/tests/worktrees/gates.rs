@@ -81,16 +81,49 @@ fn files_of_the_base_are_put_back() {
     let mut files = repository.changed_files(&base, &work).expect("git answers");
     files.sort();
     assert_eq!(files, ["gate", "gate/inner", "new [x].sh", "scripts", "scripts/check.sh", "work.txt"]);
-    let made = repository.scratch(Path::new(PLACE), &work).expect("it can be made");
+    let mut made = repository.scratch(Path::new(PLACE), &work).expect("it can be made");
     let gates: Vec<String> = files.into_iter().filter(|file| file != "work.txt").collect();
-    repository.restore_files(&made, &base, &gates).expect("they are put back");
+    repository.restore_files(&mut made, &base, &gates).expect("they are put back");
     assert_eq!(read(&made.path.join("scripts/check.sh")), "exit 1\n");
     assert_eq!(read(&made.path.join("gate")), "base\n");
     assert!(!made.path.join("new [x].sh").exists());
     assert_eq!(read(&made.path.join("work.txt")), "work\n");
     assert_eq!(read(&outside.join("check.sh")), "precious\n");
     for bad in ["../outside/check.sh", "/etc/passwd", ".git", ".git/x", ""] {
-        assert!(repository.restore_files(&made, &base, &[bad.to_owned()]).is_err(), "{bad}");
+        assert!(repository.restore_files(&mut made, &base, &[bad.to_owned()]).is_err(), "{bad}");
     }
     assert_eq!(read(&outside.join("check.sh")), "precious\n");
+}
+
+#[test]
+fn whatever_a_gate_stages_commits_or_checks_out_the_next_one_judges_the_same_tree() {
+    let scratch = Scratch::new();
+    write(&scratch.root.join("check.sh"), "of the base\n");
+    let base = commit(&scratch.root, "a gate");
+    write(&scratch.root.join("check.sh"), "of the branch\n");
+    write(&scratch.root.join("sub/b.txt"), "b\n");
+    let work = commit(&scratch.root, "work");
+    let repository = &scratch.repository;
+    let mut made = repository.scratch(Path::new(PLACE), &work).expect("it can be made");
+    repository.restore_files(&mut made, &base, &["check.sh".to_owned()]).expect("it is put back");
+    for gate in [
+        &["add", "--all"][..],
+        &["commit", "--quiet", "--all", "--message", "by a gate"],
+        &["checkout", "--quiet", "--force", "-b", "by-a-gate", &base],
+        &["rm", "--quiet", "-r", "--force", "sub", "a.txt"],
+        &["update-index", "--assume-unchanged", "a.txt"],
+    ] {
+        write(&made.path.join("a.txt"), "changed by a gate\n");
+        write(&made.path.join("check.sh"), "changed by a gate\n");
+        write(&made.path.join("built/output"), "of the set-up\n");
+        git(&made.path, gate);
+        repository.refresh_scratch(&made).expect("it is put back");
+        assert_eq!(read(&made.path.join("a.txt")), "one\ntwo\nthree\n", "{gate:?}");
+        assert_eq!(read(&made.path.join("check.sh")), "of the base\n", "{gate:?}");
+        assert_eq!(read(&made.path.join("sub/b.txt")), "b\n", "{gate:?}");
+        assert_eq!(git(&made.path, &["write-tree"]), made.tree, "{gate:?}");
+        assert_eq!(git(&made.path, &["rev-parse", "HEAD"]), work, "{gate:?}");
+        assert_eq!(git(&made.path, &["branch", "--show-current"]), "", "{gate:?}");
+    }
+    assert_eq!(read(&made.path.join("built/output")), "of the set-up\n");
 }

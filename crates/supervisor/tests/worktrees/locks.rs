@@ -93,9 +93,9 @@ fn stale_locks_in_piton_s_own_places_are_removed() {
     let path = scratch.root.join(".worktrees/story-7");
     stale(&scratch.root.join(".git/worktrees/story-7/index.lock"));
     write(&path.join("c.txt"), "c\n");
-    let made = repository.scratch(Path::new(".worktrees/gates"), &base).expect("it can be made");
+    let mut made = repository.scratch(Path::new(".worktrees/gates"), &base).expect("it can be made");
     stale(&scratch.root.join(".git/worktrees/gates/index.lock"));
-    repository.restore_files(&made, &base, &["a.txt".to_owned()]).expect("the lock is nobody's");
+    repository.restore_files(&mut made, &base, &["a.txt".to_owned()]).expect("the lock is nobody's");
     repository.remove_scratch(&made.path).expect("it is removed");
 }
 
