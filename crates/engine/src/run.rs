@@ -10,10 +10,12 @@ mod attach;
 mod claim;
 mod close;
 mod commands;
+mod continued;
 mod costs;
 mod denials;
 mod disk;
 mod end;
+mod foresee;
 mod freed;
 mod gates;
 mod jobs;
@@ -60,6 +62,7 @@ pub use approvals::{
 pub use attach::{Attached, Followed, OtherWork};
 pub use denials::{DeniedCommand, allow_denied, denied};
 pub use end::{EndedLane, RunEnd};
+pub use foresee::foresee;
 pub use lead::slept;
 pub use prompt::{BadTemplate, Templates};
 pub use runs::{RunRecord, Wanted, unfinished};
@@ -73,6 +76,7 @@ pub use view::{LaneView, OtherWorker, View, Waiting};
 pub use work::{GroupWork, LaneWork, Story, Work, WorkError};
 
 use crate::Workspace;
+use continued::Continued;
 
 /// Where the lead's lock is.
 const LOCK: &str = ".piton/run/lock";
@@ -104,6 +108,8 @@ pub struct RunPlan {
     pub waves: Vec<Vec<usize>>,
     /// What was named, on the command line or for the run that is gone on with; nothing for the stories.
     pub wanted: Vec<String>,
+    /// What the run that is gone on with named, and is not there any more.
+    pub gone: Vec<String>,
     /// What workers are told, by kind.
     pub templates: Templates,
 }
@@ -189,21 +195,11 @@ pub(crate) fn failed(what: impl std::fmt::Display) -> RunError {
     RunError::Failed { message: what.to_string() }
 }
 
-/// What is to be run when nothing is named: what the last run that is not finished was about, or the stories of the
-/// workspace. Who tries again means that run; else the stories come first, where there are any.
-fn named(workspace: &Workspace, settings: &Settings, request: &RunRequest) -> Result<Vec<String>, RunError> {
-    if !request.wanted.is_empty() || (!request.retry && work::has_stories(workspace, settings)?) {
-        return Ok(request.wanted.clone());
-    }
-    Ok(unfinished(workspace).map(|run| run.opened(workspace.root())).unwrap_or_default())
-}
-
 /// Reads what would be run. Nothing is started, nothing is written.
 pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Result<RunPlan, RunError> {
     let mut settings = Settings::load(workspace)?;
     settings.workers.detect(&std::env::var("PATH").unwrap_or_default());
-    let wanted = named(workspace, &settings, request)?;
-    let mut work = work::read_work(workspace, &settings, &wanted, now)?;
+    let Continued { wanted, mut work, gone } = continued::read(workspace, &settings, request, now)?;
     if request.yes {
         for group in &mut work.fleet.groups {
             group.begin = piton_model::fleet::Approval::NotNeeded;
@@ -214,7 +210,7 @@ pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Resul
     }
     let waves = waves(&work.fleet);
     let templates = request.prompts.as_deref().map_or_else(|| Ok(Templates::built_in()), Templates::load)?;
-    Ok(RunPlan { settings, work, waves, wanted, templates })
+    Ok(RunPlan { settings, work, waves, wanted, gone, templates })
 }
 
 /// The units that the lanes of the last runs worked on, by their worktrees. Empty when that is not known.

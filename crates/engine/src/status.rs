@@ -8,6 +8,15 @@ use crate::survey::{Scope, Seen, survey};
 
 /// Reports on every unit of the workspace. Nothing is written.
 pub fn status(workspace: &Workspace, only: Option<Dialect>, now: Time) -> Report {
+    report(workspace, only, now, &LedUnits::look(workspace, now))
+}
+
+/// Every unit as its documents have it, without what the last lead said about its run.
+pub(crate) fn recorded(workspace: &Workspace, now: Time) -> Vec<Row> {
+    report(workspace, None, now, &LedUnits::default()).rows
+}
+
+fn report(workspace: &Workspace, only: Option<Dialect>, now: Time, leads: &LedUnits) -> Report {
     let mut rows = Vec::new();
     let mut written = Vec::new();
     let mut loose = Tally::default();
@@ -24,7 +33,6 @@ pub fn status(workspace: &Workspace, only: Option<Dialect>, now: Time) -> Report
     for winner in replaced.iter().flatten() {
         rows[*winner].findings.warning += 1;
     }
-    let leads = LedUnits::look(workspace, now);
     let led = |(row, written): (Row, Option<Time>)| match leads.of(row.dialect, &row.full_name, row.attempt, written) {
         Some(led) => row.led(led),
         None => row,

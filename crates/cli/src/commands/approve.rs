@@ -77,7 +77,7 @@ fn commands(context: &Context, wanted: &[String]) -> Result<u8, Failure> {
     };
     let approved = approved.map_err(|error| failure(&error, wanted))?;
     for each in &approved {
-        print(&format!("approved {}: {}\n", each.what, printable(&each.command)))?;
+        print(&format!("approved {}: {}\n", printable(&each.what), printable(&each.command)))?;
     }
     if approved.is_empty() {
         print("every command is approved already\n")?;

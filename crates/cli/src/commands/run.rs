@@ -4,7 +4,7 @@ mod detach;
 use clap::{ArgMatches, Args};
 use piton_engine::run::{
     Attached, Progress, RunEnd, RunError, RunPlan, RunRequest, Surroundings, Unapproved, WorkError, approve_commands,
-    plan_run, run as lead,
+    foresee, plan_run, run as lead,
 };
 use piton_model::fleet::Outcome;
 use piton_model::hint::verbs;
@@ -56,8 +56,9 @@ pub fn run(matches: &ArgMatches, args: RunArgs) -> Result<u8, Failure> {
     let prompts = prompts_directory();
     let request = RunRequest { wanted: args.wanted.clone(), yes: args.yes, retry: args.retry, prompts };
     if args.explain {
-        let plan =
+        let mut plan =
             plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error, &args.wanted))?;
+        foresee(&context.workspace, &mut plan, &request, context.now);
         return explain(&context, &plan, &request.wanted, args.json);
     }
     if args.yes && context.is_worker {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use piton_engine::run::{Choice, RunEnd, RunPlan, RunRecord, RunState, RunStatus, Unapproved, event_json};
-use piton_model::fleet::Approval;
+use piton_model::fleet::{Approval, LaneState};
 use piton_model::hint::verbs;
 use piton_model::text::{counted, printable};
 use piton_model::{Age, Arg, Dialect, Hint, Invocation, Lifecycle, Report, Time, UnitRef};
@@ -23,6 +23,9 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved], approve: &Invocation) -
         fleet.limits.validation,
         fleet.limits.rework
     );
+    for gone in &plan.gone {
+        let _ = writeln!(page, "left out, because it is not there any more: {}", printable(gone));
+    }
     for (place, wave) in plan.waves.iter().enumerate() {
         let _ = writeln!(page, "\nwave {}", place + 1);
         for at in wave {
@@ -35,14 +38,25 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved], approve: &Invocation) -
                 let _ = writeln!(page, "    after {}", names.join(", "));
             }
             if !lane.gates.is_empty() {
-                let _ = writeln!(page, "    gates {}", lane.gates.join(", "));
+                let _ = writeln!(page, "    gates {}", printable(&lane.gates.join(", ")));
             }
             for (stages, choice) in workers_of(plan, *at) {
                 let (line, why) = (choice.spec.adapter.command_line(), choice.why.text());
-                let _ = writeln!(page, "    worker{stages}: {} ({why}, [{}])", printable(&line), choice.spec.name);
+                let _ = writeln!(
+                    page,
+                    "    worker{stages}: {} ({why}, [{}])",
+                    printable(&line),
+                    printable(&choice.spec.name)
+                );
             }
-            if lane.state.word() != "queued" {
-                let _ = writeln!(page, "    is {}", lane.state.word());
+            match &lane.state {
+                LaneState::Paused { reason } => {
+                    let _ = writeln!(page, "    is paused, and no worker starts: {}", printable(reason));
+                }
+                state if state.word() != "queued" => {
+                    let _ = writeln!(page, "    is {}", state.word());
+                }
+                _ => {}
             }
         }
     }
@@ -52,16 +66,16 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved], approve: &Invocation) -
             if gates.is_empty() && phase.approval != Approval::Needed {
                 continue;
             }
-            let gates = (!gates.is_empty()).then(|| format!("gates {}", gates.join(", ")));
+            let gates = (!gates.is_empty()).then(|| format!("gates {}", printable(&gates.join(", "))));
             let approval = (phase.approval == Approval::Needed).then(|| "a person's approval".to_owned());
             let closes = gates.into_iter().chain(approval).collect::<Vec<_>>().join(", then ");
-            let _ = writeln!(page, "\n{} closes {}: {closes}", group.name, printable(&phase.name));
+            let _ = writeln!(page, "\n{} closes {}: {closes}", printable(&group.name), printable(&phase.name));
         }
     }
     if !missing.is_empty() {
         let _ = writeln!(page, "\nnot approved yet ({approve}):");
         for each in missing {
-            let _ = writeln!(page, "  {}: {}", each.what, printable(&each.command));
+            let _ = writeln!(page, "  {}: {}", printable(&each.what), printable(&each.command));
         }
     }
     page
@@ -110,6 +124,10 @@ pub fn plan_json(plan: &RunPlan, missing: &[Unapproved]) -> Value {
                 "why": choice.why.text(),
             })).collect::<Vec<_>>(),
             "state": lane.state.word(),
+            "reason": match &lane.state {
+                LaneState::Paused { reason } => Some(reason),
+                _ => None,
+            },
         })
     };
     let lanes: Vec<Value> = (0..fleet.lanes.len()).map(lane).collect();
@@ -118,6 +136,7 @@ pub fn plan_json(plan: &RunPlan, missing: &[Unapproved]) -> Value {
         "workers": fleet.limits.workers,
         "worker": plan.settings.workers.choose(None, None).spec.adapter.command_line(),
         "lanes": lanes,
+        "gone": plan.gone,
         "not_approved": missing,
     })
 }

@@ -96,6 +96,10 @@ stage_of_story() {
     3)
       if [ "${BAD:-}" = fails ] && once fails; then
         "$PITON" verdict "$unit" FAIL --score 20 --issues 'too slow'
+      elif [ "${BAD:-}" = takes-back ]; then
+        "$PITON" verdict "$unit" FAIL --score 20 --issues 'too slow'
+        echo "$unit review $PITON_ATTEMPT" >> "$LEDGER"
+        "$PITON" stage "$unit" 2
       else
         "$PITON" verdict "$unit" PASS --score 90
       fi ;;

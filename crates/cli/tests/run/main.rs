@@ -25,6 +25,7 @@ mod requests;
 mod signs;
 mod stopped_lead;
 mod stories;
+mod surroundings;
 mod terminal;
 mod unmerged;
 mod ways_out;

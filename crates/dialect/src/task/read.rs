@@ -265,19 +265,19 @@ fn step(index: usize, item: Value<'_, '_>) -> Step {
     Step { id: item_id(index, item), title, stage: None, state }
 }
 
-/// Whether nothing of a task is left to its agent: every subtask is done or left out, and every criterion is met that has
-/// no command. A criterion that has one is judged by running it. Reviews are not the agent's to give.
-pub fn is_ready(unit: &Unit, has_command: &dyn Fn(&str) -> bool) -> bool {
+/// The criteria that are all that is left of a task to its agent, when every subtask is done or left out; nothing while a
+/// subtask is left. A criterion that has a command is judged by running it. Reviews are not the agent's to give.
+pub fn open_criteria<'a>(unit: &'a Unit, has_command: &dyn Fn(&str) -> bool) -> Option<Vec<&'a str>> {
     let is_open = |step: &Step| !matches!(step.state, StepState::Done { .. } | StepState::Skipped);
+    let has_done_all = matches!(unit.state, State::Running | State::Done)
+        && unit.progress.total > 0
+        && unit.progress.done == unit.progress.total
+        && !unit.steps.iter().any(is_open);
     let is_met = |gate: &Gate| {
         let is_judged = matches!(gate.state, GateState::Passed { .. });
         is_judged || gate.name.starts_with(REVIEW_BY) || has_command(&gate.name)
     };
-    matches!(unit.state, State::Running | State::Done)
-        && unit.progress.total > 0
-        && unit.progress.done == unit.progress.total
-        && !unit.steps.iter().any(is_open)
-        && unit.gates.iter().all(is_met)
+    has_done_all.then(|| unit.gates.iter().filter(|gate| !is_met(gate)).map(|gate| gate.name.as_str()).collect())
 }
 
 /// How the gate of a review is called, before the reviewer's name.

@@ -117,6 +117,7 @@ impl Lead<'_> {
         memory.origin.attempt = claimed.ticket.attempt;
         memory.account = Some(account);
         memory.spawned = free_number(self.workspace, &id, memory.spawned);
+        memory.workers += 1;
         memory.worker = Some(worker_name.clone());
         let home = home_of(&id, memory.spawned);
         memory.home = Some(home.clone());
@@ -222,10 +223,6 @@ impl Lead<'_> {
             .set("PITON_STAGE", stage.to_string())
             // The same where it has the unit for itself; where it shares it, with its own number.
             .set("PITON_ATTEMPT", claimed.ticket.to_string())
-            // A place to die, for tests, is this process's own.
-            .unset("PITON_STOP_AT")
-            // A worker is no tool of the session that this lead was started in; its hooks record for its own unit.
-            .unset("PITON_SESSION")
             .about(About {
                 unit: Some(self.work.lanes[at].unit_name.clone()),
                 step: self.work.lanes[at].step.clone(),

@@ -11,6 +11,7 @@ use super::lead::Lead;
 use super::memory::DIRECTORY;
 use super::view::{Published, Waiting};
 use super::{RunError, RunPlan, RunRecord, Settings, Work, failed, runs};
+use crate::evidence::toml_key;
 use crate::{NotFound, Trust, Workspace, approve, is_approved};
 
 /// Something that a repository asks for and that needs a person's approval.
@@ -74,7 +75,7 @@ fn commands(settings: &Settings, work: Option<&Work>) -> Vec<Unapproved> {
     // Without settings the worker is the user's own agent, started as its adapter does.
     if settings.workers.is_there {
         for spec in settings.workers.all() {
-            add(Unapproved::command(spec.name.clone(), spec.adapter.command_line()));
+            add(Unapproved::command(printable(&spec.name), spec.adapter.command_line()));
             spec.allow.iter().for_each(|command| add(Unapproved::command("workers may run", command)));
             spec.writable.iter().for_each(|path| add(Unapproved::other("workers may write", path)));
             if spec.network {
@@ -88,7 +89,8 @@ fn commands(settings: &Settings, work: Option<&Work>) -> Vec<Unapproved> {
     let own = settings.gates.iter().map(|(name, command)| (name.clone(), command.clone()));
     let named = work.into_iter().flat_map(|work| &work.groups).flat_map(|group| group.gates.clone());
     for (name, command) in own.chain(named) {
-        add(Unapproved::command(format!("gate {name}"), command));
+        // In quotes where it could be taken for the command.
+        add(Unapproved::command(format!("gate {}", toml_key(&printable(&name))), command));
     }
     all
 }

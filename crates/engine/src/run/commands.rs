@@ -84,11 +84,7 @@ impl Lead<'_> {
         let home = format!("{DIRECTORY}/gates/{number}");
         self.memory.gate_homes.push(home.clone());
         self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
-        let launch = Launch::new(["/bin/sh", "-c", command], directory)
-            .set("PITON_ROOT", root.display().to_string())
-            .unset("PITON_STOP_AT")
-            .unset("PITON_SESSION")
-            .unset("PITON_ATTEMPT");
+        let launch = Launch::new(["/bin/sh", "-c", command], directory).set("PITON_ROOT", root.display().to_string());
         let worker = Worker::start(&self.keeper, &root.join(&home), &launch).map_err(|error| error.to_string())?;
         self.watch.add(GATES + number, &worker).map_err(|error| error.to_string())?;
         let deadline = steady().saturating_add(self.settings.gate_timeout);
@@ -255,6 +251,8 @@ impl Lead<'_> {
             return Ok(());
         }
         let result = match report.broken {
+            // Ended by a person, like a gate that was stopped: no verdict about the tree.
+            _ if live.ended == Some(Ended::Stopped) => Prepared::Stopped,
             Some(why) => Prepared::Refused { reason: format!("the setup of the merged worktree failed: {why}") },
             // It passed in the lane's own worktree: the merged tree is what it fails on.
             None => Prepared::Rework(Rework::GateFailed {

@@ -13,6 +13,8 @@ pub(super) struct Costs(Vec<Cost>);
 pub(super) struct Cost {
     /// Its home, by which it is known.
     pub home: String,
+    /// The run in which it ended.
+    pub run: u64,
     /// The attempt of its unit.
     pub attempt: u64,
     pub session: Option<String>,
@@ -25,13 +27,13 @@ pub(super) struct Cost {
 impl Costs {
     /// Adds what a worker's session has cost at its end. A worker that was counted before, by a lead that died after
     /// that, is not counted again.
-    pub fn add(&mut self, home: &str, attempt: u64, session: Option<&str>, total: Spent) {
+    pub fn add(&mut self, home: &str, (run, attempt): (u64, u64), session: Option<&str>, total: Spent) {
         if self.0.iter().any(|cost| cost.home == home) {
             return;
         }
         let own = self.beyond(session, total);
         let (home, session) = (home.to_owned(), session.map(str::to_owned));
-        self.0.push(Cost { home, attempt, session, own, total });
+        self.0.push(Cost { home, run, attempt, session, own, total });
     }
 
     /// What a session cost beyond what its earlier workers did.
@@ -41,18 +43,23 @@ impl Costs {
         total.beyond(&known.map(|cost| cost.total).unwrap_or_default())
     }
 
-    /// All of them together.
-    pub fn sum(&self) -> Spent {
-        self.0.iter().fold(Spent::default(), |sum, cost| sum.and(&cost.own))
+    /// Those of one run.
+    fn of_run(&self, run: u64) -> impl Iterator<Item = &Cost> {
+        self.0.iter().filter(move |cost| cost.run == run)
     }
 
-    /// How many workers did not say what they cost: those that were killed.
-    pub fn unknown(&self) -> usize {
-        self.0.iter().filter(|cost| cost.own.is_unknown()).count()
+    /// All of a run together.
+    pub fn sum(&self, run: u64) -> Spent {
+        self.of_run(run).fold(Spent::default(), |sum, cost| sum.and(&cost.own))
     }
 
-    /// Each worker's, for reports.
-    pub fn report(&self) -> Vec<Value> {
+    /// How many workers of a run did not say what they cost: those that were killed.
+    pub fn unknown(&self, run: u64) -> usize {
+        self.of_run(run).filter(|cost| cost.own.is_unknown()).count()
+    }
+
+    /// Each worker's of a run, for reports.
+    pub fn report(&self, run: u64) -> Vec<Value> {
         let each = |cost: &Cost| {
             json!({
                 "worker": cost.home.rsplit('/').next(),
@@ -62,13 +69,14 @@ impl Costs {
                 "output_tokens": cost.own.tokens.map(|tokens| tokens.output),
             })
         };
-        self.0.iter().map(each).collect()
+        self.of_run(run).map(each).collect()
     }
 
     fn to_json(&self) -> Value {
         let each = |cost: &Cost| {
             json!({
                 "home": cost.home,
+                "run": cost.run,
                 "attempt": cost.attempt,
                 "session": cost.session,
                 "own": spent_json(&cost.own),
@@ -82,6 +90,7 @@ impl Costs {
         let each = |cost: &Value| {
             Some(Cost {
                 home: cost["home"].as_str()?.to_owned(),
+                run: cost["run"].as_u64().unwrap_or(0),
                 attempt: cost["attempt"].as_u64().unwrap_or(0),
                 session: cost["session"].as_str().map(str::to_owned),
                 own: spent(&cost["own"]),
@@ -124,15 +133,15 @@ mod tests {
     #[test]
     fn a_resumed_session_is_counted_once_and_so_is_a_worker() {
         let mut costs = Costs::default();
-        costs.add("w/1", 1, Some("a"), usd(0.25));
+        costs.add("w/1", (1, 1), Some("a"), usd(0.25));
         // Killed: it says nothing, and its successor goes on from what the one before said.
-        costs.add("w/2", 2, Some("a"), Spent::default());
-        costs.add("w/3", 3, Some("a"), usd(0.75));
-        costs.add("w/3", 3, Some("a"), usd(0.75));
-        costs.add("w/4", 4, Some("b"), usd(0.5));
-        costs.add("w/5", 5, None, usd(0.5));
-        assert_eq!(costs.sum(), usd(1.75));
-        assert_eq!(costs.unknown(), 1);
+        costs.add("w/2", (1, 2), Some("a"), Spent::default());
+        costs.add("w/3", (1, 3), Some("a"), usd(0.75));
+        costs.add("w/3", (1, 3), Some("a"), usd(0.75));
+        costs.add("w/4", (1, 4), Some("b"), usd(0.5));
+        costs.add("w/5", (1, 5), None, usd(0.5));
+        assert_eq!(costs.sum(1), usd(1.75));
+        assert_eq!(costs.unknown(1), 1);
         assert_eq!(costs.beyond(Some("b"), usd(0.75)), usd(0.25), "of one that still runs");
         assert_eq!(Costs::from_json(&costs.to_json()), costs);
     }
@@ -141,11 +150,22 @@ mod tests {
     fn tokens_are_kept_where_there_is_no_price() {
         let tokens = |input, output| Spent { usd: None, tokens: Some(Tokens { input, output }) };
         let mut costs = Costs::default();
-        costs.add("w/1", 1, Some("a"), tokens(100, 10));
-        costs.add("w/2", 2, Some("a"), tokens(300, 15));
-        assert_eq!(costs.sum(), tokens(300, 15));
-        assert_eq!(costs.report()[1]["input_tokens"], 200);
-        assert_eq!(costs.report()[1]["cost_usd"], Value::Null);
+        costs.add("w/1", (1, 1), Some("a"), tokens(100, 10));
+        costs.add("w/2", (1, 2), Some("a"), tokens(300, 15));
+        assert_eq!(costs.sum(1), tokens(300, 15));
+        assert_eq!(costs.report(1)[1]["input_tokens"], 200);
+        assert_eq!(costs.report(1)[1]["cost_usd"], Value::Null);
+        assert_eq!(Costs::from_json(&costs.to_json()), costs);
+    }
+
+    #[test]
+    fn each_run_counts_its_own_workers_and_a_session_goes_on_in_the_next() {
+        let mut costs = Costs::default();
+        costs.add("w/1", (1, 1), Some("a"), usd(0.25));
+        costs.add("w/2", (2, 2), Some("a"), usd(0.75));
+        costs.add("w/3", (2, 3), None, Spent::default());
+        assert_eq!((costs.sum(1), costs.sum(2), costs.sum(3)), (usd(0.25), usd(0.5), Spent::default()));
+        assert_eq!((costs.unknown(1), costs.unknown(2), costs.report(2).len()), (0, 1, 2));
         assert_eq!(Costs::from_json(&costs.to_json()), costs);
     }
 }

@@ -1,8 +1,11 @@
 //! Gates: which command judges what, where, and how the verdict is recorded.
 
+use std::path::PathBuf;
+
 use piton_model::fleet::{FleetEvent, GateOf, GateResult, LaneAt, MergeOf};
 use piton_model::hint::verbs;
 use piton_model::{Arg, Dialect, Event, Evidence, GateJudgement, GateState, NotePurpose};
+use piton_supervisor::Scratch;
 
 use super::RunError;
 use super::claim::explain;
@@ -27,14 +30,14 @@ impl Lead<'_> {
         let command = self.gate_command(group, gate);
         let result = match command {
             Some(command) => {
-                let directory = self.gate_directory(of);
+                let (directory, scratch) = self.gate_place(of);
                 let purpose = Purpose::Gate { of, gate: gate.to_owned() };
                 // Each gate judges what would be merged, and nothing that another gate wrote.
-                let refreshed = match &self.repository {
-                    Some(repository) if directory != self.workspace.root() => {
-                        repository.refresh_scratch(&directory).map_err(|error| error.to_string())
+                let refreshed = match (&self.repository, &scratch) {
+                    (Some(repository), Some(scratch)) => {
+                        repository.refresh_scratch(scratch).map_err(|error| error.to_string())
                     }
-                    Some(_) | None => Ok(()),
+                    (Some(_), None) | (None, _) => Ok(()),
                 };
                 match refreshed.and_then(|()| self.start_command(purpose, &command, directory)) {
                     Ok(()) => return Ok(()),
@@ -55,13 +58,15 @@ impl Lead<'_> {
     }
 
     /// Where a gate is run: where both sides of the merge are.
-    fn gate_directory(&self, of: GateOf) -> std::path::PathBuf {
+    fn gate_place(&self, of: GateOf) -> (PathBuf, Option<Scratch>) {
         let key = match of {
             GateOf::Lane(at) => Key::Lane(at),
             GateOf::Phase(group, phase) => Key::Phase(group, phase),
         };
-        let root = self.workspace.root();
-        self.merged.get(&key).map_or_else(|| root.to_owned(), |merged| merged.directory.clone())
+        match self.merged.get(&key) {
+            Some(merged) => (merged.directory.clone(), merged.scratch.clone()),
+            None => (self.workspace.root().to_owned(), None),
+        }
     }
 
     fn group_of(&self, of: GateOf) -> usize {

@@ -131,7 +131,9 @@ impl<'w> Lead<'w> {
         let own = Identity::current().ok_or_else(|| failed("cannot tell which process this is"))?;
         let now = (surroundings.clock)();
         let memory = Memory::load(workspace)?;
-        let run = RunRecord::begin(workspace, request, plan.work.units(), Some(own.clone()), now)?;
+        let units = plan.work.units();
+        let run = RunRecord::begin(workspace, request, (units, &plan.gone), Some(own.clone()), now)?;
+        let gone = plan.gone;
         let log = EventLog::open(&workspace.root().join(run.directory())).ok();
         let jobs = Jobs::new()?;
         watch.add_readable(JOBS, &jobs.reader).map_err(failed)?;
@@ -178,11 +180,14 @@ impl<'w> Lead<'w> {
         };
         lead.slept = (lead.surroundings.slept)();
         lead.set_to = lead.clock_ahead();
-        lead.memory.begin_run(&lead.run);
+        lead.memory.begin_run(&lead.run, &lead.work.fleet);
         // From here on everybody who looks is told who leads; what that lead knows follows.
         let view = lead.view();
         lead.publish(&super::View { lanes: Vec::new(), waiting: Vec::new(), ..view });
         (lead.surroundings.watcher)(&Progress::Leads { run: lead.run.number, directory: &lead.run.directory() });
+        for gone in gone {
+            lead.tell(None, "gone", &format!("{gone} is not there any more; the run goes on without it"));
+        }
         lead.open_repository()?;
         lead.recover(request)?;
         lead.find_others();

@@ -114,8 +114,15 @@ pub(super) struct LaneMemory {
     /// The commit on the base branch that holds its work.
     pub merged: Option<String>,
     pub results: BTreeMap<u8, String>,
+    /// The run that the times, deaths, resumes and gates below are of.
+    pub run: u64,
+    /// How many workers it has had in that run.
+    pub workers: u64,
     #[serde(with = "saved::spans")]
     pub times: BTreeMap<u8, (Option<Time>, Option<Time>)>,
+    /// The times of stages in earlier runs.
+    #[serde(with = "saved::spans")]
+    pub earlier_times: BTreeMap<u8, (Option<Time>, Option<Time>)>,
     #[serde(with = "saved::statistics")]
     pub git: Option<Statistics>,
     /// What its workers cost, where they said so.
@@ -187,7 +194,8 @@ impl Memory {
     }
 
     pub fn lane(&mut self, name: &str) -> &mut LaneMemory {
-        self.lanes.entry(name.to_owned()).or_default()
+        let run = self.run.number;
+        self.lanes.entry(name.to_owned()).or_insert_with(|| LaneMemory { run, ..LaneMemory::default() })
     }
 
     /// The ids of lanes of earlier runs that are done, as the homes of their workers have them.
@@ -198,8 +206,14 @@ impl Memory {
         done.filter_map(|(_, lane)| id(lane.home.as_ref()?)).collect()
     }
 
-    /// Takes up a run. What is remembered of another one stays with its lanes.
-    pub fn begin_run(&mut self, run: &RunRecord) {
+    /// Takes up a run. What is remembered of another one stays with its lanes; what its report counts begins at nothing.
+    pub fn begin_run(&mut self, run: &RunRecord, fleet: &Fleet) {
+        let lanes = fleet.lanes.iter().map(|lane| &lane.name);
+        for name in lanes.chain(fleet.groups.iter().map(|group| &group.name)) {
+            if let Some(lane) = self.lanes.get_mut(name) {
+                lane.join_run(run.number);
+            }
+        }
         if self.run.number != run.number {
             self.run = RunFacts { number: run.number, base: self.bases.get(&run.number).cloned() };
             self.issues.clear();
@@ -208,9 +222,37 @@ impl Memory {
 }
 
 impl LaneMemory {
-    /// Forgets what belongs to an earlier life of the lane's unit; numbers of homes go on.
+    /// Takes part in a run: its report is about its own workers, whatever other runs did here.
+    fn join_run(&mut self, run: u64) {
+        if self.run == run {
+            return;
+        }
+        let times = std::mem::take(&mut self.times);
+        self.earlier_times.extend(times);
+        (self.run, self.workers, self.resumes, self.saved) = (run, 0, 0, 0);
+        self.deaths.clear();
+        self.gates.clear();
+    }
+
+    /// When each stage began and ended the last time, in whichever run.
+    pub fn all_times(&self) -> BTreeMap<u8, (Option<Time>, Option<Time>)> {
+        let mut all = self.earlier_times.clone();
+        all.extend(self.times.clone());
+        all
+    }
+
+    /// Forgets what belongs to an earlier life of the lane's unit; numbers of homes go on, and what its workers cost the
+    /// run was spent.
     pub fn begin_anew(&mut self) {
-        *self = LaneMemory { spawned: self.spawned, ..LaneMemory::default() };
+        let old = std::mem::take(self);
+        *self = LaneMemory {
+            spawned: old.spawned,
+            run: old.run,
+            workers: old.workers,
+            costs: old.costs,
+            deaths: old.deaths,
+            ..LaneMemory::default()
+        };
     }
 
     /// Forgets where the lane stood, because its unit has a newer attempt; its branch and what it cost stay.
@@ -225,7 +267,10 @@ impl LaneMemory {
             worked: old.worked,
             is_set_up: old.is_set_up,
             results: old.results,
+            run: old.run,
+            workers: old.workers,
             times: old.times,
+            earlier_times: old.earlier_times,
             git: old.git,
             costs: old.costs,
             deaths: old.deaths,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf, MergeResult, Prepared};
 use piton_model::{Dialect, Rework, StepState};
 use piton_supervisor::{
-    Advanced, Candidate, GitError, Head, Merging, Prepared as Merge, Repository, Statistics, quoted,
+    Advanced, Candidate, GitError, Head, Merging, Prepared as Merge, Repository, Scratch, Statistics, quoted,
 };
 
 use super::RunError;
@@ -30,6 +30,8 @@ pub(super) struct Merged {
     pub candidate: Option<Candidate>,
     /// Where gates run.
     pub directory: PathBuf,
+    /// The worktree around that, which holds what is judged and nothing else.
+    pub scratch: Option<Scratch>,
     /// Files of its own gates that the branch changes, with the commit that changes them.
     pub own_gates: Vec<String>,
     pub branch_commit: Option<String>,
@@ -71,7 +73,8 @@ impl Lead<'_> {
             // Without a repository everything is where it belongs.
             Ok(None) => {
                 let directory = self.workspace.root().to_owned();
-                let merged = Merged { candidate: None, directory, own_gates: Vec::new(), branch_commit: None };
+                let merged =
+                    Merged { candidate: None, directory, scratch: None, own_gates: Vec::new(), branch_commit: None };
                 return self.merge_prepared(of, Candidacy { result: Ok(merged), git: None });
             }
             Err(reason) => {
@@ -103,7 +106,7 @@ impl Lead<'_> {
                 let documents = self.documents_of(at);
                 let message = format!("Merge {name}{title}");
                 // What a person did by hand is where they left it.
-                let had_worker = memory.times.contains_key(&2);
+                let had_worker = [&memory.times, &memory.earlier_times].iter().any(|times| times.contains_key(&2));
                 let is_proved = memory.worked.is_some() && memory.worked == seen;
                 let needs_commit = had_worker && !is_proved && self.work.lanes[at].dialect == Dialect::Pipeline;
                 Ok(Some(Question {
@@ -460,18 +463,19 @@ impl Question {
             }
             None => Vec::new(),
         };
-        let directory = match self.is_judged {
+        let scratch = match self.is_judged {
             true => {
-                let scratch = self.repository.scratch(Path::new(SCRATCH), &commit)?;
+                let mut scratch = self.repository.scratch(Path::new(SCRATCH), &commit)?;
                 if let Some(candidate) = candidate.as_ref().filter(|_| !own_gates.is_empty()) {
-                    self.repository.restore_files(&scratch, &candidate.base_commit, &own_gates)?;
+                    self.repository.restore_files(&mut scratch, &candidate.base_commit, &own_gates)?;
                 }
-                scratch.directory
+                Some(scratch)
             }
-            false => self.root.clone(),
+            false => None,
         };
+        let directory = scratch.as_ref().map_or_else(|| self.root.clone(), |scratch| scratch.directory.clone());
         let branch_commit = candidate.as_ref().map(|candidate| candidate.branch_commit.clone());
-        Ok(Ok(Merged { candidate, directory, own_gates, branch_commit }))
+        Ok(Ok(Merged { candidate, directory, scratch, own_gates, branch_commit }))
     }
 }
 

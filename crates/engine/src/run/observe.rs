@@ -16,6 +16,7 @@ use super::claim::explain;
 use super::lead::Lead;
 use super::merging::{Key, on_other_branch};
 use super::{RunError, denials, failed};
+use crate::evidence::toml_key;
 use crate::record::{DiskFiles, TICKET};
 
 /// What a worker's end means.
@@ -94,7 +95,7 @@ impl Lead<'_> {
             memory.session = Some(session.clone());
         }
         let home = worker.home().strip_prefix(self.workspace.root()).unwrap_or(worker.home()).display().to_string();
-        memory.costs.add(&home, memory.origin.attempt, memory.session.clone().as_deref(), seen.spent);
+        memory.costs.add(&home, (memory.run, memory.origin.attempt), memory.session.clone().as_deref(), seen.spent);
         let outcome = kind.judge(&end.exit, seen, worker.launch());
         memory.limits_in_a_row = match &outcome {
             Outcome::Limited(_) => memory.limits_in_a_row.saturating_add(1),
@@ -449,10 +450,23 @@ fn whole_standing(unit: &Unit, has_command: &dyn Fn(&str) -> bool) -> Standing {
         }
         State::Failed { error } => Standing::Halted { reason: error.clone() },
         State::Queued | State::Running | State::Unknown => {
-            match unit.dialect == Dialect::Task && piton_dialect::task::is_ready(unit, has_command) {
-                true => Standing::Complete(StageResult::Done),
-                false => Standing::Open,
+            let left = match unit.dialect {
+                Dialect::Task => piton_dialect::task::open_criteria(unit, has_command),
+                Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Crew => None,
+            };
+            match left.as_deref() {
+                Some([]) => Standing::Complete(StageResult::Done),
+                Some(open) => Standing::Incomplete { missing: open.iter().map(|open| unmet(open)).collect() },
+                None => Standing::Open,
             }
         }
     }
+}
+
+/// A criterion that is left, for the next worker and for a person, who may name a command that judges it.
+fn unmet(criterion: &str) -> String {
+    format!(
+        "the criterion {criterion:?} is not met, and piton.toml has no command for it: [gates] {} = \"COMMAND\"",
+        toml_key(criterion)
+    )
 }

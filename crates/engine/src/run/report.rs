@@ -35,7 +35,7 @@ impl Lead<'_> {
     /// What all workers of the run cost so far, those that run included, as far as it is known.
     pub(super) fn spent(&self) -> Spent {
         let own = self.work.fleet.lanes.iter().filter_map(|lane| self.memory.lanes.get(&lane.name));
-        let sum = own.fold(Spent::default(), |sum, lane| sum.and(&lane.costs.sum()));
+        let sum = own.fold(Spent::default(), |sum, lane| sum.and(&lane.costs.sum(lane.run)));
         self.live.iter().fold(sum, |sum, (at, live)| {
             let seen = live.reading.seen();
             let known = self.memory.lanes.get(&self.work.fleet.lanes[*at].name);
@@ -101,8 +101,10 @@ impl Lead<'_> {
         }
         let mut spans: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
         for memory in self.memory.lanes.values() {
-            for stage in memory.times.keys() {
-                spans.entry(*stage).or_default().extend(stage_seconds(memory, *stage));
+            for times in [&memory.times, &memory.earlier_times] {
+                for stage in times.keys() {
+                    spans.entry(*stage).or_default().extend(stage_seconds(times, *stage));
+                }
             }
         }
         let average = |stage: u8| {
@@ -300,7 +302,7 @@ impl Lead<'_> {
             "state": view.state,
             "reason": view.reason,
             "attempts": memory.origin.attempt,
-            "workers": memory.spawned,
+            "workers": memory.workers,
             "respawns": lane.counts.restarts(self.settings.limits.respawn),
             "validation_retries": lane.counts.no_gos,
             "reworks": lane.counts.reworks,
@@ -310,30 +312,30 @@ impl Lead<'_> {
                 "stage": stage,
                 "started": start.map(|at| at.to_string()),
                 "ended": end.map(|at| at.to_string()),
-                "seconds": stage_seconds(&memory, *stage),
+                "seconds": stage_seconds(&memory.times, *stage),
             })).collect::<Vec<_>>(),
             "git": memory.git.map(|git| json!({"commits": git.commits, "files_changed": git.files, "lines_added": git.insertions, "lines_deleted": git.deletions})),
             "gates": gates_json(&memory),
             "deaths": memory.deaths,
             "resumes": memory.resumes,
             "steps_not_done_again": memory.saved,
-            "cost_usd": memory.costs.sum().usd,
-            "input_tokens": memory.costs.sum().tokens.map(|tokens| tokens.input),
-            "output_tokens": memory.costs.sum().tokens.map(|tokens| tokens.output),
-            "workers_without_cost": memory.costs.unknown(),
-            "costs": memory.costs.report(),
+            "cost_usd": memory.costs.sum(memory.run).usd,
+            "input_tokens": memory.costs.sum(memory.run).tokens.map(|tokens| tokens.input),
+            "output_tokens": memory.costs.sum(memory.run).tokens.map(|tokens| tokens.output),
+            "workers_without_cost": memory.costs.unknown(memory.run),
+            "costs": memory.costs.report(memory.run),
         })
     }
 }
 
 /// How long the stages of a lane took together.
 fn seconds(memory: &LaneMemory) -> u64 {
-    memory.times.keys().filter_map(|stage| stage_seconds(memory, *stage)).sum()
+    memory.times.keys().filter_map(|stage| stage_seconds(&memory.times, *stage)).sum()
 }
 
 /// How long a stage took, from its first worker to its end.
-fn stage_seconds(memory: &LaneMemory, stage: u8) -> Option<u64> {
-    let (start, end) = memory.times.get(&stage)?;
+fn stage_seconds(times: &BTreeMap<u8, (Option<Time>, Option<Time>)>, stage: u8) -> Option<u64> {
+    let (start, end) = times.get(&stage)?;
     Some(start.as_ref()?.age((*end)?).0.as_secs())
 }
 

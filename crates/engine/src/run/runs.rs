@@ -53,7 +53,7 @@ impl Wanted {
     }
 
     /// As it can be opened in any directory.
-    fn opened(&self, root: &Path) -> String {
+    pub(super) fn opened(&self, root: &Path) -> String {
         match self {
             Wanted::Unit(unit) => unit.clone(),
             Wanted::File(file) => root.join(file).display().to_string(),
@@ -106,7 +106,7 @@ impl RunRecord {
     pub(super) fn begin(
         workspace: &Workspace,
         request: &RunRequest,
-        units: BTreeSet<String>,
+        (units, gone): (BTreeSet<String>, &[String]),
         lead: Option<Identity>,
         now: Time,
     ) -> Result<RunRecord, RunError> {
@@ -115,6 +115,8 @@ impl RunRecord {
         let open = numbers.iter().rev().filter_map(|number| load(&*workspace.disk, *number));
         let known = open.into_iter().find(|run| !run.is_finished && !run.units.is_disjoint(&units));
         let mut run = match known {
+            // All that is left of it was read: what is gone is no part of it any more.
+            Some(run) if run.names(gone) => RunRecord { wanted, units, ..run },
             Some(run) => run.widened(wanted, units),
             None => RunRecord {
                 number: numbers.last().map_or(1, |last| last + 1),
@@ -151,6 +153,13 @@ impl RunRecord {
         self
     }
 
+    /// Whether one of these was named for it.
+    fn names(&self, texts: &[String]) -> bool {
+        self.wanted.iter().any(|wanted| match wanted {
+            Wanted::Unit(text) | Wanted::File(text) => texts.contains(text),
+        })
+    }
+
     /// Its directory.
     pub(super) fn directory(&self) -> String {
         format!("{RUNS}/{}", self.number)
@@ -162,11 +171,6 @@ impl RunRecord {
         let bytes = format!("{:#}\n", self.to_json()).into_bytes();
         piton_store::replace(&*workspace.disk, &path, &bytes, Access::Private)?;
         Ok(())
-    }
-
-    /// What was named, as it can be opened in any directory.
-    pub(super) fn opened(&self, root: &Path) -> Vec<String> {
-        self.wanted.iter().map(|wanted| wanted.opened(root)).collect()
     }
 
     /// What was named, as it can be typed in a directory.

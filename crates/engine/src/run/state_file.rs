@@ -100,6 +100,7 @@ impl Lead<'_> {
     fn lead_story(&self, at: LaneAt) -> LeadStory {
         let lane = &self.work.fleet.lanes[at];
         let memory = self.memory.lanes.get(&lane.name).cloned().unwrap_or_default();
+        let times = memory.all_times();
         // A lead that died right after the claim did not come to remember it.
         let has_begun =
             memory.origin.attempt > 0 || matches!(self.workspace.disk.stamp(&self.document_of(at)), Ok(Some(_)));
@@ -143,7 +144,7 @@ impl Lead<'_> {
             results: self.story_results(at, memory.results),
             worktree: memory.worktree,
             depends_on,
-            times: memory.times,
+            times,
             git: memory.git.map(|git| (git.insertions, git.deletions, git.files)),
             readiness: lane.readiness,
         }

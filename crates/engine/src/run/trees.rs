@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use piton_model::Dialect;
 use piton_model::fleet::LaneAt;
-use piton_supervisor::{Created, Creation, Head, LeftBranch, NewWorktree, Removal, Repository, quoted};
+use piton_supervisor::{Created, Creation, GitError, Head, LeftBranch, NewWorktree, Removal, Repository, quoted};
 
 use super::lead::Lead;
 use super::work::LaneWork;
@@ -12,6 +12,9 @@ use super::{RunError, failed};
 
 /// Where gates judge what is to be merged. One lead, one merge at a time: one place.
 pub(super) const SCRATCH: &str = ".worktrees/piton-merge";
+
+/// Below which of these the branches of lanes are made: the first one that is no branch itself.
+const DIRECTORIES: [&str; 2] = ["feature", "piton"];
 
 /// How many names are tried for a branch before a person is asked.
 const MOST_NAMES: usize = 50;
@@ -26,6 +29,10 @@ impl Lead<'_> {
             self.tell(None, "no_repository", "no git repository here: all workers share the workspace");
             return Ok(());
         };
+        for tree in repository.repair().map_err(RunError::Git)? {
+            let words = format!("{} was moved together with its repository: its link is repaired", tree.display());
+            self.tell(None, "repaired", &words);
+        }
         for tree in repository.recover().map_err(RunError::Git)? {
             let words = format!("{} is in order again: a merge was interrupted there", tree.display());
             self.tell(None, "recovered", &words);
@@ -79,6 +86,7 @@ impl Lead<'_> {
         };
         let name = branch_name(work);
         let lane = self.work.fleet.lanes[at].name.clone();
+        self.forget_lost_branch(at)?;
         let memory = self.memory.lane(&lane);
         let known = memory.branch.clone().map(|branch| (memory.worktree.clone().unwrap_or(place.clone()), branch));
         let created = match known {
@@ -95,38 +103,67 @@ impl Lead<'_> {
         Ok(is_new)
     }
 
+    /// Forgets the branch that a lane was going to make, where another lead made it first: nothing was begun on it here.
+    fn forget_lost_branch(&mut self, at: LaneAt) -> Result<(), String> {
+        let Some(repository) = self.repository.clone() else { return Ok(()) };
+        let root = self.workspace.root().to_owned();
+        let name = self.work.fleet.lanes[at].name.clone();
+        let memory = self.memory.lane(&name);
+        let (Some(branch), Some(tree)) = (&memory.branch, &memory.worktree) else { return Ok(()) };
+        if memory.spawned > 0 || root.join(tree).symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        let trees = repository.worktrees().map_err(|error| error.to_string())?;
+        if trees.iter().any(|each| each.is_there && each.branch.as_ref() == Some(branch)) {
+            (memory.worktree, memory.branch) = (None, None);
+        }
+        Ok(())
+    }
+
     /// A new worktree on a new branch. A branch of that name that this lane did not make is a person's, or belongs to
-    /// an earlier life of the unit: it is left alone, and another name is taken. The names are remembered before anything
-    /// is made, so that the next lead knows what it finds.
-    fn create_new(&mut self, at: LaneAt, place: &str, branch: &str, target: &str) -> Result<Created, String> {
+    /// another lead or an earlier life of the unit: it is left alone, and another name is taken. The names are remembered
+    /// before anything is made, so that the next lead knows what it finds.
+    fn create_new(&mut self, at: LaneAt, place: &str, name: &str, target: &str) -> Result<Created, String> {
         let Some(repository) = self.repository.clone() else { return Err("there is no repository".to_owned()) };
         let root = self.workspace.root().to_owned();
+        let lane = self.work.fleet.lanes[at].name.clone();
+        let wanted = name.replacen(DIRECTORIES[0], free_directory(&repository)?, 1);
         for number in 1..=MOST_NAMES {
             let numbered = |text: &str| if number == 1 { text.to_owned() } else { format!("{text}-{number}") };
-            let (path, name) = (numbered(place), numbered(branch));
+            let (path, branch) = (numbered(place), numbered(&wanted));
             let is_taken = root.join(&path).symlink_metadata().is_ok()
-                || repository.tip(&name).map_err(|error| error.to_string())?.is_some();
+                || repository.in_the_way_of(&branch).map_err(|error| error.to_string())?.is_some();
             if is_taken {
                 continue;
             }
-            if number > 1 {
-                let text = format!("{branch} is there already and is not this run's; it works on {name}");
-                self.tell_lane(at, "branch", &text);
-            }
-            let lane = self.work.fleet.lanes[at].name.clone();
             let memory = self.memory.lane(&lane);
-            (memory.worktree, memory.branch) = (Some(path.clone()), Some(name.clone()));
+            (memory.worktree, memory.branch) = (Some(path.clone()), Some(branch.clone()));
             self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
-            return self.create_worktree(&path, &name, target);
+            let base = format!("refs/heads/{target}");
+            let new = NewWorktree { path: path.into(), branch: branch.clone(), base, is_known: false };
+            match repository.create_new(&new).map_err(|error| explain(&error))? {
+                Creation::Ready(created) => {
+                    if number > 1 {
+                        let text = format!("{wanted} is there already and is not this run's; it works on {branch}");
+                        self.tell_lane(at, "branch", &text);
+                    }
+                    return Ok(created);
+                }
+                // Another lead was faster.
+                Creation::Exists(_) => {
+                    let memory = self.memory.lane(&lane);
+                    (memory.worktree, memory.branch) = (None, None);
+                }
+            }
         }
-        Err(format!("{branch} and {MOST_NAMES} names like it are taken"))
+        Err(format!("{wanted} and {MOST_NAMES} names like it are taken"))
     }
 
     fn create_worktree(&self, path: &str, branch: &str, target: &str) -> Result<Created, String> {
         let Some(repository) = &self.repository else { return Err("there is no repository".to_owned()) };
         let base = format!("refs/heads/{target}");
         let wanted = NewWorktree { path: path.into(), branch: branch.to_owned(), base, is_known: true };
-        match repository.create(&wanted).map_err(|error| format!("cannot make its worktree: {error}"))? {
+        match repository.create(&wanted).map_err(|error| explain(&error))? {
             Creation::Ready(created) => Ok(created),
             Creation::Exists(existing) => Err(format!("the branch {} is there already", existing.branch)),
         }
@@ -135,8 +172,10 @@ impl Lead<'_> {
     /// Why a lane without a memory may not go on: its work is on a branch that an earlier lead made and nobody merged.
     pub(super) fn left_on_branches(&self, at: LaneAt) -> Option<String> {
         let (repository, base) = (self.repository.as_ref()?, self.memory.run.base.as_ref()?);
-        let left = repository.left_branches(&branch_name(&self.work.lanes[at]), base).unwrap_or_default();
-        let LeftBranch { name, is_fetched } = left.first()?;
+        let name = branch_name(&self.work.lanes[at]);
+        let left = |directory: &&str| repository.left_branches(&name.replacen(DIRECTORIES[0], directory, 1), base);
+        let left = DIRECTORIES.iter().find_map(|directory| left(directory).ok()?.into_iter().next())?;
+        let LeftBranch { name, is_fetched } = &left;
         let trees = repository.worktrees().unwrap_or_default();
         let tree = trees.iter().find(|tree| !is_fetched && tree.branch.as_ref() == Some(name));
         let tree = tree.map(|tree| format!("git worktree remove --force {} && ", quoted(&tree.path.to_string_lossy())));
@@ -165,7 +204,7 @@ impl Lead<'_> {
         let key = self.work.fleet.groups[group].phase_key(phase);
         let base = self.memory.run.base.clone().unwrap_or_default();
         let Some(repository) = self.repository.clone() else { return Ok(base) };
-        let words = |error: piton_supervisor::GitError| error.to_string();
+        let words = |error: GitError| explain(&error);
         let start = repository.tip(&base).map_err(words)?.ok_or_else(|| format!("the branch {base} is gone"))?;
         let known = self.memory.groups.get(&name).and_then(|group| group.branches.get(&key)).cloned();
         if let Some(known) = known {
@@ -178,11 +217,13 @@ impl Lead<'_> {
         let plain = format!("piton/{}-phase-{}", slug(&name), phase + 1);
         for number in 1..=MOST_NAMES {
             let branch = if number == 1 { plain.clone() } else { format!("{plain}-{number}") };
-            if repository.tip(&branch).map_err(words)?.is_none() {
-                let memory = self.memory.groups.entry(name).or_default();
-                memory.branches.insert(key, branch.clone());
-                self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
-                repository.create_branch(&branch, &start).map_err(words)?;
+            if repository.tip(&branch).map_err(words)?.is_some() {
+                continue;
+            }
+            let memory = self.memory.groups.entry(name.clone()).or_default();
+            memory.branches.insert(key.clone(), branch.clone());
+            self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
+            if repository.create_branch(&branch, &start).map_err(words)? {
                 return Ok(branch);
             }
         }
@@ -215,6 +256,27 @@ fn branch_name(work: &LaneWork) -> String {
     match slug(work.title.as_deref().unwrap_or_default()) {
         slug if slug.is_empty() => format!("feature/{}", work.id),
         slug => format!("feature/{}-{slug}", work.id),
+    }
+}
+
+/// The directory of branches in which a lane's branch can be made: a branch that is called `feature` takes the name.
+fn free_directory(repository: &Repository) -> Result<&'static str, String> {
+    for directory in DIRECTORIES {
+        if repository.tip(directory).map_err(|error| error.to_string())?.is_none() {
+            return Ok(directory);
+        }
+    }
+    let rename = "git branch -m feature feature-renamed";
+    Err(format!(
+        "no branch can be made below `feature` or `piton`, because branches have these names; rename one: {rename}"
+    ))
+}
+
+/// Why a worktree cannot be made, and what to do about it.
+fn explain(error: &GitError) -> String {
+    match error.hint() {
+        Some(hint) => format!("cannot make its worktree: {error}; {hint}"),
+        None => format!("cannot make its worktree: {error}"),
     }
 }
 

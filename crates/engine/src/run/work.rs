@@ -210,6 +210,13 @@ impl<'w> Draft<'w> {
     }
 
     fn add_unit(&mut self, typed: &str, only_stories: &mut Vec<Id>) -> Result<(), WorkError> {
+        let is_path = typed.starts_with(['/', '.']) || [".md", ".toml", ".json"].iter().any(|end| typed.ends_with(end));
+        if is_path {
+            return Err(unusable(
+                format!("there is no file `{typed}`"),
+                "name a run file, a specification, or a unit such as build:PRD-009",
+            ));
+        }
         let unit = UnitRef::parse(typed).map_err(|error| {
             unusable(format!("{error}: {typed}"), "name a unit such as build:PRD-009, or a run file")
         })?;

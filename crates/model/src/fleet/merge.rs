@@ -42,6 +42,8 @@ pub enum Prepared {
         /// Why.
         reason: String,
     },
+    /// It was stopped together with the run: the next one prepares it again.
+    Stopped,
 }
 
 /// How a gate ended.
@@ -124,7 +126,7 @@ impl Fleet {
             Prepared::Rework(why) => self.rework(at, why, decisions),
             Prepared::Refused { reason } => self.pause_for_person(at, reason, decisions),
             // Nothing is collected on a lane's own branch.
-            Prepared::Lost { .. } => self.lanes[at].state = LaneState::Closing(Closing::Queued),
+            Prepared::Lost { .. } | Prepared::Stopped => self.lanes[at].state = LaneState::Closing(Closing::Queued),
         }
     }
 
@@ -156,6 +158,7 @@ impl Fleet {
             Prepared::Rework(why) => self.rework_phase(group, phase, why, decisions),
             Prepared::Refused { reason } => self.halt_phase(group, phase, reason, false),
             Prepared::Lost { lanes } => self.collect_again(group, phase, &lanes),
+            Prepared::Stopped => self.reopen_phase(group, phase),
         }
     }
 

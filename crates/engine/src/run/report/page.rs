@@ -19,7 +19,7 @@ impl Lead<'_> {
         let leads = counted(self.run.leads, "lead", "leads");
         let took = span(started.age(now).0.as_secs());
         let _ = write!(page, "Started {started}, ended {now}: {took}, {leads}");
-        let unknown: usize = self.own().map(|(_, memory)| memory.costs.unknown()).sum();
+        let unknown: usize = self.own().map(|(_, memory)| memory.costs.unknown(memory.run)).sum();
         let _ = writeln!(page, "{}.", cost_text(&self.spent(), unknown));
         self.write_lanes(&mut page);
         self.write_stages(&mut page);
@@ -50,7 +50,7 @@ impl Lead<'_> {
                 cell(&lane.name),
                 cell(view.title.as_deref().unwrap_or_default()),
                 view.state,
-                memory.spawned,
+                memory.workers,
                 span(seconds(&memory)),
                 git.commits,
                 git.files,
@@ -67,7 +67,7 @@ impl Lead<'_> {
         for lane in self.work.fleet.lanes.iter().filter(|lane| lane.is_staged()) {
             let Some(memory) = self.memory.lanes.get(&lane.name) else { continue };
             let stages: [u8; 4] = [0, 1, 2, 3];
-            let stage = |stage: &u8| match (stage_seconds(memory, *stage), memory.results.get(stage)) {
+            let stage = |stage: &u8| match (stage_seconds(&memory.times, *stage), memory.results.get(stage)) {
                 (Some(seconds), Some(result)) => format!("{}: {}", span(seconds), cell(result)),
                 (Some(seconds), None) => span(seconds),
                 (None, Some(result)) => cell(result),
