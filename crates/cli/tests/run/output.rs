@@ -46,7 +46,7 @@ fn what_a_worker_printed_is_found_by_its_unit_and_attempt() {
     assert!(missing.stderr.contains(&format!("attempt {attempt}")), "it says what there is: {}", missing.stderr);
     let missing = yard.piton(&["output", "pipeline:S-9"]);
     assert_eq!(missing.code, Some(5));
-    assert!(missing.stderr.contains("no output of a worker of pipeline:S-9 is kept"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("no such unit: pipeline:S-9"), "{}", missing.stderr);
 }
 
 #[test]

@@ -66,12 +66,11 @@ impl Checkpoint {
     }
 
     /// Whether it counts before another checkpoint of its story: it is newer by the times of the files, else by what they
-    /// say themselves. Git makes copies of old checkpoints in worktrees, so it is not of an earlier stage, not older by what
-    /// it says itself, and takes no task back that the other has as done.
+    /// say themselves. Git makes copies of old checkpoints in worktrees, so it is not of an earlier stage, and takes no task
+    /// back that the other has as done.
     pub(super) fn is_later_than(&self, other: &Checkpoint, now: Time) -> bool {
-        let is_older = self.written(now).zip(other.written(now)).is_some_and(|(own, other)| own < other);
         let takes_back = other.tasks.done.iter().any(|task| !self.tasks.done.contains(task));
-        if is_older || (self.stage == other.stage && takes_back) {
+        if self.stage == other.stage && takes_back {
             return false;
         }
         let by_file = self.file_time.zip(other.file_time).filter(|(own, other)| own != other);

@@ -263,7 +263,7 @@ impl Lead<'_> {
         let memory = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
         let is_new = memory.is_some_and(|memory| memory.worked.is_none() && memory.merged.is_none());
         let outputs = &self.work.lanes[at].outputs;
-        is_new && !outputs.is_empty() && self.is_workers_word(at, step) && !self.has_changed(at, outputs)
+        is_new && self.has_outputs(at) && self.is_workers_word(at, step) && !self.has_changed(at, outputs)
     }
 
     /// Whether a lane is to make files, and all of them are there.
