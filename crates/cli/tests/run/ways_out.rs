@@ -207,10 +207,10 @@ fn a_request_to_stop_names_the_gate_that_the_lead_waits_for() {
     yard.commit("a slow gate");
     let lead = yard.command(&["run", "--yes"]).spawn().expect("it starts");
     crate::yard::wait_for("the gate", || begun.exists(), String::new);
-    let stop = yard.run(&["stop"]).stdout;
     let want =
         "starts nothing new and ends after the gate or set-up command that runs\nstop it too: piton stop --workers\n";
-    assert!(stop.contains(want), "{stop}");
+    // What the lead publishes is a moment behind what it does.
+    crate::yard::wait_for("the answer", || yard.run(&["stop"]).stdout.contains(want), || yard.run(&["stop"]).stdout);
     std::fs::write(go, "").expect("it can be written");
     let ended = crate::yard::finish(lead);
     assert!(
