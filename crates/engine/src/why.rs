@@ -24,7 +24,10 @@ fn reasons(found: &Found, now: Time) -> Vec<(&'static str, String)> {
     let lifecycle = found.state().lifecycle();
     let says = match (unit.dialect, unit.status_text.as_str()) {
         (_, "") => "it says nothing about that".to_owned(),
-        // A plan has no status of its own: it follows from the boxes.
+        (Dialect::Plan, _) if matches!(lifecycle, Lifecycle::Paused | Lifecycle::Blocked | Lifecycle::Failed) => {
+            "that is recorded for the plan".to_owned()
+        }
+        // Else a plan has no status of its own: it follows from the boxes.
         (Dialect::Plan, _) if path.ends_with(".md") => "its boxes say so".to_owned(),
         (Dialect::Plan, _) => "the last known boxes say so".to_owned(),
         (_, status) => format!("it says {status:?}"),

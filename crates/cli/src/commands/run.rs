@@ -133,6 +133,7 @@ fn drive(context: &Context, request: &RunRequest, args: &RunArgs) -> Result<Opti
     let end = match end {
         Ok(end) => end,
         Err(RunError::Busy { .. }) if !args.detached => return Ok(None),
+        Err(RunError::NotApproved(missing)) => return Err(not_approved(&missing, &request.wanted, request.retry)),
         Err(error) => return Err(failure(&error, &request.wanted)),
     };
     show_end(context, &end, json);
@@ -182,7 +183,7 @@ pub fn failure(error: &RunError, wanted: &[String]) -> Failure {
             Failure::new(BUSY, format!("another lead is just starting or ending here{pid}"))
                 .hint(with_wanted(verbs::RUN.call(), wanted).to("try again"))
         }
-        RunError::NotApproved(missing) => not_approved(missing, wanted),
+        RunError::NotApproved(missing) => not_approved(missing, wanted, false),
         RunError::Git(error) => Failure::git(error),
         RunError::Disk { message } => Failure::new(FAILED, format!("{message}; the lead ends, its workers go on"))
             .hint(with_wanted(verbs::RUN.call(), wanted).to("when the disk can be written again")),
@@ -192,13 +193,15 @@ pub fn failure(error: &RunError, wanted: &[String]) -> Failure {
     }
 }
 
-fn not_approved(missing: &[Unapproved], wanted: &[String]) -> Failure {
+fn not_approved(missing: &[Unapproved], wanted: &[String], is_retry: bool) -> Failure {
+    let run = with_wanted(verbs::RUN.call(), wanted).flag("--yes");
+    let run = if is_retry { run.flag("--retry") } else { run };
     let failure = Failure::new(REFUSED, "the repository names commands that you have not approved");
     let listed = missing.iter().map(|each| format!("{}: {}", each.what, each.command)).collect::<Vec<_>>().join("\n");
     failure
         .quote(&listed)
         .hint(approving(wanted).to("look at them, then"))
-        .hint(with_wanted(verbs::RUN.call(), wanted).flag("--yes").to("or approve them and run"))
+        .hint(run.to("or approve them and run"))
 }
 
 /// The command that approves the commands of a run of what was typed.

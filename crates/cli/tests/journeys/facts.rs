@@ -145,7 +145,8 @@ fn story_is_done(ground: &Ground, id: &str) {
     assert!(state["readiness_scores"][id].as_u64() >= Some(5), "{state}");
     let checkpoint = ground.json(&format!(".pipeline/checkpoint-{id}.json"));
     assert_eq!(checkpoint["stage"], 3, "{checkpoint}");
-    assert_eq!(checkpoint["verdict"], "PASS", "{checkpoint}");
+    let has_passed = ["PASS", "CONCERNS", "WAIVED"].iter().any(|word| checkpoint["verdict"] == *word);
+    assert!(has_passed, "{checkpoint}");
     assert!(checkpoint["qualityScore"].is_number(), "{checkpoint}");
     let status = ground.reads(&format!("status pipeline:{id}"));
     let (done, total) = (&status["units"][0]["done"], &status["units"][0]["total"]);

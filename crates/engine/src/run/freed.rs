@@ -5,9 +5,10 @@ use piton_model::fleet::{FleetEvent, LaneAt, LaneState, Standing};
 use piton_store::journal::Entry;
 
 use super::lead::Lead;
+use crate::record::TICKET;
 
 /// Who records for a lead.
-const LEAD: &str = "lead";
+pub(super) const LEAD: &str = "lead";
 
 impl Lead<'_> {
     /// Lets paused lanes go on that a person freed. An event frees a lane once: a lane that pauses again waits for another.
@@ -64,6 +65,14 @@ impl Lead<'_> {
         let finished = events.iter().rfind(|entry| entry.event == "finished")?.seq;
         let opens = |entry: &&Entry| entry.by != LEAD && matches!(entry.event.as_str(), "reopened" | "restarted");
         events.iter().rfind(opens).map(|entry| entry.seq).filter(|opened| *opened > finished)
+    }
+
+    /// Whether a person, and no worker or lead, recorded the end of a lane's unit.
+    pub(super) fn is_finished_by_person(&self, at: LaneAt) -> bool {
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let ends = |entry: &&Entry| matches!(entry.event.as_str(), "finished" | "reopened" | "restarted");
+        let last = events.iter().rfind(ends).filter(|entry| entry.event == "finished");
+        last.is_some_and(|entry| entry.by != LEAD && !entry.data.contains_key(TICKET))
     }
 
     /// Whether a unit's documents still say that it may not go on.

@@ -8,7 +8,7 @@ use piton_dialect::pipeline;
 use piton_model::fleet::{Approval, Closing, End, FleetEvent, LaneAt, LaneState, StageResult, Standing};
 use piton_model::{Dialect, Event, State, StepState, Time, Unit};
 use piton_supervisor::{
-    Condition, Denied, Exit, Limit, LimitScope, Outcome, Reading, Remedy, Stream, Wait, Worker, tail,
+    Condition, Denied, Exit, Kind, Limit, LimitScope, Outcome, Reading, Remedy, Stream, Wait, Worker, readable, tail,
 };
 
 use super::approvals::Question;
@@ -29,6 +29,9 @@ pub(super) struct JudgedEnd {
 
 /// How long a worker is left alone that waits for a busy service by itself, beyond what it says.
 const PASSING_LIMIT: Duration = Duration::from_secs(60);
+
+/// How much of the end of what a worker printed is looked at for its last words.
+const LAST_BYTES: usize = 64 << 10;
 
 /// How often a reader that has more is asked again before others get their turn.
 const MOST_READS: usize = 64;
@@ -124,7 +127,7 @@ impl Lead<'_> {
             judged => judged,
         };
         let judged = self.denied_or(at, judged, &standing, &seen.denied);
-        let words = if matches!(standing, Standing::Complete(_)) { None } else { last_words(worker) };
+        let words = if matches!(standing, Standing::Complete(_)) { None } else { last_words(worker, kind) };
         JudgedEnd { end: judged, standing, words }
     }
 
@@ -419,12 +422,14 @@ const WORDS: usize = 5;
 const WORD_LENGTH: usize = 200;
 
 /// The last lines that a worker printed.
-fn last_words(worker: &Worker) -> Option<String> {
-    let read = |stream| tail(worker.home(), stream, worker.spool(), 4_000).unwrap_or_default();
-    let mut bytes = read(Stream::Out);
-    bytes.extend(read(Stream::Err));
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+fn last_words(worker: &Worker, kind: Kind) -> Option<String> {
+    let read = |stream| tail(worker.home(), stream, worker.spool(), LAST_BYTES).unwrap_or_default();
+    let printed = |stream| String::from_utf8_lossy(&read(stream)).into_owned();
+    let (out, err) = (printed(Stream::Out), printed(Stream::Err));
+    // What a client prints for programs is told in its words.
+    let out = out.lines().flat_map(|line| readable(Some(kind.word()), line));
+    let lines: Vec<String> = out.chain(err.lines().map(str::to_owned)).collect();
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(WORDS)..];
     let short = |line: &&str| line.chars().take(WORD_LENGTH).collect::<String>();
     let words = last.iter().map(short).collect::<Vec<_>>().join(" | ");

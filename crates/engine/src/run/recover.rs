@@ -140,6 +140,14 @@ impl Lead<'_> {
             ..Counts::default()
         };
         lane.waves_left = lane.waves_left.saturating_sub(known.put_off_waves);
+        let is_at_rest = !matches!(
+            known.state,
+            SavedState::Done | SavedState::Worked { .. } | SavedState::Closing | SavedState::Integrated
+        );
+        if is_at_rest && lifecycle == Some(Lifecycle::Done) && self.is_finished_by_person(at) {
+            self.judge_again(at);
+            return Ok(());
+        }
         match known.state {
             SavedState::Done => self.recover_done(at, lifecycle),
             SavedState::Worked { how } => self.recover_worker(at, how.into())?,

@@ -6,9 +6,11 @@ use piton_store::journal::Entry;
 use serde_json::Value;
 
 use super::RunRequest;
+use super::freed::LEAD;
 use super::lead::Lead;
 use super::memory::GroupMemory;
 use super::recover::is_beginning;
+use crate::record::TICKET;
 
 impl Lead<'_> {
     pub(super) fn recover_group(&mut self, at: usize, request: &RunRequest) {
@@ -111,6 +113,22 @@ impl Lead<'_> {
         })
     }
 
+    /// Whether what a lead paused goes on without being asked again: a person did something about it since, or all of its
+    /// work is done and only its gates are left, which costs no worker.
+    fn is_let_go(&self, group: usize, unit: &UnitRef) -> bool {
+        let events = self.events_of(unit);
+        let Some(paused) = events.iter().rposition(|entry| entry.event == "paused" && entry.by == LEAD) else {
+            return false;
+        };
+        let is_by_person = |entry: &Entry| entry.by != LEAD && !entry.data.contains_key(TICKET);
+        let since = &events[paused + 1..];
+        let is_paused_again = since.iter().any(|entry| entry.event == "paused");
+        let acts = ["gate_passed", "observed", "unblocked", "decided", "reopened", "step_done", "step_skipped"];
+        let has_acted = since.iter().any(|entry| is_by_person(entry) && acts.contains(&entry.event.as_str()));
+        let mut lanes = self.work.fleet.lanes.iter().filter(|lane| lane.group == group);
+        !is_paused_again && (has_acted || lanes.all(|lane| lane.state == LaneState::Done))
+    }
+
     /// A unit that several lanes share: whether it may go on is what its document says.
     fn recover_unit_group(&mut self, group: usize, unit: &UnitRef, request: &RunRequest) {
         let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return };
@@ -128,11 +146,12 @@ impl Lead<'_> {
             State::Unknown => Some("its status is not understood".to_owned()),
             State::Queued | State::Running | State::Waiting | State::Paused { .. } | State::Done => None,
         };
+        let is_blocked = found.unit.state == State::Blocked;
         let is_living = self.live.keys().any(|at| self.work.fleet.lanes[*at].group == group);
         match reason {
             // A plan's blocker is a remark; other tasks may still be done.
             Some(_) if is_plan && !is_paused => {}
-            Some(reason) if !request.retry || found.unit.state == State::Blocked => {
+            Some(reason) if !(request.retry || is_paused && self.is_let_go(group, unit)) || is_blocked => {
                 let name = self.work.fleet.groups[group].name.clone();
                 let ways = self.ways_out(&name).into_iter().map(|way| way.to_string());
                 let told = [reason.clone()].into_iter().chain(ways).collect::<Vec<_>>().join("; ");

@@ -128,9 +128,16 @@ impl Lead<'_> {
 
     /// Writes what is to be told, and ends.
     pub(super) fn finish_run(mut self, outcome: Outcome) -> Result<RunEnd, RunError> {
-        // A story that waits for a person is neither done nor paused, and the pipeline is not complete then.
-        let is_settled = |lane: &Lane| matches!(lane.state, LaneState::Done | LaneState::Paused { .. });
-        let is_complete = outcome != Outcome::Stopped && self.work.fleet.lanes.iter().all(is_settled);
+        // A story that waits for a person's approval or answer is neither DONE nor PAUSED, and the pipeline is not complete
+        // then.
+        let is_settled = |at: usize| match self.work.fleet.lanes[at].state {
+            LaneState::Done => true,
+            LaneState::Paused { .. } => {
+                !self.unit_of(at).is_ok_and(|unit| unit.dialect == Dialect::Pipeline && unit.state == State::Blocked)
+            }
+            _ => false,
+        };
+        let is_complete = outcome != Outcome::Stopped && (0..self.work.fleet.lanes.len()).all(is_settled);
         self.persist(|lead| lead.write_state_file(is_complete))?;
         self.save()?;
         let reports = self.write_reports(outcome)?;

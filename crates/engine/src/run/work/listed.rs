@@ -43,8 +43,14 @@ impl Draft<'_> {
         let is_done = found.as_ref().is_some_and(|unit| unit.state.lifecycle() == Lifecycle::Done);
         let criteria = found.iter().flat_map(|unit| &unit.gates).map(|gate| gate.name.clone());
         let mut gates: Vec<String> = listed.start.criteria.iter().cloned().chain(criteria).collect();
-        // A criterion that a command can tell about is not a matter of words.
-        gates.retain(|gate| dialect == Dialect::Task && self.settings.gates.contains_key(gate));
+        // A criterion that a command can tell about is not a matter of words. An agent's feature has no criteria of its own:
+        // like a story it is judged by all commands.
+        match dialect {
+            Dialect::Crew => gates = self.settings.gates.keys().cloned().collect(),
+            Dialect::Task | Dialect::Pipeline | Dialect::Plan | Dialect::Build => {
+                gates.retain(|gate| dialect == Dialect::Task && self.settings.gates.contains_key(gate));
+            }
+        }
         gates.sort();
         gates.dedup();
         let title = listed.title.or_else(|| found.and_then(|unit| unit.title));

@@ -29,12 +29,18 @@ pub fn tasks(root: &mut Section) -> Result<Vec<Task>, BadFile> {
             Some(task) => task,
             None => section.text("id")?.unwrap_or_default(),
         };
+        let total = section.count("total")?;
+        let mut steps = section.texts("subtasks")?.unwrap_or_default();
+        if steps.is_empty() && total.is_none() {
+            // A task that is not divided is its own subtask: without one it could never be complete.
+            steps.push(task.clone());
+        }
         let start = Start {
             title: section.text("title")?,
             agent_name: section.text("agent_name")?,
-            steps: section.texts("subtasks")?.unwrap_or_default(),
+            steps,
             criteria: section.texts("acceptance_criteria")?.unwrap_or_default(),
-            total: section.count("total")?,
+            total,
             estimate_minutes: section.count("estimate_minutes")?,
             ..Start::default()
         };
