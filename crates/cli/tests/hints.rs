@@ -12,12 +12,34 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Places that no test executes: a file, words that follow there, and why.
-const NOT_EXECUTED: &[(&str, &str, &str)] = &[(
-    "crates/cli/src/commands/mcp.rs",
-    "verbs::MCP.call()",
-    "it listens on a port with a number, which another process of the machine may have; the suite of the server asks the \
+const NOT_EXECUTED: &[(&str, &str, &str)] = &[
+    (
+        "crates/cli/src/commands/mcp.rs",
+        "verbs::MCP.call()",
+        "it listens on a port with a number, which another process of the machine may have; the suite of the server asks the \
      kernel for a free one",
-)];
+    ),
+    (
+        "crates/engine/src/run/prompts/_first.md",
+        "commit",
+        "a worker that committed nothing gets it; the journeys' workers commit what they do",
+    ),
+    (
+        "crates/engine/src/run/prompts/pipeline-stage-2.md",
+        "TASK",
+        "a worker adds a task when the work lacks something; the journeys' workers find their plan complete",
+    ),
+    (
+        "crates/engine/src/run/prompts/pipeline-stage-3.md",
+        "WAIVED",
+        "one of three verdicts; a journey gives each of the other two, and one gives this one by hand",
+    ),
+    (
+        "crates/engine/src/run/prompts/task.md",
+        "done NAME",
+        "subtasks that have a number and no names; the name is the worker's own",
+    ),
+];
 
 /// Lines that say `piton` and a verb without offering a command: a file, and words of the line.
 const NO_OFFER: &[(&str, &str)] = &[

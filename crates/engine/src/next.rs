@@ -41,6 +41,13 @@ pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: pi
         | Lifecycle::Failed
         | Lifecycle::Blocked => {}
     }
+    let is_led = run.as_ref().is_some_and(|run| run.state == RunState::Led);
+    if is_led && lifecycle == Lifecycle::Paused {
+        return verbs::UNBLOCK
+            .on(name)
+            .filled("--message", "TEXT")
+            .to("when it is fixed, tell the lead to go on with it");
+    }
     let is_blocked = lifecycle == Lifecycle::Blocked;
     if let Some(run) = run.filter(|run| !is_blocked && run.state != RunState::Led) {
         return run.command(root, directory).to("continue the run");

@@ -1,5 +1,5 @@
 use piton_model::hint::verbs;
-use piton_model::{Age, Dialect, LedWork, PassedOver, Rule, Severity, State, Time, Unit};
+use piton_model::{Age, Dialect, LedWork, Lifecycle, PassedOver, Rule, Severity, State, Time, Unit};
 
 use crate::Found;
 

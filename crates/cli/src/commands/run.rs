@@ -198,10 +198,7 @@ fn not_approved(missing: &[Unapproved], wanted: &[String], is_retry: bool) -> Fa
     let run = if is_retry { run.flag("--retry") } else { run };
     let failure = Failure::new(REFUSED, "the repository names commands that you have not approved");
     let listed = missing.iter().map(|each| format!("{}: {}", each.what, each.command)).collect::<Vec<_>>().join("\n");
-    failure
-        .quote(&listed)
-        .hint(approving(wanted).to("look at them, then"))
-        .hint(run.to("or approve them and run"))
+    failure.quote(&listed).hint(approving(wanted).to("look at them, then")).hint(run.to("or approve them and run"))
 }
 
 /// The command that approves the commands of a run of what was typed.

@@ -133,6 +133,7 @@ fn each_phase_is_approved_for_itself_whatever_it_is_called() {
         let before = yard.ledger().len();
         assert_eq!(yard.piton(&["run", SPEC]).code, Some(4));
         assert_eq!(yard.ledger().len(), before);
+        yard.run(&["status"]);
         yard.run(&["approve", "build:PRD-062"]);
     }
     let ended = yard.piton(&["run", SPEC]);
@@ -307,4 +308,6 @@ fn boxes_that_nobody_would_do_are_named() {
     let ended = yard.piton(&["run", "plan:p", "--yes"]);
     assert_eq!((ended.code, yard.ledger().len()), (Some(2), 0), "{}", said(&ended));
     assert!(ended.stderr.contains("the id \"a\" stands at line"), "{}", said(&ended));
+    yard.workspace.write("plans/p/plan.md", "# P\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n");
+    yard.run(&["check", "plan:p"]);
 }

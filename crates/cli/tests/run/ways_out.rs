@@ -193,6 +193,9 @@ fn a_story_that_a_run_put_off_is_not_offered_for_resuming() {
     let refused = yard.piton(&["resume", "pipeline:S-2"]);
     assert_eq!(refused.code, Some(4), "{}", said(&refused));
     assert!(refused.stderr.contains("hint: see what it waits for: piton why pipeline:S-2\n"), "{}", said(&refused));
+    let ended =
+        crate::yard::finish(yard.command(&["run", "--yes", "--retry"]).env("BAD", "").spawn().expect("it starts"));
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
 }
 
 #[test]

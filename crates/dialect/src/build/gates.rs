@@ -28,6 +28,11 @@ pub(super) fn listed(list: Option<Value<'_, '_>>, is_step: &dyn Fn(&str) -> bool
     }
 }
 
+/// Whether two names are the same gate: they differ in case and `_` alone.
+pub fn is_same_gate(one: &str, other: &str) -> bool {
+    fold(one) == fold(other)
+}
+
 /// Two names are the same gate when they differ in case and `_` alone.
 pub(super) fn fold(name: &str) -> String {
     name.chars().map(|c| if c == '_' { '-' } else { c.to_ascii_lowercase() }).collect()

@@ -69,9 +69,10 @@ impl Checkpoint {
     /// say themselves. Git makes copies of old checkpoints in worktrees, so it is not of an earlier stage, and takes no task
     /// back that the other has as done.
     pub(super) fn is_later_than(&self, other: &Checkpoint, now: Time) -> bool {
-        let takes_back = other.tasks.done.iter().any(|task| !self.tasks.done.contains(task));
-        if self.stage == other.stage && takes_back {
-            return false;
+        let lacks =
+            |one: &Checkpoint, other: &Checkpoint| other.tasks.done.iter().any(|task| !one.tasks.done.contains(task));
+        if self.stage == other.stage && lacks(self, other) != lacks(other, self) {
+            return lacks(other, self);
         }
         let by_file = self.file_time.zip(other.file_time).filter(|(own, other)| own != other);
         let by_file = by_file.map(|(own, other)| own > other);

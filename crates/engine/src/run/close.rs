@@ -3,7 +3,9 @@
 use piton_dialect::task;
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Event, GateJudgement, GateState, Lifecycle, StepMove, StepState, StepTo, UnitRef};
+use piton_model::{
+    Dialect, Event, GateJudgement, GateState, Lifecycle, Step, StepMove, StepState, StepTo, Unit, UnitRef,
+};
 
 use super::RunError;
 use super::claim::{explain, plain};
@@ -101,7 +103,27 @@ impl Lead<'_> {
         if found.unit.state.lifecycle() == Lifecycle::Done {
             return Ok(());
         }
+        self.skip_removed(unit, &found.unit)?;
         record(self.workspace, unit, &Event::Finished, &self.recorder("lead")).map(drop).map_err(explain)
+    }
+
+    /// Workstreams that a person took out of the specification are not built.
+    fn skip_removed(&mut self, unit: &UnitRef, build: &Unit) -> Result<(), String> {
+        let is_known =
+            |step: &str| self.work.lanes.iter().any(|work| work.unit == *unit && work.step.as_deref() == Some(step));
+        let is_open = |step: &&Step| matches!(step.state, StepState::Pending | StepState::Running | StepState::Failed);
+        let removed = build.steps.iter().filter(is_open).map(|step| step.id.clone()).filter(|step| !is_known(step));
+        let removed: Vec<String> = removed.collect();
+        if build.dialect != Dialect::Build || removed.is_empty() {
+            return Ok(());
+        }
+        self.tell(
+            Some(&unit.to_string()),
+            "skipped",
+            &format!("not in the specification any more: {}", removed.join(", ")),
+        );
+        let skip = StepMove { steps: removed, ..plain(StepTo::Skipped, String::new()) };
+        record(self.workspace, unit, &Event::StepMoved(skip), &self.recorder("lead")).map(drop).map_err(explain)
     }
 
     /// A group has come to a stop; that is written where its dialect has a place for it.

@@ -44,7 +44,8 @@ impl Lead<'_> {
         let mut is_any = false;
         for at in 0..self.work.fleet.lanes.len() {
             let is_whole = self.work.lanes[at].step.is_none();
-            if !is_whole || self.work.fleet.lanes[at].state != LaneState::Done {
+            // What an earlier lead finished is what its document says.
+            if !is_whole || self.work.fleet.lanes[at].state != LaneState::Done || !self.finished.contains(&at) {
                 continue;
             }
             let Some(event) = self.reopened_by(at).filter(|event| self.freed.get(&at) != Some(event)) else { continue };
@@ -63,7 +64,7 @@ impl Lead<'_> {
     fn reopened_by(&self, at: LaneAt) -> Option<u64> {
         let events = self.events_of(&self.work.lanes[at].unit);
         let finished = events.iter().rfind(|entry| entry.event == "finished")?.seq;
-        let opens = |entry: &&Entry| entry.by != LEAD && matches!(entry.event.as_str(), "reopened" | "restarted");
+        let opens = |entry: &&Entry| is_by_person(entry) && matches!(entry.event.as_str(), "reopened" | "restarted");
         events.iter().rfind(opens).map(|entry| entry.seq).filter(|opened| *opened > finished)
     }
 
@@ -72,7 +73,7 @@ impl Lead<'_> {
         let events = self.events_of(&self.work.lanes[at].unit);
         let ends = |entry: &&Entry| matches!(entry.event.as_str(), "finished" | "reopened" | "restarted");
         let last = events.iter().rfind(ends).filter(|entry| entry.event == "finished");
-        last.is_some_and(|entry| entry.by != LEAD && !entry.data.contains_key(TICKET))
+        last.is_some_and(is_by_person)
     }
 
     /// Whether a unit's documents still say that it may not go on.
@@ -103,7 +104,7 @@ impl Lead<'_> {
     pub(super) fn freed_by(&self, at: LaneAt) -> Option<u64> {
         let events = self.events_of(&self.work.lanes[at].unit);
         let frees = |entry: &&Entry| {
-            entry.by != LEAD && matches!(entry.event.as_str(), "unblocked" | "noted" | "decided" | "reopened")
+            is_by_person(entry) && matches!(entry.event.as_str(), "unblocked" | "noted" | "decided" | "reopened")
         };
         let pauses = |entry: &Entry| matches!(entry.event.as_str(), "blocked" | "paused" | "failed");
         // Where nothing was recorded about the pause, the last event alone tells.
@@ -113,11 +114,17 @@ impl Lead<'_> {
         since.iter().rfind(frees).filter(|_| is_same_attempt).map(|entry| entry.seq)
     }
 
-    /// The event by which a person took away what a worker of a step's unit was blocked by.
+    /// The event by which a person took away what held a step's unit: a worker's question, or the lead's pause.
     pub(super) fn unblocked_by(&self, at: LaneAt) -> Option<u64> {
         let events = self.events_of(&self.work.lanes[at].unit);
-        let last = |word: &str| events.iter().rfind(|entry| entry.event == word).map(|entry| entry.seq);
-        let (blocked, unblocked) = (last("blocked")?, last("unblocked")?);
-        (unblocked > blocked).then_some(unblocked)
+        let holds = |entry: &&Entry| matches!(entry.event.as_str(), "blocked" | "paused" | "failed");
+        let frees = |entry: &&Entry| is_by_person(entry) && entry.event == "unblocked";
+        let (held, freed) = (events.iter().rfind(holds)?.seq, events.iter().rfind(frees)?.seq);
+        (freed > held).then_some(freed)
     }
+}
+
+/// Whether a person recorded an event, and no lead or worker.
+pub(super) fn is_by_person(entry: &Entry) -> bool {
+    entry.by != LEAD && !entry.data.contains_key(TICKET)
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use piton_dialect::build::is_same_gate;
 use piton_model::fleet::{FleetEvent, GateOf, GateResult, LaneAt, MergeOf};
 use piton_model::hint::verbs;
 use piton_model::{Arg, Dialect, Event, Evidence, GateJudgement, GateState, NotePurpose};
@@ -53,8 +54,11 @@ impl Lead<'_> {
     }
 
     pub(super) fn gate_command(&self, group: usize, gate: &str) -> Option<String> {
-        let named = self.work.groups[group].gates.iter().find(|(name, _)| name == gate).map(|(_, command)| command);
-        named.or_else(|| self.settings.gates.get(gate)).cloned()
+        let own = self.work.groups[group].gates.iter().map(|(name, command)| (name, command));
+        let is_build = self.work.groups[group].dialect == Dialect::Build;
+        let is_it = |(name, _): &(&String, &String)| *name == gate || is_build && is_same_gate(name, gate);
+        let mut known = own.chain(&self.settings.gates);
+        known.find(is_it).map(|(_, command)| command.clone())
     }
 
     /// Where a gate is run: where both sides of the merge are.
@@ -84,7 +88,7 @@ impl Lead<'_> {
         let is_passed = self.work.groups[group].unit.as_ref().is_some_and(|unit| {
             crate::find(self.workspace, unit, self.time()).is_ok_and(|found| {
                 found.unit.gates.iter().any(|known| {
-                    known.name == gate
+                    (known.name == gate || found.unit.dialect == Dialect::Build && is_same_gate(&known.name, gate))
                         && matches!(known.state, GateState::Passed { .. })
                         && step.as_ref().is_none_or(|step| known.step.as_ref() == Some(step))
                 })

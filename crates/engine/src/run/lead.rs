@@ -240,7 +240,11 @@ impl<'w> Lead<'w> {
         self.save()?;
         for decision in decisions {
             if let Decision::EndRun { outcome } = decision {
-                match outcome != Outcome::Stopped && self.look_for_reopened() {
+                // An approval that was given before it was asked for is on its way.
+                let is_answer =
+                    |event: &FleetEvent| matches!(event, FleetEvent::Approved { .. } | FleetEvent::LaneApproved { .. });
+                let goes_on = self.queue.iter().any(is_answer) || self.look_for_reopened();
+                match outcome != Outcome::Stopped && goes_on {
                     true => self.work.fleet.ended = false,
                     false => self.outcome = Some(outcome),
                 }

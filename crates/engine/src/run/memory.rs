@@ -113,6 +113,8 @@ pub(super) struct LaneMemory {
     pub is_set_up: bool,
     /// The commit on the base branch that holds its work.
     pub merged: Option<String>,
+    /// The commit that holds its work on the branch on which its phase is collected.
+    pub collected: Option<String>,
     pub results: BTreeMap<u8, String>,
     /// The run that the times, deaths, resumes and gates below are of.
     pub run: u64,

@@ -41,6 +41,8 @@ pub(super) struct Merged {
 struct Question {
     repository: Repository,
     target: String,
+    /// The branch that all work reaches in the end.
+    base: String,
     branch: String,
     message: String,
     /// The lane's worktree, when it is there.
@@ -107,11 +109,16 @@ impl Lead<'_> {
                 let message = format!("Merge {name}{title}");
                 // What a person did by hand is where they left it.
                 let had_worker = [&memory.times, &memory.earlier_times].iter().any(|times| times.contains_key(&2));
-                let is_proved = memory.worked.is_some() && memory.worked == seen;
+                // What was work once is work as long as the branch or its target has it.
+                let target_ref = format!("refs/heads/{target}");
+                let is_proved = memory.worked.as_ref().is_some_and(|worked| {
+                    memory.worked == seen || repository.is_reachable(worked, &target_ref).unwrap_or(false)
+                });
                 let needs_commit = had_worker && !is_proved && self.work.lanes[at].dialect == Dialect::Pipeline;
                 Ok(Some(Question {
                     repository,
                     target,
+                    base,
                     branch,
                     message,
                     tree,
@@ -134,7 +141,8 @@ impl Lead<'_> {
                 let collected = self.collected_in(group, phase, &repository);
                 Ok(Some(Question {
                     repository,
-                    target: base,
+                    target: base.clone(),
+                    base,
                     branch,
                     message,
                     tree,
@@ -160,7 +168,7 @@ impl Lead<'_> {
         let commit = |name: &str| {
             let known = self.memory.lanes.get(name)?;
             let tip = known.branch.as_ref().and_then(|branch| repository.tip(branch).ok().flatten());
-            tip.or_else(|| known.merged.clone())
+            tip.or_else(|| known.collected.clone())
         };
         lanes.filter_map(|(at, lane)| Some((at, commit(&lane.name)?))).collect()
     }
@@ -180,8 +188,13 @@ impl Lead<'_> {
         if let MergeOf::Lane(at) = of {
             let memory = self.memory.lane(&self.work.fleet.lanes[at].name);
             memory.git = candidacy.git.or(memory.git.take());
-            let merged = candidacy.result.as_ref().ok();
-            memory.worked = merged.and_then(|merged| merged.branch_commit.clone()).or(memory.worked.take());
+            let worked = match &candidacy.result {
+                Ok(merged) => merged.branch_commit.clone(),
+                // What conflicts is work, whatever its worker makes of it.
+                Err(Prepared::Rework(Rework::Conflict { .. })) => memory.seen.clone(),
+                Err(_) => None,
+            };
+            memory.worked = worked.or(memory.worked.take());
         }
         let merged = match candidacy.result {
             Ok(merged) => merged,
@@ -259,8 +272,10 @@ impl Lead<'_> {
         match (&result, candidate) {
             (MergeResult::Merged, Some(candidate)) => {
                 let short: String = candidate.commit.chars().take(9).collect();
+                let is_base = self.memory.run.base.as_ref() == Some(&candidate.base_branch);
                 if let MergeOf::Lane(_) = of {
-                    self.memory.lane(&name).merged = Some(candidate.commit.clone());
+                    let (lane, commit) = (self.memory.lane(&name), Some(candidate.commit.clone()));
+                    *(if is_base { &mut lane.merged } else { &mut lane.collected }) = commit;
                 }
                 let text = format!("merged into {} as {short}", candidate.base_branch);
                 self.save()?;
@@ -412,14 +427,19 @@ impl Question {
     /// A story that nobody committed anything for is not done, whatever its worker recorded.
     fn check_commits(&self) -> Result<Option<Rework>, GitError> {
         let is_asked = self.needs_commit && self.repository.tip(&self.branch)?.is_some();
-        let is_missing = is_asked && !self.repository.has_own_work(&self.branch, &self.target)?;
+        let documents: Vec<String> =
+            self.documents.iter().map(|path| self.repository.inside().join(path).display().to_string()).collect();
+        let is_missing = is_asked && !self.repository.has_own_work(&self.branch, &self.target, &documents)?;
         Ok(is_missing.then(|| Rework::NoCommit { branch: self.branch.clone() }))
     }
 
     /// Whether a person merged the branch, and then removed it.
     fn is_merged_by_hand(&self) -> Result<bool, GitError> {
         match &self.seen {
-            Some(seen) => self.repository.is_reachable(seen, &format!("refs/heads/{}", self.target)),
+            Some(seen) => {
+                let is_on = |branch: &str| self.repository.is_reachable(seen, &format!("refs/heads/{branch}"));
+                Ok(is_on(&self.target)? || is_on(&self.base)?)
+            }
             None => Ok(false),
         }
     }
@@ -429,7 +449,23 @@ impl Question {
         format!("its branch {} is gone and not merged; bring it back with: git branch {branch} {commit}", self.branch)
     }
 
+    fn built_on(&self, dropped: &str) -> String {
+        let short: String = dropped.chars().take(9).collect();
+        let (target, branch) = (&self.target, &self.branch);
+        let way = self.tree.as_ref().map(|tree| {
+            let tree = quoted(&tree.to_string_lossy());
+            format!("; take it out with: git -C {tree} rebase --onto {} {dropped} {}", quoted(target), quoted(branch))
+        });
+        let way = way.unwrap_or_default();
+        format!("{branch} is built on {short}, which was taken off {target}: a merge would bring it back{way}")
+    }
+
     fn prepare(&self) -> Result<Result<Merged, Prepared>, GitError> {
+        if self.repository.tip(&self.branch)?.is_some()
+            && let Some(commit) = self.repository.dropped(&self.branch, &self.target)?
+        {
+            return Ok(Err(Prepared::Refused { reason: self.built_on(&commit) }));
+        }
         let merging = Merging { branch: self.branch.clone(), base: self.target.clone(), message: self.message.clone() };
         let merge = match self.repository.tip(&self.branch)? {
             Some(_) => self.repository.prepare_keeping(&merging, &self.documents)?,

@@ -118,7 +118,10 @@ impl Lead<'_> {
         };
         self.adopt_strays(at);
         let standing = match self.standing(at, judged == End::Exited(0)) {
-            Standing::Complete(StageResult::Executed) => self.executed(at),
+            Standing::Complete(StageResult::Executed) => {
+                self.note_own_work(at);
+                self.executed(at)
+            }
             standing => standing,
         };
         let is_open = matches!(standing, Standing::Open);
@@ -129,6 +132,20 @@ impl Lead<'_> {
         let judged = self.denied_or(at, judged, &standing, &seen.denied);
         let words = if matches!(standing, Standing::Complete(_)) { None } else { last_words(worker, kind) };
         JudgedEnd { end: judged, standing, words }
+    }
+
+    /// Remembers that a story's branch has work of its own: later its user may merge, rebase or squash it by hand.
+    fn note_own_work(&mut self, at: LaneAt) {
+        let name = self.work.fleet.lanes[at].name.clone();
+        let branch = self.memory.lane(&name).branch.clone();
+        let target = self.target_branch(&self.work.fleet.lanes[at]);
+        let (Some(repository), Some(branch), Some(target)) = (&self.repository, branch, target) else { return };
+        let inside = |path: &String| repository.inside().join(path).display().to_string();
+        let documents: Vec<String> = self.documents_of(at).iter().map(inside).collect();
+        if repository.has_own_work(&branch, &target, &documents).unwrap_or(false) {
+            let tip = repository.tip(&branch).ok().flatten();
+            self.memory.lane(&name).worked = tip;
+        }
     }
 
     /// What a story's tasks made has to be on its branch: the next stage judges nothing else.
@@ -264,7 +281,8 @@ impl Lead<'_> {
     /// before is not asked again: what its worker corrects may be in other files.
     fn is_untouched(&self, at: LaneAt, step: &str) -> bool {
         let memory = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
-        let is_new = memory.is_some_and(|memory| memory.worked.is_none() && memory.merged.is_none());
+        let is_new = memory
+            .is_some_and(|memory| memory.worked.is_none() && memory.merged.is_none() && memory.collected.is_none());
         let outputs = &self.work.lanes[at].outputs;
         is_new && self.has_outputs(at) && self.is_workers_word(at, step) && !self.has_changed(at, outputs)
     }
@@ -280,7 +298,7 @@ impl Lead<'_> {
         let is_plain =
             !path.starts_with('/') && !path.contains(['*', '\\']) && !path.split('/').any(|part| part == "..");
         let path = path.trim_end_matches('/');
-        let below = self.worktree_of(at);
+        let below = self.workspace_in_tree(at);
         let path = below.map_or_else(|| path.to_owned(), |below| format!("{below}/{path}"));
         is_plain && matches!(self.workspace.disk.stamp(&path), Ok(Some(_)))
     }
@@ -297,8 +315,10 @@ impl Lead<'_> {
             outputs.iter().any(|output| local.starts_with(output.trim_end_matches('/')))
         };
         // git ignores some files, so they are in no change. A new worktree has none of them.
-        let ignored = repository.ignored(&path, outputs).unwrap_or_default();
-        let is_only_here = |output: &String| path.join(output).exists() && !self.workspace.root().join(output).exists();
+        let below = path.join(inside);
+        let ignored = repository.ignored(&below, outputs).unwrap_or_default();
+        let is_only_here =
+            |output: &String| below.join(output).exists() && !self.workspace.root().join(output).exists();
         changed.iter().any(is_output) || ignored.iter().any(is_only_here)
     }
 

@@ -46,6 +46,9 @@ impl Lead<'_> {
                 continue;
             }
             let Ok(found) = crate::find(self.workspace, &unit, self.time()) else { continue };
+            if self.is_elsewhere(&found.unit) {
+                continue;
+            }
             let paths = found.unit.documents.iter().map(|document| document.path.to_string());
             // One that was not known before it was read is read once more.
             let looked = |path: &String| now.iter().find(|(known, _)| known == path).and_then(|(_, stamp)| *stamp);
@@ -55,6 +58,19 @@ impl Lead<'_> {
             let news = self.follow_plan(group, &unit, &found.unit);
             news.into_iter().rev().for_each(|event| self.queue.push_front(event));
         }
+    }
+
+    /// Whether the plan that can be read is that of another branch than the one that this run merges into: its boxes say
+    /// nothing about this run.
+    fn is_elsewhere(&self, plan: &Unit) -> bool {
+        let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return false };
+        let inside = |path: &str| repository.inside().join(path).display().to_string();
+        let texts = plan.documents.iter().filter(|document| document.path.ends_with(".md"));
+        let texts: Vec<String> = texts.map(|document| inside(&document.path)).collect();
+        let is_tracked =
+            repository.files_in(&format!("refs/heads/{base}"), &texts).is_ok_and(|found| !found.is_empty());
+        let is_here = repository.head().is_ok_and(|head| head.branch() == Some(base));
+        is_tracked && !is_here
     }
 
     /// Says that a plan has open boxes that nobody works on, once for each number of them.
@@ -116,6 +132,9 @@ impl Lead<'_> {
             return false;
         }
         let Ok(plan) = self.unit_of(at) else { return false };
+        if self.is_elsewhere(&plan) {
+            return false;
+        }
         let own = box_state(&plan, self.work.lanes[at].step.as_deref());
         let name = &self.work.fleet.lanes[at].name;
         let has_begun = self.memory.lanes.get(name).is_some_and(|memory| memory.origin.attempt > 0);

@@ -130,7 +130,7 @@ impl Lead<'_> {
         // A directory may be named with a slash behind it.
         let path = path.trim_end_matches('/');
         let is_there = |path: &str| !matches!(self.workspace.disk.stamp(path), Ok(None));
-        let tree = self.worktree_of(at).filter(|_| is_own);
+        let tree = self.workspace_in_tree(at).filter(|_| is_own);
         let is_found = match &tree {
             Some(tree) => is_there(&format!("{tree}/{path}")) || self.is_on_base(path) && is_there(path),
             None => is_there(path),

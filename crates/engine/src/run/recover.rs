@@ -5,7 +5,7 @@ use std::path::Path;
 
 use piton_dialect::pipeline;
 use piton_model::fleet::{Counts, End, FleetEvent, How, LaneAt, LaneState, StageResult, Standing};
-use piton_model::{Dialect, Event, Lifecycle, Liveness, Row, State, UnitRef};
+use piton_model::{Dialect, Event, Lifecycle, Liveness, Row, State, StepState, UnitRef};
 use piton_store::journal::Entry;
 use piton_supervisor::{Condition, Exit, Reading, Worker};
 
@@ -74,7 +74,9 @@ impl Lead<'_> {
         };
         let is_step = self.work.lanes[at].step.is_some();
         let is_open = is_step || row.is_some_and(|row| row.state.lifecycle() != Lifecycle::Done);
-        if is_known || !is_open || !has_begun {
+        // A unit that a person restarted leaves its old branch behind, on purpose.
+        let is_restarted = self.events_of(unit).iter().any(|entry| entry.event == "restarted");
+        if is_known || !is_open || !has_begun || is_restarted {
             return;
         }
         if let Some(reason) = self.left_on_branches(at) {
@@ -249,6 +251,13 @@ impl Lead<'_> {
             self.work.fleet.lanes[at].state = LaneState::Queued;
             return;
         }
+        if self.is_done_by_hand(at) {
+            let branch = self.memory.lane(&self.work.fleet.lanes[at].name.clone()).branch.take();
+            let left = branch.map_or_else(String::new, |branch| format!("; its branch {branch} is left as it is"));
+            self.tell_lane(at, "plan", &format!("a person did it{left}"));
+            self.work.fleet.lanes[at].state = LaneState::Done;
+            return;
+        }
         // A blocker is a question to a person: `--retry` is no answer to it.
         if let Some(question) = self.open_question(at, reason) {
             self.work.fleet.lanes[at].state = LaneState::Paused { reason: question };
@@ -272,6 +281,17 @@ impl Lead<'_> {
                 self.work.fleet.lanes[at].state = LaneState::Dead { why, how: How::Session };
             }
         }
+    }
+
+    /// Whether a step that its workers did not come to the end of is done now: then a person did it.
+    fn is_done_by_hand(&mut self, at: LaneAt) -> bool {
+        let Some(step) = self.work.lanes[at].step.clone() else { return false };
+        let memory = self.memory.lane(&self.work.fleet.lanes[at].name.clone());
+        let was_complete = memory.seen.is_some() || memory.merged.is_some() || memory.collected.is_some();
+        let is_done = |unit: &piton_model::Unit| {
+            unit.steps.iter().any(|known| known.id == step && matches!(known.state, StepState::Done { .. }))
+        };
+        !was_complete && !self.is_workers_word(at, &step) && self.unit_of(at).is_ok_and(|unit| is_done(&unit))
     }
 
     /// Takes the pause of a story or a task away. What it was paused for is then judged again; what was complete stays so.

@@ -1,16 +1,16 @@
 //! Takes up groups that an earlier lead left: which phases are judged, what a person approved, whether a shared unit may go on.
 
+use piton_dialect::build::is_same_gate;
 use piton_model::fleet::{Approval, GateKind, GateProgress, Halt, LaneState, PhaseState};
 use piton_model::{Dialect, State, UnitRef};
 use piton_store::journal::Entry;
 use serde_json::Value;
 
 use super::RunRequest;
-use super::freed::LEAD;
+use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::memory::GroupMemory;
 use super::recover::is_beginning;
-use crate::record::TICKET;
 
 impl Lead<'_> {
     pub(super) fn recover_group(&mut self, at: usize, request: &RunRequest) {
@@ -107,7 +107,7 @@ impl Lead<'_> {
         let events = self.events_of(unit);
         let last_step = events.iter().rposition(changes_steps);
         commands.all(|gate| {
-            let mut known = found.unit.gates.iter().filter(|known| known.name == gate.name).peekable();
+            let mut known = found.unit.gates.iter().filter(|known| is_same_gate(&known.name, &gate.name)).peekable();
             let is_fresh = !is_last || last_judgement(&events, &gate.name) > last_step;
             is_fresh && known.peek().is_some() && known.all(|known| self.is_proved(unit, known))
         })
@@ -120,7 +120,6 @@ impl Lead<'_> {
         let Some(paused) = events.iter().rposition(|entry| entry.event == "paused" && entry.by == LEAD) else {
             return false;
         };
-        let is_by_person = |entry: &Entry| entry.by != LEAD && !entry.data.contains_key(TICKET);
         let since = &events[paused + 1..];
         let is_paused_again = since.iter().any(|entry| entry.event == "paused");
         let acts = ["gate_passed", "observed", "unblocked", "decided", "reopened", "step_done", "step_skipped"];

@@ -5,9 +5,9 @@ mod page;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use piton_model::fleet::{Closing, Lane, LaneAt, LaneState, Outcome};
+use piton_model::fleet::{Closing, LaneAt, LaneState, Outcome};
 use piton_model::hint::verbs;
-use piton_model::{Arg, Audience, Dialect, Hint, LedWork, Lifecycle, Time, UnitRef};
+use piton_model::{Arg, Audience, Dialect, Hint, LedWork, Lifecycle, State, Time, UnitRef};
 use piton_store::disk::Access;
 use piton_supervisor::Spent;
 use serde_json::{Value, json};

@@ -45,12 +45,7 @@ impl Lead<'_> {
 
     /// Takes over what the lane's worker wrote into its worktree.
     pub(super) fn adopt_strays(&mut self, at: LaneAt) {
-        let Some(tree) = self.worktree_of(at) else { return };
-        let inside = self.repository.as_ref().map(|repository| repository.inside().display().to_string());
-        let below = match inside.filter(|inside| !inside.is_empty()) {
-            Some(inside) => format!("{tree}/{inside}"),
-            None => tree,
-        };
+        let Some(below) = self.workspace_in_tree(at) else { return };
         match self.work.lanes[at].dialect {
             Dialect::Plan => self.adopt_ticks(at, &below),
             Dialect::Pipeline | Dialect::Task | Dialect::Crew => self.adopt_document(at, &below),

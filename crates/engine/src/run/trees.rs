@@ -71,6 +71,16 @@ impl Lead<'_> {
         self.memory.lanes.get(&self.work.fleet.lanes[at].name)?.worktree.clone()
     }
 
+    /// Where the workspace is in a lane's worktree: the workspace may be below the repository's root.
+    pub(super) fn workspace_in_tree(&self, at: LaneAt) -> Option<String> {
+        let tree = self.worktree_of(at)?;
+        let inside = self.repository.as_ref().map(|repository| repository.inside().display().to_string());
+        Some(match inside.filter(|inside| !inside.is_empty()) {
+            Some(inside) => format!("{tree}/{inside}"),
+            None => tree,
+        })
+    }
+
     /// Makes the lane's worktree, or takes the one that is there. Says whether it is new.
     pub(super) fn ensure_worktree(&mut self, at: LaneAt) -> Result<bool, String> {
         if self.repository.is_none() {

@@ -313,7 +313,7 @@ impl<'w> Draft<'w> {
 }
 
 pub(super) fn new_phase(name: impl Into<String>, gates: Vec<PhaseGate>, approval: Approval) -> Phase {
-    Phase { name: name.into(), gates, approval, state: PhaseState::Open, last: None }
+    Phase { name: name.into(), gates, approval, state: PhaseState::Open, last: None, is_stale: false }
 }
 
 /// A gate of a phase: judged by its command before the base moves, or by a person afterwards.

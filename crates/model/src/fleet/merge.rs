@@ -152,6 +152,9 @@ impl Fleet {
         if self.groups[group].phases[phase].state != PhaseState::Preparing {
             return;
         }
+        if self.groups[group].phases[phase].is_stale {
+            return self.reopen_phase(group, phase);
+        }
         match result {
             // What a lane changes of its own gates was approved when the lane joined.
             Prepared::Ready { .. } => self.groups[group].phases[phase].state = PhaseState::Judging,
@@ -208,6 +211,11 @@ impl Fleet {
         let is_it = |known: &&mut super::PhaseGate| known.name == gate && known.state == GateProgress::Running;
         let Some(known) = gates.iter_mut().find(is_it) else { return };
         let kind = known.kind;
+        if self.groups[group].phases[phase].is_stale {
+            return self.reopen_phase(group, phase);
+        }
+        let gates = &mut self.groups[group].phases[phase].gates;
+        let Some(known) = gates.iter_mut().find(is_it) else { return };
         known.state = match result {
             GateResult::Passed => GateProgress::Passed,
             GateResult::Failed(_) => GateProgress::Failed,
@@ -297,7 +305,10 @@ impl Fleet {
         }
         match result {
             MergeResult::Merged => {
-                self.groups[group].phases[phase].state = PhaseState::Merged;
+                match self.groups[group].phases[phase].is_stale {
+                    true => self.groups[group].phases[phase].open(),
+                    false => self.groups[group].phases[phase].state = PhaseState::Merged,
+                }
                 for at in 0..self.lanes.len() {
                     let lane = &mut self.lanes[at];
                     if (lane.group, lane.phase) == (group, phase) && lane.state == LaneState::Integrated {

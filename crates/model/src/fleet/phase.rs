@@ -57,6 +57,8 @@ pub struct Phase {
     pub state: PhaseState,
     /// The lane that joined it last: it reworks what a gate of the phase refuses.
     pub last: Option<LaneAt>,
+    /// Whether work was added while it was being judged: what is judged then is not all of it.
+    pub is_stale: bool,
 }
 
 /// How far a phase is.
@@ -144,6 +146,14 @@ impl Phase {
     /// Whether it is closed.
     pub fn is_closed(&self) -> bool {
         self.state == PhaseState::Closed
+    }
+
+    /// Begins anew: all of its gates are judged again.
+    pub(super) fn open(&mut self) {
+        (self.state, self.is_stale) = (PhaseState::Open, false);
+        for gate in &mut self.gates {
+            gate.state = GateProgress::Pending;
+        }
     }
 
     fn next_gate(&mut self, kind: GateKind) -> Option<&mut PhaseGate> {
@@ -279,7 +289,7 @@ impl Fleet {
     /// A phase's merge was taken back or refused: its gates judge the next tree anew.
     pub(super) fn reopen_phase(&mut self, at: GroupAt, phase: usize) {
         let phase = &mut self.groups[at].phases[phase];
-        phase.state = PhaseState::Open;
+        (phase.state, phase.is_stale) = (PhaseState::Open, false);
         for gate in phase.gates.iter_mut().filter(|gate| gate.kind == GateKind::Command) {
             gate.state = GateProgress::Pending;
         }
@@ -326,9 +336,10 @@ impl Fleet {
 
     fn open_phase(&mut self, group: GroupAt, phase: usize) {
         if let Some(known) = self.groups[group].phases.get_mut(phase) {
-            known.state = PhaseState::Open;
-            for gate in &mut known.gates {
-                gate.state = GateProgress::Pending;
+            match known.state {
+                // What is under way comes to its end first, and then counts for nothing.
+                PhaseState::Preparing | PhaseState::Judging | PhaseState::Merging => known.is_stale = true,
+                PhaseState::Open | PhaseState::Merged | PhaseState::Closed => known.open(),
             }
         }
         if self.groups[group].completion == Completion::Recorded {

@@ -45,7 +45,7 @@ pub(super) fn phase(gates: &[&str], approval: Approval) -> Phase {
         state: GateProgress::Pending,
     };
     let gates = gates.iter().map(gate).collect();
-    Phase { name: "phase".to_owned(), gates, approval, state: PhaseState::Open, last: None }
+    Phase { name: "phase".to_owned(), gates, approval, state: PhaseState::Open, last: None, is_stale: false }
 }
 
 pub(super) fn fleet(lanes: Vec<Lane>, phases: Vec<Phase>) -> Fleet {

@@ -1,12 +1,13 @@
 //! What of a branch is its own: commits that were made for it, files that were not only checked out, branches that a lost
 //! lead left.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::Repository;
 use super::advance::MADE;
 use super::merge::full;
-use crate::git::{Git, GitError, failed};
+use crate::git::{Git, GitError, split};
 
 /// How many movements of a branch are looked at.
 const MOVEMENTS: &str = "1000";
@@ -16,32 +17,65 @@ const COMMITS: [&str; 6] = ["commit:", "commit (amend)", "commit (initial)", "ch
 
 impl Repository {
     /// Whether a branch has work of its own: a change that its target does not have, or a commit that was made on it and
-    /// was not thrown away. True when git cannot tell, because the branch has no reflog.
-    pub fn has_own_work(&self, branch: &str, target: &str) -> Result<bool, GitError> {
-        if self.has_own_change(&full(branch), target)? {
+    /// was not thrown away. Some files, relative to the repository's root, are no work. True when git cannot tell, because
+    /// the branch has no reflog.
+    pub fn has_own_work(&self, branch: &str, target: &str, but: &[String]) -> Result<bool, GitError> {
+        if self.has_own_change(&full(branch), target, but)? {
             return Ok(true);
         }
         let log =
             self.git().ask(&["log", "--walk-reflogs", "-n", MOVEMENTS, "--format=%H %gs", &full(branch), "--"])?;
         let log = log.text();
         for (commit, movement) in log.lines().filter_map(|line| line.split_once(' ')) {
-            if COMMITS.iter().any(|word| movement.starts_with(word)) && self.is_ancestor(commit, &full(branch))? {
+            if COMMITS.iter().any(|word| movement.starts_with(word))
+                && self.is_ancestor(commit, &full(branch))?
+                && !self.changes_only(commit, but)?
+            {
                 return Ok(true);
             }
         }
         Ok(log.is_empty())
     }
 
-    /// Whether something changed since a ref left a branch.
-    fn has_own_change(&self, name: &str, target: &str) -> Result<bool, GitError> {
+    /// Whether something but some files changed since a ref left a branch.
+    fn has_own_change(&self, name: &str, target: &str, but: &[String]) -> Result<bool, GitError> {
         let range = format!("{}...{name}", full(target));
-        let question = ["diff", "--quiet", "--no-ext-diff", "--end-of-options", &range, "--"];
+        let changed =
+            self.git().bytes(&["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", &range, "--"])?;
+        Ok(split(&changed).iter().any(|path| !but.contains(path)))
+    }
+
+    /// Whether a commit changes some files and nothing else. A commit without any change was made on purpose.
+    fn changes_only(&self, commit: &str, files: &[String]) -> Result<bool, GitError> {
+        let list = ["diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", "--no-renames", commit];
+        let changed = split(&self.git().bytes(&list)?);
+        Ok(!changed.is_empty() && changed.iter().all(|path| files.contains(path)))
+    }
+
+    /// Whether merging a ref would change a branch.
+    fn adds_to(&self, name: &str, target: &str) -> Result<bool, GitError> {
+        let question = ["merge-tree", "--write-tree", "--no-messages", &full(target), name];
         let said = self.git().ask(&question)?;
-        match said.code {
-            Some(0) => Ok(false),
-            Some(1) => Ok(true),
-            _ => Err(failed(&question, &said)),
-        }
+        let tree = self.git().run(&["rev-parse", "--verify", &format!("{}^{{tree}}", full(target))])?;
+        Ok(!said.is_success() || said.text().lines().next() != Some(tree.as_str()))
+    }
+
+    /// The newest commit that a target had, that was taken off it, and that a branch is built on, when the branch would
+    /// bring back what it changed.
+    pub fn dropped(&self, branch: &str, target: &str) -> Result<Option<String>, GitError> {
+        let (branch, target) = (full(branch), full(target));
+        let git = self.git();
+        let log = git.ask(&["log", "--walk-reflogs", "-n", MOVEMENTS, "--format=%H", &target, "--"])?.text();
+        let had: HashSet<&str> = log.lines().collect();
+        let own = git.run(&["rev-list", "--topo-order", &format!("{target}..{branch}"), "--"])?;
+        let Some(dropped) = own.lines().find(|commit| had.contains(commit)) else { return Ok(None) };
+        let files = |from: &str, to: &str| -> Result<Vec<String>, GitError> {
+            Ok(split(&git.bytes(&["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", from, to, "--"])?))
+        };
+        let fork = git.run(&["merge-base", &target, dropped])?;
+        let (changed, differs, own) = (files(&fork, dropped)?, files(&target, dropped)?, files(dropped, &branch)?);
+        let comes_back = changed.iter().any(|path| differs.contains(path) && !own.contains(path));
+        Ok(comes_back.then(|| dropped.to_owned()))
     }
 
     /// Whether a file of a worktree is as its target has it, so that a checkout put it there and no worker did. The path is
@@ -80,7 +114,7 @@ impl Repository {
                 (Some(_), _) => self.is_made_by_us(reference)?,
                 (None, fetched) => fetched.is_some(),
             };
-            if is_ours && self.has_own_change(reference, target)? {
+            if is_ours && self.adds_to(reference, target)? {
                 let name = local.or(fetched).unwrap_or(reference).to_owned();
                 left.push(LeftBranch { name, is_fetched: fetched.is_some() });
             }

@@ -1,6 +1,6 @@
 //! A build: the phases, workstreams and gates of its specification.
 
-use piton_dialect::build::{Spec, read_spec, spec_of, waits_for_person};
+use piton_dialect::build::{Spec, is_same_gate, read_spec, spec_of, waits_for_person};
 use piton_dialect::{Place, Source};
 use piton_model::fleet::{Approval, Lane, LaneState, PhaseGate};
 use piton_model::hint::verbs;
@@ -54,8 +54,9 @@ impl Draft<'_> {
         let known = crate::find(self.workspace, unit, self.now).ok();
         let commands = spec.gates.iter().filter_map(|gate| Some((gate.name.clone(), gate.command.clone()?)));
         let commands: Vec<(String, String)> = commands.collect();
-        let has_command =
-            |gate: &str| commands.iter().any(|(name, _)| name == gate) || self.settings.gates.contains_key(gate);
+        let has_command = |gate: &str| {
+            commands.iter().map(|(name, _)| name).chain(self.settings.gates.keys()).any(|name| is_same_gate(name, gate))
+        };
         let known_gates = known.iter().flat_map(|found| &found.unit.gates);
         let phases = phases_of(spec, known_gates, &has_command);
         // A review that says ship_with_gates asks a person before any work begins.
@@ -85,7 +86,7 @@ impl Draft<'_> {
             let has_passed = |gate: &String| {
                 known.as_ref().is_some_and(|found| {
                     found.unit.gates.iter().any(|known| {
-                        known.name == *gate
+                        is_same_gate(&known.name, gate)
                             && known.step.as_deref() == Some(&stream.id)
                             && matches!(known.state, GateState::Passed { .. })
                     })
@@ -113,7 +114,7 @@ impl Draft<'_> {
                 title: stream.name.clone(),
                 text: None,
                 step: Some(id.to_string()),
-                outputs: stream.outputs.clone(),
+                outputs: stream.outputs.iter().map(|path| path.trim_start_matches("./").to_owned()).collect(),
                 brief: serde_json::Map::new(),
                 start: start.clone(),
                 // An executor that no worker is called after is a person's word for it.
@@ -154,7 +155,8 @@ fn phases_of<'g>(
         let of_stream = |gate: &String| streams.iter().any(|stream| stream.gate.as_ref() == Some(gate));
         let mut own: Vec<PhaseGate> = gates
             .iter()
-            .filter(|gate| !of_stream(gate))
+            // What a workstream names, too, is judged with it; a command judges the phase as a whole all the same.
+            .filter(|gate| has_command(gate) || !of_stream(gate))
             .map(|gate| phase_gate(gate, None, has_command(gate)))
             .collect();
         let by_person = streams.iter().filter_map(|stream| Some((stream, stream.gate.as_ref()?)));
@@ -169,7 +171,7 @@ fn phases_of<'g>(
         all.chain(spec.phases.iter().flat_map(|phase| phase.gates.clone())).chain(stream_gates).collect();
     if let Some(last) = phases.last_mut() {
         for gate in all.iter().filter(|gate| has_command(gate)) {
-            if last.gates.iter().all(|known| known.name != *gate) {
+            if !last.gates.iter().any(|known| is_same_gate(&known.name, gate)) {
                 last.gates.push(phase_gate(gate, None, true));
             }
         }
