@@ -311,3 +311,48 @@ fn boxes_that_nobody_would_do_are_named() {
     yard.workspace.write("plans/p/plan.md", "# P\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n");
     yard.run(&["check", "plan:p"]);
 }
+
+#[test]
+fn a_plan_goes_on_when_a_person_has_judged_its_criterion() {
+    for by_box in [false, true] {
+        let yard = with_plan("", PLAN);
+        let ended = yard.piton(&["run", "plan:p", "--yes"]);
+        assert_eq!(ended.code, Some(4), "{}", said(&ended));
+        match by_box {
+            true => {
+                let ticked = yard.text("plans/p/plan.md").replace("- [ ] Good", "- [x] Good");
+                yard.workspace.write("plans/p/plan.md", ticked);
+            }
+            false => drop(yard.run(&["gate", "plan:p", "pass", "good"])),
+        }
+        let ended = yard.piton(&["run", "plan:p", "--yes"]);
+        assert_eq!((ended.code, state_of(&yard, "plan:p").as_str()), (Some(0), "done"), "{}", said(&ended));
+    }
+}
+
+#[test]
+fn a_task_that_is_not_divided_is_its_own_subtask() {
+    let yard = Yard::with(SETTINGS, "[gates]\nworks = \"test -e T1.txt\"\n");
+    std::fs::write(
+        yard.outer("agent.sh"),
+        "set -eu\ncat > /dev/null\necho x > T1.txt; git add -A\ngit -c user.name=a -c user.email=a@localhost commit -qm T1\n\
+         \"$PITON\" step \"$PITON_UNIT\" done T1\n",
+    )
+    .expect("a script");
+    yard.workspace.write("tasks.toml", "[[tasks]]\nagent = \"copy\"\nid = \"T1\"\nacceptance_criteria = [\"works\"]\n");
+    yard.commit("a task");
+    let ended = yard.piton(&["run", "tasks.toml", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "T1.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn an_agents_work_is_judged_by_the_gates_before_it_is_merged() {
+    let yard = Yard::with(SETTINGS, "[gates]\nnever = \"false\"\n");
+    let crew = "[[agents]]\nid = \"Secondary-A\"\nfeature = \"Bells\"\n";
+    yard.workspace.write("crew.toml", crew);
+    yard.commit("a crew");
+    let ended = yard.piton(&["run", "crew.toml", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(ended.stdout.contains("gate never failed") && !is_on_main(&yard, "Secondary-A.txt"), "{}", said(&ended));
+}

@@ -185,3 +185,152 @@ fn comes_back(yard: &Yard, again: &[&str], file: &str) {
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(is_on_main(yard, file), "{}", said(&ended));
 }
+
+#[test]
+fn a_checkpoint_is_no_work() {
+    let yard = with_worker(
+        STORY,
+        &story(
+            "git add -f .pipeline 2>/dev/null || true; mkdir -p .pipeline; \
+         cp \"$PITON_CHECKPOINT\" .pipeline/; git add -f .pipeline; commit checkpoint",
+        ),
+    );
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(ended.stdout.contains("nothing is committed on feature/S-1-one"), "{}", said(&ended));
+}
+
+#[test]
+fn a_workers_own_answer_frees_nobody() {
+    let script = "echo $PITON_STEP >> \"$LEDGER\"\nif [ $PITON_STEP = a ]; then \"$PITON\" block $PITON_UNIT --message why; \
+                  \"$PITON\" unblock $PITON_UNIT --message so; touch $marks/asked; exit 1; fi\n\
+                  until [ -e $marks/go ]; do sleep 0.02; done\necho x > b.txt; commit b; \
+                  \"$PITON\" step $PITON_UNIT done b";
+    let yard = with_worker("", script);
+    yard.workspace.write("plans/p/plan.md", "# P\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n");
+    yard.commit("a plan");
+    let lead = yard.command(&["run", "plan:p", "--yes"]).spawn().expect("it starts");
+    let events = || fs::read_to_string(yard.workspace.path(".piton/run/runs/1/events.jsonl")).unwrap_or_default();
+    wait_for("the pause", || events().contains("\"event\":\"paused\""), events);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let ledger = fs::read_to_string(yard.outer("ledger")).expect("a ledger");
+    assert_eq!(ledger.lines().filter(|line| *line == "a").count(), 1, "{}", said(&ended));
+}
+
+#[test]
+fn what_a_person_did_after_the_worker_died_is_done_and_the_half_work_stays_out() {
+    let yard = with_worker("", "echo half > half.txt; commit half; exit 1");
+    let plan = |mark: char| format!("# P\n- [{mark}] A <!-- TASK: a -->\n");
+    yard.workspace.write("plans/p/plan.md", plan(' '));
+    yard.commit("a plan");
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    yard.workspace.write("plans/p/plan.md", plan('x'));
+    yard.workspace.write("a.txt", "by hand\n");
+    yard.commit("a, by hand");
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(!is_on_main(&yard, "half.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn a_commit_that_a_person_took_off_the_base_does_not_come_back() {
+    let yard = with_worker(STORY, &story("until [ -e $marks/go ]; do sleep 0.02; done; echo x > S-1.txt; commit S-1"));
+    let first = yard.git(&["rev-parse", "HEAD"]);
+    yard.workspace.write("secret.txt", "a key\n");
+    yard.commit("a secret");
+    let lead = yard.command(&["run", "--yes"]).spawn().expect("it starts");
+    let shown = || yard.piton(&["status"]).stdout;
+    wait_for("the worktree", || yard.workspace.path(".worktrees/story-S-1/secret.txt").exists(), shown);
+    yard.git(&["reset", "-q", "--hard", first.trim()]);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let (_, command) = ended.stdout.split_once("take it out with: git ").expect("a command is printed");
+    yard.git(&command.lines().next().unwrap_or_default().split(' ').collect::<Vec<_>>());
+    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "S-1.txt") && !is_on_main(&yard, "secret.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn a_box_that_is_added_while_its_phase_is_judged_is_judged_with_it() {
+    let script = "echo x > $PITON_STEP.txt; commit $PITON_STEP; \"$PITON\" step $PITON_UNIT done $PITON_STEP";
+    let yard = with_worker("", script);
+    let gate = format!(
+        "touch {}; until [ -e {} ]; do sleep 0.02; done; test ! -e b.txt",
+        yard.outer("marks/gate").display(),
+        yard.outer("marks/go").display()
+    );
+    let settings = format!("{}[gates]\ngood = {gate:?}\n", yard.text("piton.toml"));
+    yard.workspace.write("piton.toml", settings);
+    let plan = "# P\n- [ ] A <!-- TASK: a -->\n- [ ] Good <!-- ACCEPT: good -->\n";
+    yard.workspace.write("plans/p/plan.md", plan);
+    yard.commit("a plan");
+    let lead = yard.command(&["run", "plan:p", "--yes"]).spawn().expect("it starts");
+    let shown = || yard.piton(&["status"]).stdout;
+    wait_for("the gate", || yard.outer("marks/gate").exists(), shown);
+    let added = yard.text("plans/p/plan.md").replace("- [ ] Good", "- [ ] B <!-- TASK: b -->\n- [ ] Good");
+    yard.workspace.write("plans/p/plan.md", added);
+    wait_for("the box", || yard.text(".piton/run/memory.json").contains("plan:p b"), shown);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(!is_on_main(&yard, "b.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn a_phase_is_judged_as_a_whole_by_a_gate_that_a_workstream_names_too() {
+    let yard = with_worker("", "echo x > $PITON_STEP.txt; commit $PITON_STEP");
+    let spec = "---\nprd: PRD-063\nprd_title: A wall\nworkstreams:\n  WS1:\n    outputs: [WS1.txt]\n    gate: g\n  WS2:\n    \
+                outputs: [WS2.txt]\n  WS3:\n    outputs: [WS3.txt]\nexecution_phases:\n  - name: Ground\n    parallel: [WS1, WS2]\n    \
+                gates: [g]\n  - name: Up\n    parallel: [WS3]\ngates:\n  g:\n    command: \"test ! -e WS2.txt\"\n---\n# A wall\n";
+    yard.workspace.write(SPEC, spec);
+    yard.commit("a specification");
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(!is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn a_workstream_that_is_taken_out_of_the_specification_is_not_built() {
+    let yard = with_worker("", "echo x > $PITON_STEP.txt; commit $PITON_STEP; [ $PITON_STEP = WS1 ]");
+    yard.workspace.write(SPEC, build(&["WS1.txt", "WS2.txt"], false));
+    yard.commit("a specification");
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    yard.workspace.write(SPEC, build(&["WS1.txt"], false));
+    yard.commit("less");
+    let ended = yard.piton(&["run", SPEC, "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(ended.stdout.contains("not in the specification any more: WS2"), "{}", said(&ended));
+}
+
+#[test]
+fn a_story_that_is_restarted_leaves_its_old_branch_behind() {
+    let yard = with_worker(STORY, &story("echo x > S-1.txt; commit S-1; [ -e $marks/go ]"));
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    yard.run(&["restart", "pipeline:S-1", "--force"]);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn outputs_are_found_in_a_workspace_below_the_repositorys_root() {
+    let yard = with_worker(
+        "",
+        "echo x > $PITON_STEP.txt; commit $PITON_STEP; \
+         \"$PITON\" step $PITON_UNIT done $PITON_STEP --output $PITON_STEP.txt",
+    );
+    fs::create_dir_all(yard.workspace.path("app")).expect("a directory");
+    fs::rename(yard.workspace.path("piton.toml"), yard.workspace.path("app/piton.toml")).expect("it is there");
+    yard.workspace.write(&format!("app/{SPEC}"), build(&["./WS1.txt", "WS2.txt"], true));
+    yard.commit("a specification");
+    let ended = yard.piton(&["-C", "app", "run", SPEC, "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(yard.git(&["ls-tree", "-r", "--name-only", "main"]).contains("app/WS1.txt"), "{}", said(&ended));
+}
