@@ -349,7 +349,7 @@ fn a_task_that_is_not_divided_is_its_own_subtask() {
 #[test]
 fn an_agents_work_is_judged_by_the_gates_before_it_is_merged() {
     let yard = Yard::with(SETTINGS, "[gates]\nnever = \"false\"\n");
-    let crew = "[[agents]]\nid = \"Secondary-A\"\nfeature = \"Bells\"\n";
+    let crew = "[[agents]]\nagent = \"Secondary-A\"\nfeature = \"Bells\"\n";
     yard.workspace.write("crew.toml", crew);
     yard.commit("a crew");
     let ended = yard.piton(&["run", "crew.toml", "--yes"]);

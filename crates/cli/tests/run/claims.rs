@@ -310,13 +310,13 @@ fn a_workstream_that_is_taken_out_of_the_specification_is_not_built() {
 
 #[test]
 fn a_story_that_is_restarted_leaves_its_old_branch_behind() {
-    let yard = with_worker(STORY, &story("echo x > S-1.txt; commit S-1; [ -e $marks/go ]"));
-    let ended = yard.piton(&["run", "--yes"]);
+    let yard = Yard::with(SETTINGS, "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\n");
+    let ended = finish(yard.command(&["run", "--yes"]).env("BAD", "dirty").spawn().expect("it starts"));
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
     yard.run(&["restart", "pipeline:S-1", "--force"]);
-    fs::write(yard.outer("marks/go"), "").expect("it can be written");
-    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    let ended = yard.piton(&["run", "--yes"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(!is_on_main(&yard, "left-behind.txt"), "{}", said(&ended));
 }
 
 #[test]
@@ -326,11 +326,12 @@ fn outputs_are_found_in_a_workspace_below_the_repositorys_root() {
         "echo x > $PITON_STEP.txt; commit $PITON_STEP; \
          \"$PITON\" step $PITON_UNIT done $PITON_STEP --output $PITON_STEP.txt",
     );
-    fs::create_dir_all(yard.workspace.path("app")).expect("a directory");
+    fs::create_dir_all(yard.workspace.path("app/.piton")).expect("a directory");
     fs::rename(yard.workspace.path("piton.toml"), yard.workspace.path("app/piton.toml")).expect("it is there");
     yard.workspace.write(&format!("app/{SPEC}"), build(&["./WS1.txt", "WS2.txt"], true));
     yard.commit("a specification");
-    let ended = yard.piton(&["-C", "app", "run", SPEC, "--yes"]);
+    let app = yard.workspace.path("app");
+    let ended = finish(yard.command(&["run", SPEC, "--yes"]).current_dir(app).spawn().expect("it starts"));
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(yard.git(&["ls-tree", "-r", "--name-only", "main"]).contains("app/WS1.txt"), "{}", said(&ended));
 }

@@ -409,8 +409,9 @@ impl Question {
         if let Some(rework) = on_other_branch(&self.repository, tree, &self.branch)? {
             return Ok(Some(rework));
         }
-        let is_only_here = |path: &String| tree.join(path).exists() && !self.root.join(path).exists();
-        let ignored = self.repository.ignored(tree, &self.outputs)?;
+        let below = tree.join(inside);
+        let is_only_here = |path: &String| below.join(path).exists() && !self.root.join(path).exists();
+        let ignored = self.repository.ignored(&below, &self.outputs)?;
         let ignored: Vec<String> = ignored.into_iter().filter(is_only_here).collect();
         if !ignored.is_empty() {
             return Ok(Some(Rework::Ignored { files: ignored }));

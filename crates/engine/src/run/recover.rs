@@ -65,7 +65,8 @@ impl Lead<'_> {
     /// or agent that its document calls done nothing more is asked.
     fn hold_unknown_work(&mut self, at: LaneAt, rows: &[Row]) {
         let lane = &self.work.fleet.lanes[at];
-        let is_known = self.memory.lanes.get(&lane.name).is_some_and(|known| known.branch.is_some());
+        let known = self.memory.lanes.get(&lane.name);
+        let is_known = known.is_some_and(|known| known.branch.is_some() || known.origin.attempt > 0);
         let unit = &self.work.lanes[at].unit;
         let row = rows.iter().find(|row| unit.means(row.dialect, &row.full_name));
         let has_begun = match (&self.work.lanes[at].step, &lane.state) {
