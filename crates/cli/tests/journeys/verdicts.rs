@@ -53,7 +53,7 @@ crate::with_both! {
         let (ground, ended) = judged(who, "nogo");
         let ended = ended.exits(4, &ground);
         let state = ground.json(".pipeline/state.json");
-        assert_eq!(state["story_state"]["PROJ-1"], "PAUSED", "{state}");
+        assert_eq!(state["story_state"]["PROJ-1"], "PAUSED", "{state}\n{}", ground.story());
         assert!(ground.types("piton why pipeline:PROJ-1").succeeds().stdout.contains("the edge cases are not described"));
         // The user describes them, and goes on.
         ground.policy(who, "");
@@ -65,7 +65,7 @@ crate::with_both! {
         let (ground, ended) = judged(who, "fail");
         let ended = ended.exits(4, &ground);
         let state = ground.json(".pipeline/state.json");
-        assert_eq!(state["story_state"]["PROJ-1"], "PAUSED", "{state}");
+        assert_eq!(state["story_state"]["PROJ-1"], "PAUSED", "{state}\n{}", ground.story());
         assert!(state["story_results"]["PROJ-1"]["stage3"].as_str().is_some_and(|text| text.contains("FAIL")), "{state}");
         ground.policy(who, "");
         let ended = goes_on(&ground, &ended, Situation { text: "they are tested now", ..Situation::default() });

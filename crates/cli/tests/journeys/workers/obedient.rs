@@ -258,7 +258,8 @@ fn range_in(text: &str) -> Option<(u32, u32)> {
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let range = |triple: &[&str]| match triple {
         [low, "to", high] => {
-            Some((low.parse().ok()?, high.parse().ok()?)).filter(|(low, high): &(u32, u32)| low < high)
+            // Numbers of a path are no range of scores.
+            Some((low.parse().ok()?, high.parse().ok()?)).filter(|(low, high): &(u32, u32)| low < high && *high <= 100)
         }
         _ => None,
     };
