@@ -13,8 +13,8 @@ fn yards(gates: &str) -> Vec<(Yard, &'static str, &'static str, &'static str)> {
     let settings = "[run]\nheartbeat = 1\npatience = 60\ngrace = 0.3\n";
     let stories = "[[stories]]\nid = \"S-1\"\n";
     let yard = |path: &str, text: &str, more: &str| {
-        // Gates of stories are run for every story.
-        let gates = if more.is_empty() { gates } else { "" };
+        // All gates are run for every story and every agent of a crew.
+        let gates = if more.is_empty() && path != "crew.toml" { gates } else { "" };
         let yard = Yard::with(settings, &format!("{gates}{more}"));
         if !path.is_empty() {
             yard.workspace.write(path, text);

@@ -222,6 +222,8 @@ impl Lead<'_> {
                 // A lead that was killed had chosen the name, and did not come to make it.
                 repository.create_branch(&known, &start).map_err(words)?;
             }
+            // As long as nothing is collected, work is judged with all that the base has got since.
+            repository.forward_branch(&known, &start).map_err(words)?;
             return Ok(known);
         }
         let plain = format!("piton/{}-phase-{}", slug(&name), phase + 1);

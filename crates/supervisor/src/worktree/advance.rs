@@ -42,6 +42,16 @@ impl Repository {
         Ok(Advanced::Blocked { reason, files: Vec::new() })
     }
 
+    /// Brings a branch forward to a commit that has all of it; else it stays.
+    pub fn forward_branch(&self, branch: &str, commit: &str) -> Result<(), GitError> {
+        let Some(tip) = self.tip(branch)?.filter(|tip| tip != commit) else { return Ok(()) };
+        if self.is_ancestor(&tip, commit)? {
+            let movement = "piton: brought forward";
+            self.git().run(&["update-ref", "-m", movement, &full(branch), commit, &tip])?;
+        }
+        Ok(())
+    }
+
     /// Makes a branch at a commit. Says no when it is there already: of two that make it at once, one does.
     pub fn create_branch(&self, branch: &str, commit: &str) -> Result<bool, GitError> {
         self.check_branch_name(branch)?;
