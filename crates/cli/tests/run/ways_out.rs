@@ -244,7 +244,7 @@ fn the_specification_in_the_documentation_runs_and_says_what_it_would_do() {
     let check = yard.run(&["check", path]);
     assert!(!check.stdout.contains("warning") && !check.stdout.contains("error"), "{}", said(&check));
     let explained = yard.run(&["run", path, "--explain"]).stdout;
-    assert!(explained.contains("build:PRD-012 closes Ground: a person's approval\n"), "{explained}");
+    assert!(explained.contains("build:PRD-012 closes Ground: gates schema, then a person's approval\n"), "{explained}");
     assert!(explained.contains("closes Rest: gates all, schema\n"), "{explained}");
     let approve = explained.lines().find_map(|line| line.strip_prefix("not approved yet (piton ")).expect("a command");
     let approve: Vec<&str> = approve.trim_end_matches("):").split(' ').collect();
