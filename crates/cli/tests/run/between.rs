@@ -356,3 +356,35 @@ fn an_agents_work_is_judged_by_the_gates_before_it_is_merged() {
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
     assert!(ended.stdout.contains("gate never failed") && !is_on_main(&yard, "Secondary-A.txt"), "{}", said(&ended));
 }
+
+#[test]
+fn a_story_that_waits_for_its_user_goes_on_as_why_says_while_the_lead_is_at_work() {
+    let second = STORY.replace("S-1", "S-2");
+    let yard = Yard::with(SETTINGS, &format!("{STORY}{second}")).env("BAD", "waits").env("WAITER", "S-2");
+    yard.run(&["approve", "--commands"]);
+    yard.workspace.write("S-1.txt", "mine\n");
+    let lead = yard.command(&["run"]).spawn().expect("it starts");
+    let why = || yard.piton(&["why", "pipeline:S-1"]).stdout;
+    wait_for("the way on", || why().contains("tell the lead to go on with it: piton unblock"), why);
+    std::fs::remove_file(yard.workspace.path("S-1.txt")).expect("it is there");
+    yard.run(&["unblock", "pipeline:S-1", "--message", "it is moved"]);
+    wait_for("the merge", || is_on_main(&yard, "S-1.txt"), why);
+    std::fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn a_story_that_changes_its_own_gate_is_approved_as_its_status_says() {
+    let yard = Yard::with(SETTINGS, &format!("[gates]\nholds = \"sh S-1.txt\"\n{STORY}"));
+    yard.workspace.write("S-1.txt", "true\n");
+    yard.commit("a gate");
+    yard.run(&["approve", "--commands"]);
+    let ended = yard.piton(&["run"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let status = yard.run(&["status"]).stdout;
+    assert!(status.contains("piton approve pipeline:S-1"), "{status}");
+    yard.run(&["approve", "pipeline:S-1"]);
+    let ended = yard.piton(&["run"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
