@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use piton_model::hint::verbs;
-use piton_model::{Audience, Dialect, Hint, LedWork, Lifecycle, Liveness, ResumeAction, State, UnitRef};
+use piton_model::{Audience, Hint, LedWork, Lifecycle, Liveness, ResumeAction, UnitRef};
 
 use crate::run::{RunState, RunStatus, run_status};
 use crate::why::asks_person;
@@ -31,7 +31,7 @@ pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: pi
         Lifecycle::Running | Lifecycle::Waiting if found.judgement.liveness == Liveness::Alive => {
             return verbs::STATUS.on(name).to("see what its agent recorded");
         }
-        Lifecycle::Blocked if asks_person(&found.unit) || is_asked_by_build(found) => {
+        Lifecycle::Blocked if asks_person(&found.unit) => {
             return verbs::UNBLOCK.on(name).filled("--message", "TEXT").to("answer what blocks it");
         }
         Lifecycle::Queued
@@ -43,10 +43,7 @@ pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: pi
     }
     let is_led = run.as_ref().is_some_and(|run| run.state == RunState::Led);
     if is_led && lifecycle == Lifecycle::Paused {
-        return verbs::UNBLOCK
-            .on(name)
-            .filled("--message", "TEXT")
-            .to("when it is fixed, tell the lead to go on with it");
+        return verbs::UNBLOCK.on(name).filled("--message", "TEXT").to("when it is fixed, tell the lead to continue");
     }
     let is_blocked = lifecycle == Lifecycle::Blocked;
     if let Some(run) = run.filter(|run| !is_blocked && run.state != RunState::Led) {
@@ -70,11 +67,4 @@ fn resume(workspace: &Workspace, name: &str, now: piton_model::Time) -> Hint {
         }
         None => verbs::STATUS.call().flag("--all").to("list all units"),
     }
-}
-
-/// Whether a build waits for an answer, and not for a verdict on its review.
-fn is_asked_by_build(found: &Found) -> bool {
-    let unit = &found.unit;
-    let is_review = piton_dialect::build::waits_for_person(unit);
-    unit.dialect == Dialect::Build && unit.state == State::Blocked && !unit.blockers.is_empty() && !is_review
 }

@@ -1,3 +1,4 @@
+use piton_dialect::build::{is_refused, waits_for_person};
 use piton_model::hint::verbs;
 use piton_model::{Age, Dialect, LedWork, Lifecycle, PassedOver, Rule, Severity, State, Time, Unit};
 
@@ -89,12 +90,12 @@ fn reasons(found: &Found, now: Time) -> Vec<(&'static str, String)> {
     reasons
 }
 
-/// Whether a unit waits for a person's answer. A review that blocks a build is answered by a verdict; a story may wait
-/// for other stories.
+/// Whether a unit waits for a person's answer. A review that blocks a build needs an approval or a verdict; a story may
+/// wait for other stories.
 pub(crate) fn asks_person(unit: &Unit) -> bool {
     let waits_for_others = |blocker: &String| unit.dialect == Dialect::Pipeline && blocker.starts_with("waits for ");
     let is_question = unit.blockers.iter().any(|blocker| !waits_for_others(blocker));
-    unit.state == State::Blocked && is_question && unit.dialect != Dialect::Build
+    unit.state == State::Blocked && is_question && !waits_for_person(unit) && !is_refused(unit)
 }
 
 fn liveness(found: &Found) -> String {

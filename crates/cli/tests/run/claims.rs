@@ -1,4 +1,4 @@
-//! What a worker, a checkout or a lost memory claims, and nobody did: none of it is done.
+//! Claims without work are not done: a worker's word, files that git checked out, a lost memory.
 
 use std::fs;
 

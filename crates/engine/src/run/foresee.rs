@@ -4,6 +4,7 @@ use piton_model::fleet::LaneState;
 use piton_model::{Row, State, Time};
 
 use super::memory::{LaneMemory, Memory, SavedState};
+use super::recover::held_because;
 use super::{RunPlan, RunRequest};
 use crate::Workspace;
 
@@ -25,15 +26,11 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
 
 /// The state of a lane that is a whole unit; nothing when a worker would start.
 fn of_unit(row: &Row, known: Option<&LaneMemory>, is_retry: bool) -> Option<LaneState> {
-    let reason = match &row.state {
-        State::Done => return Some(LaneState::Done),
-        State::Queued | State::Running | State::Waiting => return None,
-        State::Paused { .. } | State::Failed { .. } if is_retry => return None,
-        State::Paused { reason } => reason.clone().unwrap_or_else(|| "it was paused by hand".to_owned()),
-        State::Failed { error } => error.clone(),
-        State::Blocked => "it is blocked".to_owned(),
-        State::Unknown => "its status is not understood".to_owned(),
-    };
+    let may_retry = is_retry && matches!(row.state, State::Paused { .. } | State::Failed { .. });
+    if row.state == State::Done {
+        return Some(LaneState::Done);
+    }
+    let reason = held_because(&row.state, &row.blockers).filter(|_| !may_retry)?;
     // What the lead paused it for says more.
     Some(known.and_then(paused).unwrap_or(LaneState::Paused { reason }))
 }

@@ -336,24 +336,16 @@ impl Lead<'_> {
         }
         // Where a task is open, stage 2 goes on, whatever an earlier lead wrote down.
         lane.stage = continues_at.filter(|_| lane.is_staged()).unwrap_or(lane.stage);
-        lane.state = match &row.state {
-            State::Queued => LaneState::Queued,
-            State::Running | State::Waiting => again(Some(Lifecycle::Running), "no lead remembers its worker"),
-            State::Paused { reason } => {
-                LaneState::Paused { reason: reason.clone().unwrap_or_else(|| "it was paused by hand".to_owned()) }
-            }
-            State::Blocked if blockers.is_empty() => LaneState::Paused { reason: "it is blocked".to_owned() },
-            State::Blocked => LaneState::Paused { reason: blockers.join("; ") },
-            State::Failed { error } => LaneState::Paused { reason: error.clone() },
-            State::Done => LaneState::Done,
-            State::Unknown => LaneState::Paused { reason: "its status is not understood".to_owned() },
+        lane.state = match (&row.state, held_because(&row.state, &blockers)) {
+            (_, Some(reason)) => LaneState::Paused { reason },
+            (State::Queued, None) => LaneState::Queued,
+            (State::Done, None) => LaneState::Done,
+            (_, None) => again(Some(Lifecycle::Running), "no lead remembers its worker"),
         };
-        if is_retry && matches!(row.state, State::Paused { .. } | State::Failed { .. }) {
+        // A blocker is a question to the user: `--retry` does not answer it.
+        if is_retry && blockers.is_empty() && matches!(row.state, State::Paused { .. } | State::Failed { .. }) {
             self.continue_unit(at, Some(row.state.lifecycle()));
-            // A blocker is a question to a person: `--retry` is no answer to it.
-            if self.unit_of(at).is_ok_and(|unit| unit.blockers.is_empty()) {
-                self.work.fleet.lanes[at].state = again(Some(Lifecycle::Running), "a person lets it go on");
-            }
+            self.work.fleet.lanes[at].state = again(Some(Lifecycle::Running), "the user retries it");
         }
     }
 
@@ -423,6 +415,18 @@ impl Lead<'_> {
                 let _ = gate.force_end();
             }
         }
+    }
+}
+
+/// Why a unit's documents keep the lead from starting a worker for it.
+pub(super) fn held_because(state: &State, blockers: &[String]) -> Option<String> {
+    match state {
+        State::Paused { reason } => Some(reason.clone().unwrap_or_else(|| "it was paused by hand".to_owned())),
+        State::Blocked if blockers.is_empty() => Some("it is blocked".to_owned()),
+        State::Blocked => Some(blockers.join("; ")),
+        State::Failed { error } => Some(error.clone()),
+        State::Unknown => Some("its status is not understood".to_owned()),
+        State::Queued | State::Running | State::Waiting | State::Done => None,
     }
 }
 
