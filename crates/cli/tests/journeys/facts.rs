@@ -75,7 +75,7 @@ pub fn is_all_done(ground: &Ground, work: &Work) {
 #[track_caller]
 pub fn is_on_main(ground: &Ground, work: &Work) {
     let elsewhere = ground.git("branch --no-merged main");
-    assert_eq!(elsewhere, "", "branches that are not merged\n{}", ground.story());
+    assert!(elsewhere.is_empty(), "branches that are not merged: {elsewhere}\n{}", ground.story());
     let tracked = ground.git("ls-tree -r --name-only main");
     for file in work.files {
         assert!(tracked.lines().any(|line| line == *file), "{file} is not on main: {tracked}\n{}", ground.story());

@@ -93,13 +93,19 @@ impl Ground {
     /// The command with which `status` says that a run can be continued.
     #[track_caller]
     pub fn command_to_continue(&self) -> String {
+        self.offer_to_continue().unwrap_or_else(|status| {
+            panic!("the first line says nothing about a run without a lead: {status}\n{}", self.story())
+        })
+    }
+
+    /// The command with which `status` says that a run can be continued, or else the whole of what it says.
+    #[track_caller]
+    pub fn offer_to_continue(&self) -> Result<String, Typed> {
         let status = self.types("piton status").succeeds();
         let said = status.said();
         let first = said.lines().next().unwrap_or_default();
         let command = offered(first).into_iter().find(|command| command.starts_with("piton run"));
-        command.unwrap_or_else(|| {
-            panic!("the first line says nothing about a run without a lead: {status}\n{}", self.story())
-        })
+        command.ok_or(status)
     }
 }
 

@@ -203,7 +203,9 @@ impl Ground {
 
     /// All that workers did, for a test that failed.
     pub fn story(&self) -> String {
-        format!("--- what the workers did\n{}", fs::read_to_string(self.outer("log")).unwrap_or_default())
+        let text = |path| fs::read_to_string(path).unwrap_or_default();
+        let told: String = (1..4).map(|run| text(self.path(&format!(".piton/run/runs/{run}/events.jsonl")))).collect();
+        format!("--- what the leads told\n{told}--- what the workers did\n{}", text(self.outer("log")))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::facts::has_arrived;
+use crate::facts::{has_arrived, is_all_done};
 use crate::follow::Situation;
 use crate::lead::Lead;
 use crate::workers::Who;
@@ -29,7 +29,12 @@ fn killed_everywhere(work: &Work, who: Who, at_least: usize) {
         if let Some(event) = lead.until(boundary) {
             passed.insert(event_of(&event));
             lead.kill();
-            command = ground.command_to_continue();
+            let Ok(offer) = ground.offer_to_continue() else {
+                // The lead had ended the run before it was killed.
+                assert!(passed.len() >= at_least, "only {} boundaries: {passed:?}", passed.len());
+                return is_all_done(&ground, work);
+            };
+            command = offer;
             continue;
         }
         let ended = lead.end();

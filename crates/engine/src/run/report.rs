@@ -141,14 +141,15 @@ impl Lead<'_> {
         self.persist(|lead| lead.write_state_file(is_complete))?;
         self.save()?;
         let reports = self.write_reports(outcome)?;
-        self.close_record(outcome)?;
+        // Readers know how it stands before they know that it has ended, should this lead be killed in between.
+        let view = self.view();
+        self.publish(&view);
         if let Some(repository) = &self.repository {
             // One that stays is replaced by the next run.
             let _ = repository.remove_scratch(std::path::Path::new(super::trees::SCRATCH));
         }
         self.prune();
-        let view = self.view();
-        self.publish(&view);
+        self.close_record(outcome)?;
         let lane = |lane: &LaneView| EndedLane {
             name: lane.name.clone(),
             state: lane.state.to_string(),

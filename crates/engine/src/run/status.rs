@@ -127,8 +127,12 @@ impl LedUnits {
             return LedUnits::default();
         }
         let is_at_work = published.lead.is_alive();
-        let ended = runs::load(&*workspace.disk, published.run)
-            .is_some_and(|run| run.ended.is_some() && run.lead.as_ref() == Some(&published.lead));
+        let run = runs::load(&*workspace.disk, published.run);
+        // All of its units are done: their documents say everything.
+        if !is_at_work && run.as_ref().is_some_and(|run| run.is_finished) {
+            return LedUnits::default();
+        }
+        let ended = run.is_some_and(|run| run.ended.is_some() && run.lead.as_ref() == Some(&published.lead));
         let lead = UnitLead {
             run: published.run,
             pid: published.lead.pid,
