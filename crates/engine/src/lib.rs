@@ -9,6 +9,7 @@ mod crew;
 mod doctor;
 mod evidence;
 mod find;
+mod half_written;
 mod history;
 mod hook;
 mod in_git;

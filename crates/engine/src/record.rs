@@ -27,12 +27,12 @@ pub(crate) use self::files::DiskFiles;
 use self::lock_files::LockFiles;
 use self::outcome::Committing;
 pub use self::outcome::{RecordError, Recorded, Recorder};
-use crate::Workspace;
 use crate::find::NotFound;
 use crate::hook::bind_known;
 use crate::life::Claim;
 use crate::takeover::{Force, take_over};
 use crate::target::{NoTarget, Target};
+use crate::{Workspace, half_written};
 
 /// How often a race with somebody else's editor is run again.
 const MOST_RACES: usize = 50;
@@ -188,6 +188,10 @@ impl<'w> Session<'w> {
         if let Some(seldom) = dialects::seldom_read(target.dialect, &target.place) {
             unit.is_seldom_read(&seldom)?;
         }
+        let is_emptied = |path: &String| {
+            disk.stamp(path).ok().flatten().is_some_and(|stamp| stamp.size == 0 && half_written::is_new(&stamp))
+        };
+        half_written::wait_while(|| Ok::<_, RecordError>(documents.iter().any(is_emptied)))?;
         let others = || dialects::shared(target.dialect, &target.place, &DiskFiles::new(disk, None));
         let contact = unit.contact_beside(&documents, &others, recorder.now)?;
         warnings.extend(contact.observed.iter().map(|seen| Hint::text(described(seen))));

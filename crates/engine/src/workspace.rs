@@ -9,6 +9,8 @@ use piton_model::{Code, Finding, Place};
 use piton_store::disk::Disk;
 use piton_store::{Behind, Content, Overlaid, ReadError, Reader, Tree};
 
+use crate::half_written::{is_half_written, wait_while};
+
 /// A repository and the documents in it.
 #[derive(Debug)]
 pub struct Workspace {
@@ -81,7 +83,20 @@ impl Workspace {
     /// Reads a document, or says in a finding why not. A document that has just vanished is no finding.
     pub(crate) fn read(&self, path: &str) -> Result<Content, Option<Finding>> {
         self.files_read.fetch_add(1, Ordering::Relaxed);
-        self.disk.read(path).map_err(|error| unreadable(path, &error))
+        self.read_whole(path).map_err(|error| unreadable(path, &error))
+    }
+
+    /// Reads a document. One that is half written is read again.
+    fn read_whole(&self, path: &str) -> Result<Content, ReadError> {
+        let mut content = self.disk.read(path)?;
+        wait_while(|| {
+            let is_cut = is_half_written(path, &content);
+            if is_cut {
+                content = self.disk.read(path)?;
+            }
+            Ok(is_cut)
+        })?;
+        Ok(content)
     }
 
     /// For reading many documents one after another.
@@ -103,10 +118,15 @@ impl Documents<'_> {
     pub(crate) fn read(&mut self, path: &str) -> Result<&Content, Option<Finding>> {
         self.workspace.files_read.fetch_add(1, Ordering::Relaxed);
         let content = match &mut self.reader {
-            Some(reader) => reader.read(path),
-            None => self.workspace.disk.read(path).map(|content| &*self.last.insert(content)),
+            Some(reader) => match reader.read(path) {
+                Ok(content) if is_half_written(path, content) => None,
+                read => Some(read),
+            },
+            None => None,
         };
-        content.map_err(|error| unreadable(path, &error))
+        let read =
+            content.unwrap_or_else(|| self.workspace.read_whole(path).map(|content| &*self.last.insert(content)));
+        read.map_err(|error| unreadable(path, &error))
     }
 }
 

@@ -192,8 +192,10 @@ impl fmt::Display for BadUnit {
     }
 }
 
+/// An agent's name as that of its checkpoint, by which an agent is known whose checkpoint cannot be read.
 fn fold_agent(id: &str) -> String {
-    id.chars().map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect()
+    let folded: String = id.chars().map(|c| if c == '-' { '_' } else { c.to_ascii_lowercase() }).collect();
+    if folded == "agent_primary" { "primary".to_owned() } else { folded }
 }
 
 #[cfg(test)]
@@ -233,6 +235,9 @@ mod tests {
         assert!(means("task:migration/T060", Dialect::Task, "docs/migration/T060"));
         assert!(means("task:T060", Dialect::Task, "docs/migration/T060"));
         assert!(!means("task:docs/T060", Dialect::Task, "docs/migration/T060"));
+        assert!(
+            means("crew:Agent-Primary", Dialect::Crew, "primary") && !means("crew:agent", Dialect::Crew, "primary")
+        );
         assert!(means("crew:secondary_a", Dialect::Crew, "epics/epic-7/Secondary-A"));
         assert!(means("crew:epic-7/Secondary-A", Dialect::Crew, "epics/epic-7/Secondary-A"));
         assert!(!means("crew:epic-8/Secondary-A", Dialect::Crew, "epics/epic-7/Secondary-A"));

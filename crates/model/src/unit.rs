@@ -2,6 +2,9 @@ use std::sync::Arc;
 
 use crate::{Dialect, Sign, State, Time};
 
+/// Why nobody is expected to be at work on a unit whose document is damaged.
+const UNREADABLE: &str = "its document cannot be read";
+
 /// What has a checkpoint of its own, in any dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
@@ -88,8 +91,13 @@ impl Unit {
 
     /// A unit whose document is there but cannot be read: it is shown, so that it is not forgotten.
     pub fn unreadable(dialect: Dialect, id: impl Into<String>, document: Document) -> Unit {
-        let claim = Claim::Nobody { why: "its document cannot be read" };
+        let claim = Claim::Nobody { why: UNREADABLE };
         Unit { status_text: "unreadable".to_owned(), claim, ..Unit::new(dialect, id, document) }
+    }
+
+    /// Whether its document is there but cannot be read.
+    pub fn is_unreadable(&self) -> bool {
+        self.claim == Claim::Nobody { why: UNREADABLE }
     }
 
     /// Stage and current step in one line.

@@ -58,7 +58,7 @@ fn work_that_was_collected_on_a_branch_that_is_removed_is_collected_again() {
     let ended = yard.piton(&["run", "plan:p", "--yes"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(is_on_main(&yard, "a.txt") && is_on_main(&yard, "b.txt"), "{}", said(&ended));
-    assert_eq!(yard.ledger().len(), 2, "nobody worked twice: {:?}", yard.ledger());
+    assert_eq!(yard.ledger().len(), 2, "each step has one worker: {:?}", yard.ledger());
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_branch_that_a_person_merged_and_removed_is_merged() {
     yard.workspace.write("piton.toml", yard.text("piton.toml").replace("/nonexistent/gate", "true"));
     let ended = yard.piton(&["run", "--yes", "--retry"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
-    assert_eq!(yard.ledger().len(), 1, "nobody worked twice: {:?}", yard.ledger());
+    assert_eq!(yard.ledger().len(), 1, "each step has one worker: {:?}", yard.ledger());
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn each_phase_is_approved_for_itself_whatever_it_is_called() {
         let ended = yard.piton(&["run", SPEC]);
         assert_eq!(ended.code, Some(4), "{}", said(&ended));
         assert!(is_on_main(&yard, built), "{}", said(&ended));
-        // Without an approval nothing goes on.
+        // Without an approval no worker starts.
         let before = yard.ledger().len();
         assert_eq!(yard.piton(&["run", SPEC]).code, Some(4));
         assert_eq!(yard.ledger().len(), before);
@@ -365,7 +365,7 @@ fn a_story_that_waits_for_its_user_goes_on_as_why_says_while_the_lead_is_at_work
     yard.workspace.write("S-1.txt", "mine\n");
     let lead = yard.command(&["run"]).spawn().expect("it starts");
     let why = || yard.piton(&["why", "pipeline:S-1"]).stdout;
-    wait_for("the way on", || why().contains("tell the lead to go on with it: piton unblock"), why);
+    wait_for("the way on", || why().contains("tell the lead to continue: piton unblock"), why);
     std::fs::remove_file(yard.workspace.path("S-1.txt")).expect("it is there");
     yard.run(&["unblock", "pipeline:S-1", "--message", "it is moved"]);
     wait_for("the merge", || is_on_main(&yard, "S-1.txt"), why);
@@ -387,4 +387,68 @@ fn a_story_that_changes_its_own_gate_is_approved_as_its_status_says() {
     yard.run(&["approve", "pipeline:S-1"]);
     let ended = yard.piton(&["run"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn a_retry_does_not_answer_the_question_of_a_story_that_was_begun_by_hand() {
+    let yard = Yard::with(SETTINGS, STORY);
+    yard.run(&["start", "pipeline:S-1", "--stage", "2", "--step", "S-1"]);
+    yard.run(&["block", "pipeline:S-1", "--message", "which port?"]);
+    yard.run(&["pause", "pipeline:S-1", "--reason", "later"]);
+    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    assert_eq!((ended.code, yard.ledger().len()), (Some(4), 0), "{}", said(&ended));
+    let why = yard.run(&["why", "pipeline:S-1"]).stdout;
+    assert!(why.contains("which port?"), "{why}");
+}
+
+#[test]
+fn a_review_that_refuses_a_build_is_not_answered_by_unblocking_it() {
+    let yard = with_build("");
+    yard.run(&["start", "build:PRD-062", "--spec", SPEC]);
+    yard.run(&["verdict", "build:PRD-062", "do_not_ship", "--p0", "1"]);
+    let why = yard.run(&["why", "build:PRD-062"]).stdout;
+    assert!(!why.contains("piton unblock") && why.contains("\nnext "), "{why}");
+    let yard = with_build("");
+    yard.run(&["start", "build:PRD-062", "--spec", SPEC]);
+    yard.run(&["block", "build:PRD-062", "--message", "which stone?"]);
+    let why = yard.run(&["why", "build:PRD-062"]).stdout;
+    let next = "next       answer what blocks it: piton unblock build:PRD-062 --message TEXT";
+    assert!(why.contains(next), "{why}");
+}
+
+#[test]
+fn a_damaged_checkpoint_is_that_of_the_agent_whose_file_it_is() {
+    let yard = Yard::with(SETTINGS, "");
+    let marks = yard.outer("marks").display().to_string();
+    let script = format!(
+        "echo x > form.txt; git add -A; git commit -qm form; echo x >> {marks}/workers; \
+         until [ -e {marks}/go ]; do sleep 0.02; done"
+    );
+    let worker = format!("{SETTINGS}[worker]\ncommand = [\"/bin/sh\", \"-c\", {}]\n", serde_json::Value::from(script));
+    yard.workspace.write("piton.toml", worker);
+    let crew = "[[agents]]\nagent = \"Secondary-A\"\nfeature = \"Form\"\n";
+    yard.workspace.write("crew.toml", crew);
+    yard.commit("a crew");
+    let mut lead = yard.command(&["run", "crew.toml", "--yes"]).spawn().expect("it starts");
+    let shown = || yard.piton(&["status"]).stdout;
+    wait_for("the worker", || yard.outer("marks/workers").exists(), shown);
+    lead.kill().expect("it is there");
+    lead.wait().expect("it is gone");
+    let checkpoint = "agent_checkpoints/secondary_a.json";
+    let mut complete: serde_json::Value = serde_json::from_str(&yard.text(checkpoint)).expect("a checkpoint");
+    yard.workspace.write(checkpoint, "");
+    let lead = yard.command(&["run", "crew.toml", "--yes"]).spawn().expect("it starts");
+    let is_led = || {
+        let pid = format!("\"{} ", lead.id());
+        yard.text(".piton/run/lead.json").contains(&pid) && shown().contains("worker at work")
+    };
+    wait_for("the second lead", is_led, shown);
+    (complete["status"], complete["can_resume"]) = ("COMPLETE".into(), false.into());
+    yard.workspace.write(checkpoint, format!("{complete:#}\n"));
+    std::fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "form.txt"), "{}", said(&ended));
+    let workers = std::fs::read_to_string(yard.outer("marks/workers")).expect("a worker wrote it");
+    assert_eq!(workers.lines().count(), 1, "{}", said(&ended));
 }

@@ -2,6 +2,7 @@ use piton_dialect::json::Editor;
 use piton_model::{Dialect, Effect};
 
 use super::{AWAITED, RecordError, Recorder, Session};
+use crate::half_written::{is_new, wait_while};
 
 /// How many versions are looked at; beyond that a person has to choose.
 const MOST_VERSIONS: usize = 50;
@@ -16,12 +17,21 @@ impl Session<'_> {
             return Ok(());
         }
         let path = self.workspace.disk.resolve(&self.target.key.document)?;
-        let Some(content) = self.contact.documents.get(&path).and_then(|seen| seen.content.as_ref()) else {
-            return Ok(());
+        let torn = |session: &Self| {
+            let content = session.contact.documents.get(&path).and_then(|seen| seen.content.as_ref());
+            content.filter(|content| Editor::open(&path, &content.bytes).is_err()).cloned()
         };
-        if Editor::open(&path, &content.bytes).is_ok() {
-            return Ok(());
-        }
+        let mut unreadable = torn(self);
+        // Restoring what somebody writes at this moment would lose it.
+        wait_while(|| {
+            let is_being_written = unreadable.as_ref().is_some_and(|content| is_new(&content.stamp));
+            if is_being_written {
+                self.look_again(recorder)?;
+                unreadable = torn(self);
+            }
+            Ok::<_, RecordError>(is_being_written)
+        })?;
+        let Some(content) = unreadable else { return Ok(()) };
         let Some((seq, good)) = self.newest_readable(&path)? else { return Ok(()) };
         let kept = self.unit.put_aside("unreadable", &content.bytes)?;
         let summary = format!("{path} could not be read and is restored from @{seq}; what was there is kept in {kept}");

@@ -101,12 +101,14 @@ impl Book<'_> {
         serde_json::from_str(&text).unwrap_or_else(|_| Value::Object(serde_json::Map::new()))
     }
 
-    /// Writes the document in place, as `cat > FILE` does.
+    /// Writes the document in place, as `cat > FILE` does: it is empty for a moment.
     fn write(&self, document: &Value) {
         let text = format!("{document:#}\n");
         if let Some(parent) = Path::new(&self.document).parent() {
             fs::create_dir_all(parent).expect("a directory can be made");
         }
+        fs::write(&self.document, "").expect("the document can be written");
+        std::thread::sleep(std::time::Duration::from_millis(20));
         fs::write(&self.document, &text).expect("the document can be written");
         self.bench.note(&format!("wrote {}: {document}", self.document));
     }

@@ -33,7 +33,14 @@ impl Draft<'_> {
         let typed = UnitRef { dialect: Some(dialect), parts: listed.parts, is_whole: listed.is_whole };
         let found = crate::find(self.workspace, &typed, self.now).ok();
         // A unit that has namesakes is one of them for good, whatever others come and go.
-        let known = found.as_ref().and_then(|found| UnitRef::parse(&found.name).ok());
+        let mut known = found.as_ref().and_then(|found| UnitRef::parse(&found.name).ok());
+        if let (Some(known), Some(last)) = (&mut known, typed.parts.last())
+            && found.as_ref().is_some_and(|found| found.unit.is_unreadable())
+        {
+            // The name of the file is not spelled as the unit is.
+            known.parts.pop();
+            known.parts.push(last.clone());
+        }
         let name = match &known {
             Some(known) => known.to_string(),
             None => self.name_to_be(&typed, is_alone).to_string(),
