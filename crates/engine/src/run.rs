@@ -7,6 +7,7 @@
 mod act;
 mod approvals;
 mod attach;
+mod candidacy;
 mod claim;
 mod close;
 mod commands;
@@ -37,6 +38,7 @@ mod runs;
 mod section;
 mod settings;
 mod signs;
+mod standing;
 mod state_file;
 mod status;
 mod stop;

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use piton_model::fleet::{MergeOf, MergeResult};
 
-use super::merging::Candidacy;
+use super::candidacy::Candidacy;
 use super::{RunError, failed};
 
 /// What came of a job.

@@ -7,12 +7,13 @@ use piton_model::Time;
 use piton_model::fleet::{Decision, FleetEvent, LaneAt, LaneState, Now, Outcome, Request, WorkerState};
 use piton_supervisor::{Identity, KeeperProgram, Reading, Repository, Signs, Wake, Watch, Worker};
 
+use super::candidacy::Merged;
 use super::commands::LiveCommand;
 use super::disk::Trouble;
 use super::gates::JudgedGate;
 use super::jobs::{JobEnd, Jobs};
 use super::memory::Memory;
-use super::merging::{Key, Merged};
+use super::merging::Key;
 use super::others::{OTHERS, Others};
 use super::prompt::Templates;
 use super::requests::{self, Asked, Signals};

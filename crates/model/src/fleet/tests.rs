@@ -6,6 +6,7 @@ mod rules;
 use std::time::Duration;
 
 use super::*;
+use crate::Rework;
 
 /// Short spans, so that tables read as seconds.
 pub(super) fn limits() -> Limits {

@@ -1,0 +1,152 @@
+//! What the documents and files of a lane say about what its worker was started for.
+
+use std::path::Path;
+
+use piton_dialect::crew::has_done_its_part;
+use piton_dialect::pipeline;
+use piton_model::fleet::{LaneAt, StageResult, Standing};
+use piton_model::{Dialect, State, StepState, Unit};
+
+use super::lead::Lead;
+use crate::evidence::toml_key;
+use crate::record::DiskFiles;
+
+impl Lead<'_> {
+    /// What the documents of a lane's unit say about what its worker was started for.
+    pub(super) fn standing(&self, at: LaneAt, has_exited_well: bool) -> Standing {
+        let (lane, work) = (&self.work.fleet.lanes[at], &self.work.lanes[at]);
+        if work.dialect == Dialect::Pipeline {
+            let files = DiskFiles::new(&*self.workspace.disk, None);
+            let standing = pipeline::standing(&self.place(at), &files, lane.stage, &self.moment());
+            return match standing {
+                Standing::Complete(StageResult::Executed) => match self.unit_of(at) {
+                    Ok(unit) => self.proved(at, &unit, standing),
+                    Err(_) => standing,
+                },
+                _ => standing,
+            };
+        }
+        let Ok(found) = crate::find(self.workspace, &work.unit, self.time()) else { return Standing::Open };
+        let standing = match &work.step {
+            Some(step) => self.step_standing(at, &found.unit, step, has_exited_well),
+            None => whole_standing(&found.unit, &|gate| self.settings.gates.contains_key(gate)),
+        };
+        self.proved(at, &found.unit, standing)
+    }
+
+    /// What is called complete has to be there.
+    fn proved(&self, at: LaneAt, unit: &Unit, standing: Standing) -> Standing {
+        if !matches!(standing, Standing::Complete(_)) {
+            return standing;
+        }
+        match self.missing(at, unit) {
+            missing if missing.is_empty() => standing,
+            missing => Standing::Unproved { missing },
+        }
+    }
+
+    fn step_standing(&self, at: LaneAt, unit: &Unit, step: &str, has_exited_well: bool) -> Standing {
+        let known = unit.steps.iter().find(|known| known.id == step);
+        match known.map(|known| &known.state) {
+            Some(StepState::Done { .. }) if self.is_untouched(at, step) => {
+                let missing = self.work.lanes[at].outputs.iter().map(|path| format!("a change of {path}"));
+                return Standing::Unproved { missing: missing.collect() };
+            }
+            Some(StepState::Done { .. } | StepState::Skipped) => return Standing::Complete(StageResult::Done),
+            Some(StepState::Pending | StepState::Running | StepState::Failed) | None => {}
+        }
+        if unit.state == State::Blocked {
+            return Standing::Halted { reason: unit.blockers.join("; ") };
+        }
+        // A worker that records nothing and made every file that it was to make has done its work.
+        let outputs = &self.work.lanes[at].outputs;
+        match has_exited_well && self.has_outputs(at) && self.has_changed(at, outputs) {
+            true => Standing::Complete(StageResult::Done),
+            false => Standing::Open,
+        }
+    }
+
+    /// Whether a worker calls its step done and changed none of the files that it was to make. What was found to be work
+    /// before is not asked again: what its worker corrects may be in other files.
+    fn is_untouched(&self, at: LaneAt, step: &str) -> bool {
+        let memory = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let is_new = memory
+            .is_some_and(|memory| memory.worked.is_none() && memory.merged.is_none() && memory.collected.is_none());
+        let outputs = &self.work.lanes[at].outputs;
+        is_new && self.has_outputs(at) && self.is_workers_word(at, step) && !self.has_changed(at, outputs)
+    }
+
+    /// Whether a lane is to make files, and all of them are there.
+    pub(super) fn has_outputs(&self, at: LaneAt) -> bool {
+        let outputs = &self.work.lanes[at].outputs;
+        !outputs.is_empty() && outputs.iter().all(|path| self.is_made(at, path))
+    }
+
+    /// Whether a file that a lane is to make is there, in its worktree.
+    fn is_made(&self, at: LaneAt, path: &str) -> bool {
+        let is_plain =
+            !path.starts_with('/') && !path.contains(['*', '\\']) && !path.split('/').any(|part| part == "..");
+        let path = path.trim_end_matches('/');
+        let below = self.workspace_in_tree(at);
+        let path = below.map_or_else(|| path.to_owned(), |below| format!("{below}/{path}"));
+        is_plain && matches!(self.workspace.disk.stamp(&path), Ok(Some(_)))
+    }
+
+    /// Whether one of these files was made or changed by the lane, and not only found.
+    fn has_changed(&self, at: LaneAt, outputs: &[String]) -> bool {
+        let (Some(repository), Some(tree)) = (&self.repository, self.worktree_of(at)) else { return true };
+        let Some(target) = self.target_branch(&self.work.fleet.lanes[at]) else { return true };
+        let path = self.workspace.root().join(tree);
+        let changed = repository.changed_since(&path, &format!("refs/heads/{target}")).unwrap_or_default();
+        let inside = repository.inside();
+        let is_output = |path: &String| {
+            let local = Path::new(path).strip_prefix(inside).unwrap_or(Path::new(path));
+            outputs.iter().any(|output| local.starts_with(output.trim_end_matches('/')))
+        };
+        // git ignores some files, so they are in no change. A new worktree has none of them.
+        let below = path.join(inside);
+        let ignored = repository.ignored(&below, outputs).unwrap_or_default();
+        let is_only_here =
+            |output: &String| below.join(output).exists() && !self.workspace.root().join(output).exists();
+        changed.iter().any(is_output) || ignored.iter().any(is_only_here)
+    }
+}
+
+/// What a unit says that is one lane: all of it is done, or something is in its way.
+///
+/// Criteria of a task that have a command are the lead's to judge, so a worker has done its part without them.
+fn whole_standing(unit: &Unit, has_command: &dyn Fn(&str) -> bool) -> Standing {
+    match &unit.state {
+        State::Done => Standing::Complete(StageResult::Done),
+        // An agent of a crew that waits at the end of its last stage has done its part; elsewhere it has work left.
+        State::Waiting if has_done_its_part(unit) => Standing::Complete(StageResult::Done),
+        State::Waiting => {
+            let why = unit.notes.iter().find(|note| note.label == "waits because").map(|note| note.text.as_str());
+            Standing::Halted { reason: format!("it waits: {}", why.unwrap_or(&unit.status_text)) }
+        }
+        State::Blocked => Standing::Halted { reason: unit.blockers.join("; ") },
+        State::Paused { reason } => {
+            Standing::Halted { reason: reason.clone().unwrap_or_else(|| "somebody paused it".to_owned()) }
+        }
+        State::Failed { error } => Standing::Halted { reason: error.clone() },
+        State::Queued | State::Running | State::Unknown => {
+            let left = match unit.dialect {
+                Dialect::Task => piton_dialect::task::open_criteria(unit, has_command),
+                Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Crew => None,
+            };
+            match left.as_deref() {
+                Some([]) => Standing::Complete(StageResult::Done),
+                Some(open) => Standing::Incomplete { missing: open.iter().map(|open| unmet(open)).collect() },
+                None => Standing::Open,
+            }
+        }
+    }
+}
+
+/// A criterion that is left, for the next worker and for a person, who may name a command that judges it.
+fn unmet(criterion: &str) -> String {
+    format!(
+        "the criterion {criterion:?} is not met, and piton.toml has no command for it: [gates] {} = \"COMMAND\"",
+        toml_key(criterion)
+    )
+}
