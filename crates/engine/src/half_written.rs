@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_ever() {
+    fn a_wait_has_an_end() {
         let mut looks = 0;
         let whole: Result<(), ()> = wait_while(|| {
             looks += 1;

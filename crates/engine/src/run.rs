@@ -110,7 +110,7 @@ pub struct RunPlan {
     pub waves: Vec<Vec<usize>>,
     /// What was named, on the command line or for the run that is gone on with; nothing for the stories.
     pub wanted: Vec<String>,
-    /// What the run that is gone on with named, and is not there any more.
+    /// Names of the continued run that no longer exist.
     pub gone: Vec<String>,
     /// What workers are told, by kind.
     pub templates: Templates,

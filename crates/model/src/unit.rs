@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::{Dialect, Sign, State, Time};
 
-/// Why nobody is expected to be at work on a unit whose document is damaged.
+/// Why no agent is expected to be at work on a unit whose document is damaged.
 const UNREADABLE: &str = "its document cannot be read";
 
 /// What has a checkpoint of its own, in any dialect.

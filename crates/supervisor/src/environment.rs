@@ -33,7 +33,7 @@ const DIALOGUE: [&str; 9] = [
     "GIT_TRACE_",
 ];
 
-/// What one worker or session of Piton is told: nothing that is true for a process which works on something else.
+/// Variables of one worker or session of Piton. They are wrong for a process that works on something else.
 const WORKERS: [&str; 12] = [
     "PITON_AGENT",
     "PITON_ATTEMPT",

@@ -296,7 +296,7 @@ fn a_phase_that_is_added_to_a_plan_waits_for_those_before_it() {
 }
 
 #[test]
-fn boxes_that_nobody_would_do_are_named() {
+fn open_boxes_without_an_id_are_named() {
     let yard = with_plan("", "# P\n- [ ] A <!-- TASK: a -->\n- [ ] B\n");
     let ended = yard.piton(&["run", "plan:p", "--yes"]);
     assert!(ended.stdout.contains("1 open box has no id, so no worker does it"), "{}", said(&ended));

@@ -77,7 +77,7 @@ fn a_branch_that_is_only_brought_up_to_date_is_no_work() {
 }
 
 #[test]
-fn an_output_that_nobody_changed_is_not_made() {
+fn an_unchanged_output_is_not_made() {
     let records = "\"$PITON\" step \"$PITON_UNIT\" done \"$PITON_STEP\" --output app.txt";
     for (is_committed, is_there) in [(true, true), (false, true), (false, false)] {
         let yard = with_worker("", records);
@@ -111,7 +111,7 @@ fn a_workstream_is_not_done_by_its_siblings_change() {
 }
 
 #[test]
-fn a_workstream_starts_when_what_it_waits_for_is_collected_whoever_recorded_it() {
+fn a_workstream_starts_when_its_dependency_is_collected() {
     let yard = with_worker("", "echo x > $PITON_STEP.txt; commit $PITON_STEP");
     yard.workspace.write(SPEC, build(&["WS1.txt", "WS2.txt"], true));
     yard.commit("a specification");
@@ -201,7 +201,7 @@ fn a_checkpoint_is_no_work() {
 }
 
 #[test]
-fn a_workers_own_answer_frees_nobody() {
+fn a_workers_own_answer_frees_no_lane() {
     let script = "echo $PITON_STEP >> \"$LEDGER\"\nif [ $PITON_STEP = a ]; then \"$PITON\" block $PITON_UNIT --message why; \
                   \"$PITON\" unblock $PITON_UNIT --message so; touch $marks/asked; exit 1; fi\n\
                   until [ -e $marks/go ]; do sleep 0.02; done\necho x > b.txt; commit b; \

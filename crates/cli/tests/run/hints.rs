@@ -71,7 +71,7 @@ fn a_lead_that_does_not_answer_is_shown() {
     let shown = yard.types(&["run"]);
     signal("-CONT", lead.id());
     go(&yard);
-    // It was asked to end, and so the run is not finished; whoever sees that sees its exit code.
+    // It was asked to end, and so the run is not finished; a command that attaches has its exit code.
     assert_eq!((finish(lead).code, shown.ends_with(1).code), (Some(1), Some(1)));
     yard.run(&["run", "pipeline:S-1"]);
 }

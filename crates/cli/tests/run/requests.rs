@@ -106,7 +106,7 @@ fn sigterm_drains_however_often_and_sighup_ends_nothing() {
             || format!("{:?}", told(&yard, "requested")),
         );
     }
-    wait_for("its worker to go on", || workers(&yard).len() == 1, || format!("{:?}", workers(&yard)));
+    wait_for("its worker to continue", || workers(&yard).len() == 1, || format!("{:?}", workers(&yard)));
     go(&yard);
     let ended = finish(lead);
     assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);

@@ -116,7 +116,7 @@ fn a_task_or_agent_that_is_not_there_is_an_error_and_starts_nothing() {
 }
 
 #[test]
-fn a_plan_that_is_paused_is_held_until_somebody_tries_again() {
+fn a_paused_plan_is_held_until_the_user_retries() {
     let yard = Yard::with(SETTINGS, "");
     yard.workspace.write("plans/p/plan.md", "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n");
     yard.commit("a plan");

@@ -293,7 +293,7 @@ fn a_finished_agent_is_opened_again_for_a_conflict_and_merged() {
     for (work, units) in [tasks, crew] {
         let yard = Yard::with(RUN, "");
         let (worker, script) = (yard.outer("conflicts.sh"), yard.outer("agent.sh"));
-        // Both change one file before either is merged; whoever is told to merge keeps both lines.
+        // Both change one file before either is merged; the worker that has to merge keeps both lines.
         let text = format!(
             "prompt=$(cat)\ncase $prompt in\n*'git merge main'*) git merge -q main; grep -v '^[<=>]' shared.txt > kept; mv kept \
              shared.txt; git add -A; git commit -qm merged ;;\n*) echo \"$PITON_UNIT\" > shared.txt; git add -A; git commit -qm \

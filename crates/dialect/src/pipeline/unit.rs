@@ -72,7 +72,7 @@ pub(super) fn unit(
     unit.decisions = checkpoint.map(|checkpoint| checkpoint.decisions.clone()).unwrap_or_default();
     unit.files = checkpoint.map(|checkpoint| checkpoint.files.clone()).unwrap_or_default();
     let can_continue = matches!(unit.state, State::Running | State::Paused { .. });
-    // One that is paused goes on where it was, which is in its checkpoint.
+    // A paused story continues at the stage in its checkpoint.
     let is_placed = story.standing != Standing::Paused || checkpoint.is_some();
     unit.resumable = can_continue && is_placed && checkpoint.is_none_or(|checkpoint| fits(story.standing, checkpoint));
     Some(unit)

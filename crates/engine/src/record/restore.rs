@@ -22,7 +22,7 @@ impl Session<'_> {
             content.filter(|content| Editor::open(&path, &content.bytes).is_err()).cloned()
         };
         let mut unreadable = torn(self);
-        // Restoring what somebody writes at this moment would lose it.
+        // Restoring a document while it is being written would lose the new version.
         wait_while(|| {
             let is_being_written = unreadable.as_ref().is_some_and(|content| is_new(&content.stamp));
             if is_being_written {

@@ -106,7 +106,7 @@ impl Question {
         Ok(None)
     }
 
-    /// A story that nobody committed anything for is not done, whatever its worker recorded.
+    /// A story without a commit is not done, whatever its worker recorded.
     fn check_commits(&self) -> Result<Option<Rework>, GitError> {
         let is_asked = self.needs_commit && self.repository.tip(&self.branch)?.is_some();
         let documents: Vec<String> =

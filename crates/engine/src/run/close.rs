@@ -174,7 +174,7 @@ impl Lead<'_> {
         let is_build = self.work.groups[group].dialect == Dialect::Build;
         let found = crate::find(self.workspace, unit, self.time());
         if !is_failure && found.as_ref().is_ok_and(|found| found.unit.state.lifecycle() == Lifecycle::Blocked) {
-            // Its document has the question that stopped it, and goes on where it is when that is answered.
+            // Its document has the question that stopped it, and the unit continues there when it is answered.
             return events;
         }
         if is_failure && is_build {

@@ -1,4 +1,4 @@
-//! Paused lanes that a person lets go on: seen by the lead at work, and by the next one.
+//! Paused lanes that the user frees, while a lead is at work or before the next one.
 
 use piton_model::Lifecycle;
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, Standing};
@@ -11,7 +11,7 @@ use crate::record::TICKET;
 pub(super) const LEAD: &str = "lead";
 
 impl Lead<'_> {
-    /// Lets paused lanes go on that a person freed. An event frees a lane once: a lane that pauses again waits for another.
+    /// Restarts paused lanes that the user freed. An event frees a lane once: a lane that pauses again waits for another.
     pub(super) fn look_for_freed(&mut self) {
         for at in 0..self.work.fleet.lanes.len() {
             if !matches!(self.work.fleet.lanes[at].state, LaneState::Paused { .. }) {
@@ -26,7 +26,7 @@ impl Lead<'_> {
                 continue;
             }
             self.freed.insert(at, event);
-            self.tell_lane(at, "freed", "a person lets it go on");
+            self.tell_lane(at, "freed", "freed by the user; it continues");
             let is_whole = !self.work.fleet.lanes[at].halts_group;
             match self.standing(at, true) {
                 // Only the merge or the record was refused: that is done again, not the work.
@@ -76,7 +76,7 @@ impl Lead<'_> {
         last.is_some_and(is_by_person)
     }
 
-    /// Whether a unit's documents still say that it may not go on.
+    /// Whether a unit's documents still hold it.
     fn is_held(&self, at: LaneAt) -> bool {
         self.unit_of(at).is_ok_and(|unit| match unit.state.lifecycle() {
             Lifecycle::Queued | Lifecycle::Running | Lifecycle::Waiting => false,

@@ -82,7 +82,7 @@ pub(super) struct Lead<'w> {
     kept_requests: BTreeSet<String>,
     /// How many open boxes without an id each plan had when that was last told.
     pub unmarked: BTreeMap<usize, usize>,
-    /// The event that last let each paused lane go on.
+    /// The event that last freed each paused lane.
     pub freed: BTreeMap<LaneAt, u64>,
     outcome: Option<Outcome>,
     last_look: Duration,
@@ -187,7 +187,7 @@ impl<'w> Lead<'w> {
         lead.publish(&super::View { lanes: Vec::new(), waiting: Vec::new(), ..view });
         (lead.surroundings.watcher)(&Progress::Leads { run: lead.run.number, directory: &lead.run.directory() });
         for gone in gone {
-            lead.tell(None, "gone", &format!("{gone} is not there any more; the run goes on without it"));
+            lead.tell(None, "gone", &format!("{gone} no longer exists; the run continues without it"));
         }
         lead.open_repository()?;
         lead.recover(request)?;

@@ -36,7 +36,7 @@ pub(super) struct Memory {
     version: u32,
     /// The run that is under way, or the last one.
     pub run: RunFacts,
-    /// The branch that each run merges into, by the run's number: one that goes on after another keeps its own.
+    /// The branch that each run merges into, by the run's number: a run that is continued after another one keeps its own.
     pub bases: BTreeMap<u64, String>,
     /// Each lane, by its name.
     pub lanes: BTreeMap<String, LaneMemory>,
@@ -243,7 +243,7 @@ impl LaneMemory {
         all
     }
 
-    /// Forgets what belongs to an earlier life of the lane's unit; numbers of homes go on, and what its workers cost the
+    /// Forgets what belongs to an earlier life of the lane's unit; numbers of homes continue, and what its workers cost the
     /// run was spent.
     pub fn begin_anew(&mut self) {
         let old = std::mem::take(self);

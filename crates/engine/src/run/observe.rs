@@ -344,7 +344,7 @@ fn last_words(worker: &Worker, kind: Kind) -> Option<String> {
     let read = |stream| tail(worker.home(), stream, worker.spool(), LAST_BYTES).unwrap_or_default();
     let printed = |stream| String::from_utf8_lossy(&read(stream)).into_owned();
     let (out, err) = (printed(Stream::Out), printed(Stream::Err));
-    // What a client prints for programs is told in its words.
+    // JSON lines of a client are shown as the text in them.
     let out = out.lines().flat_map(|line| readable(Some(kind.word()), line));
     let lines: Vec<String> = out.chain(err.lines().map(str::to_owned)).collect();
     let lines: Vec<&str> = lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();

@@ -73,7 +73,7 @@ impl Lead<'_> {
         is_tracked && !is_here
     }
 
-    /// Says that a plan has open boxes that nobody works on, once for each number of them.
+    /// Reports open boxes without an id, once for each number of them: no worker does them.
     fn tell_unmarked(&mut self, group: usize, plan: &Unit) {
         let texts = plan.documents.iter().filter(|document| document.path.ends_with(".md"));
         let open: usize = texts

@@ -61,7 +61,7 @@ impl Lead<'_> {
         matches!(repository.is_reachable(&tip, &format!("refs/heads/{base}")), Ok(false))
     }
 
-    /// Holds a lane back that was begun, by a lead of which no memory is left, on a branch that nobody merged. Of a story, task
+    /// Holds a lane back that was begun, by a lead of which no memory is left, on a branch that is not merged. Of a story, task
     /// or agent that its document calls done nothing more is asked.
     fn hold_unknown_work(&mut self, at: LaneAt, rows: &[Row]) {
         let lane = &self.work.fleet.lanes[at];
@@ -275,10 +275,10 @@ impl Lead<'_> {
             // Only the merge or the record was refused: that is done again, not the work.
             Standing::Complete(_) => self.judge_again(at),
             _ if self.memory.lane(&self.work.fleet.lanes[at].name.clone()).home.is_none() => {
-                self.work.fleet.lanes[at].state = again(lifecycle, "a person lets it go on");
+                self.work.fleet.lanes[at].state = again(lifecycle, "freed by the user");
             }
             _ => {
-                let why = "a person lets it go on".to_owned();
+                let why = "freed by the user".to_owned();
                 self.work.fleet.lanes[at].state = LaneState::Dead { why, how: How::Session };
             }
         }

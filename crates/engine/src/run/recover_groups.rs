@@ -1,4 +1,4 @@
-//! Takes up groups that an earlier lead left: which phases are judged, what a person approved, whether a shared unit may go on.
+//! Takes up groups that an earlier lead left: which phases are judged, what a person approved, whether a shared unit may continue.
 
 use piton_dialect::build::is_same_gate;
 use piton_model::fleet::{Approval, GateKind, GateProgress, Halt, LaneState, PhaseState};
@@ -113,7 +113,7 @@ impl Lead<'_> {
         })
     }
 
-    /// Whether what a lead paused goes on without being asked again: a person did something about it since, or all of its
+    /// Whether a paused unit continues without `--retry`: the user did something about it since, or all of its
     /// work is done and only its gates are left, which costs no worker.
     fn is_let_go(&self, group: usize, unit: &UnitRef) -> bool {
         let events = self.events_of(unit);
@@ -128,14 +128,14 @@ impl Lead<'_> {
         !is_paused_again && (has_acted || lanes.all(|lane| lane.state == LaneState::Done))
     }
 
-    /// A unit that several lanes share: whether it may go on is what its document says.
+    /// A unit that several lanes share: its document says whether it may continue.
     fn recover_unit_group(&mut self, group: usize, unit: &UnitRef, request: &RunRequest) {
         let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return };
         let is_plan = self.work.groups[group].dialect == Dialect::Plan;
         let is_paused = matches!(found.unit.state, State::Paused { .. });
         let reason = match &found.unit.state {
             State::Failed { error } => Some(error.clone()),
-            // A build is paused between its phases; a plan only when it cannot or should not go on.
+            // A build is paused between its phases; a plan only when it cannot or should not continue.
             State::Paused { reason } if is_plan => {
                 Some(reason.clone().unwrap_or_else(|| "it was paused by hand".to_owned()))
             }

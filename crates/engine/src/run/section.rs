@@ -225,7 +225,7 @@ impl Section {
         }
     }
 
-    /// The error about a number that would let nothing go on, or let something go on without an end.
+    /// The error about a number that would stop all work, or make it endless.
     pub fn out_of_range(&self, key: &str, value: &str, range: &str) -> BadFile {
         let hint = format!("`{}{key}` may be {range}; leave it out for its default", self.name);
         BadFile { hint: Some(hint), ..self.bad(key, value) }

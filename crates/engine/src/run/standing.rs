@@ -126,7 +126,7 @@ fn whole_standing(unit: &Unit, has_command: &dyn Fn(&str) -> bool) -> Standing {
         }
         State::Blocked => Standing::Halted { reason: unit.blockers.join("; ") },
         State::Paused { reason } => {
-            Standing::Halted { reason: reason.clone().unwrap_or_else(|| "somebody paused it".to_owned()) }
+            Standing::Halted { reason: reason.clone().unwrap_or_else(|| "it was paused".to_owned()) }
         }
         State::Failed { error } => Standing::Halted { reason: error.clone() },
         State::Queued | State::Running | State::Unknown => {

@@ -179,7 +179,7 @@ impl Lead<'_> {
         }
     }
 
-    /// Why a lane without a memory may not go on: its work is on a branch that an earlier lead made and nobody merged.
+    /// Why a lane without a memory is held: its work is on a branch of an earlier lead, and not merged.
     pub(super) fn left_on_branches(&self, at: LaneAt) -> Option<String> {
         let (repository, base) = (self.repository.as_ref()?, self.memory.run.base.as_ref()?);
         let name = branch_name(&self.work.lanes[at]);

@@ -7,12 +7,12 @@ use crate::{Rework, Time};
 /// What the lead does next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// It is looked whether what the lane's unit says is done is really there, before anybody goes on with it.
+    /// Verify that the recorded results of the lane's unit exist, before the next worker starts.
     Prove {
         /// Which lane.
         lane: LaneAt,
     },
-    /// What is not there is put right, as far as the dialect can; the rest is told to the lane's next worker.
+    /// Correct the record of missing results, as far as the dialect can; the lane's next worker gets the rest.
     Correct {
         /// Which lane.
         lane: LaneAt,
@@ -109,7 +109,7 @@ pub enum Decision {
         /// Whether work failed; otherwise it only needs a person.
         is_failure: bool,
     },
-    /// A person is asked to approve before the group goes on.
+    /// Ask the user to approve before the group continues.
     AskApproval {
         /// Which group.
         group: GroupAt,
@@ -173,7 +173,7 @@ pub enum Outcome {
     Done,
     /// Something is paused, with its reason.
     Paused,
-    /// A person ended it; what is open can be gone on with.
+    /// The user ended it; open work can be continued.
     Stopped,
 }
 

@@ -46,7 +46,7 @@ pub enum FleetEvent {
         /// Which.
         lane: LaneAt,
     },
-    /// A person let a paused lane go on.
+    /// The user freed a paused lane.
     LaneFreed {
         /// Which.
         lane: LaneAt,
@@ -112,7 +112,7 @@ pub enum FleetEvent {
         /// How.
         result: Result<(), String>,
     },
-    /// A person agreed that a group goes on.
+    /// The user approved that a group continues.
     Approved {
         /// Which.
         group: GroupAt,
@@ -133,7 +133,7 @@ pub enum FleetEvent {
     },
     /// Time has passed.
     TimerFired,
-    /// The machine slept: nobody could give a sign.
+    /// The machine slept: no worker could give a sign.
     Woke,
     /// The clock on the wall was set: ages that were told by it say nothing.
     ClockSet,

@@ -277,7 +277,7 @@ impl LaneState {
 }
 
 impl Lane {
-    /// Forgets what was granted: a person lets it go on, so it has every restart and rework again.
+    /// Forgets what was granted: the user freed it, so it has every restart and rework again.
     pub fn grant_anew(&mut self) {
         self.waves_left += self.counts.waves;
         self.counts = Counts::default();

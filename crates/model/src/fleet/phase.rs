@@ -321,7 +321,7 @@ impl Fleet {
         }
     }
 
-    /// A lane that was done goes on; its phase is judged again, with what it becomes.
+    /// A lane that was done is reopened; its phase is judged again, with the new work.
     pub(super) fn lane_reopened(&mut self, at: LaneAt) {
         let lane = &mut self.lanes[at];
         if lane.state != LaneState::Done {
@@ -347,14 +347,14 @@ impl Fleet {
         }
     }
 
-    /// A paused lane goes on, and its group with it when no other lane of it is paused.
+    /// A paused lane continues, and its group with it when no other lane of it is paused.
     pub(super) fn lane_freed(&mut self, at: LaneAt) {
         let lane = &mut self.lanes[at];
         if !matches!(lane.state, LaneState::Paused { .. }) {
             return;
         }
         lane.grant_anew();
-        lane.state = LaneState::Dead { why: "a person lets it go on".to_owned(), how: How::Session };
+        lane.state = LaneState::Dead { why: "freed by the user".to_owned(), how: How::Session };
         let (group, halts) = (lane.group, lane.halts_group);
         let is_paused = |lane: &super::Lane| lane.group == group && matches!(lane.state, LaneState::Paused { .. });
         if halts && !self.lanes.iter().any(is_paused) {

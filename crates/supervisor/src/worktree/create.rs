@@ -23,7 +23,7 @@ impl Repository {
     }
 
     /// Makes a worktree on a branch that was not there before. Of two callers that want the same branch at once, one gets
-    /// it; the other one is told that it exists.
+    /// it; the other one gets the error that it exists.
     pub fn create_new(&self, wanted: &NewWorktree) -> Result<Creation, GitError> {
         self.place(&wanted.path)?;
         let base = self.commit(&wanted.base)?;

@@ -89,13 +89,13 @@ fn stale_locks_in_piton_s_own_places_are_removed() {
     let repository = &scratch.repository;
     let base = git(&scratch.root, &["rev-parse", "main"]);
     stale(&scratch.root.join(".git/refs/heads/piton/phase-1.lock"));
-    repository.create_branch("piton/phase-1", &base).expect("the lock is nobody's");
+    repository.create_branch("piton/phase-1", &base).expect("no process holds the lock");
     let path = scratch.root.join(".worktrees/story-7");
     stale(&scratch.root.join(".git/worktrees/story-7/index.lock"));
     write(&path.join("c.txt"), "c\n");
     let mut made = repository.scratch(Path::new(".worktrees/gates"), &base).expect("it can be made");
     stale(&scratch.root.join(".git/worktrees/gates/index.lock"));
-    repository.restore_files(&mut made, &base, &["a.txt".to_owned()]).expect("the lock is nobody's");
+    repository.restore_files(&mut made, &base, &["a.txt".to_owned()]).expect("no process holds the lock");
     repository.remove_scratch(&made.path).expect("it is removed");
 }
 

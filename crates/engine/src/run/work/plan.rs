@@ -18,7 +18,7 @@ impl Draft<'_> {
         let name = found.name.clone();
         let unit = UnitRef::parse(&name).unwrap_or(wanted);
         let steps = &found.unit.steps;
-        // A box that the plan's reader leaves out would be done by nobody.
+        // A box that the plan's reader leaves out has no worker.
         let is_left_out = |finding: &&Finding| {
             [&codes::PLAN_DUPLICATE_ID, &codes::PLAN_BAD_ID, &codes::PLAN_OPEN_COMMENT].contains(&finding.code)
         };

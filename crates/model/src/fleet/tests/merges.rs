@@ -51,7 +51,7 @@ fn a_target_that_keeps_moving_is_a_matter_for_a_person() {
     let mut rounds = 0;
     while !matches!(fleet.lanes[0].state, LaneState::Paused { .. }) {
         rounds += 1;
-        assert!(rounds < 100, "it goes on without end");
+        assert!(rounds < 100, "it does not end");
         fleet.step(prepared(MergeOf::Lane(0)), at(rounds));
         fleet.step(gate(GateOf::Lane(0), "test", GateResult::Passed), at(rounds));
         fleet.step(moved(), at(rounds));
