@@ -5,7 +5,7 @@ use std::path::Path;
 use piton_model::hint::verbs;
 use piton_model::{Audience, Hint, LedWork, Lifecycle, Liveness, ResumeAction, UnitRef};
 
-use crate::run::{RunState, RunStatus, run_status};
+use crate::run::{RunState, status_of_run};
 use crate::why::asks_person;
 use crate::{Found, Workspace, preview};
 
@@ -13,8 +13,7 @@ use crate::{Found, Workspace, preview};
 pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: piton_model::Time) -> Hint {
     let (name, root) = (&found.name, workspace.root());
     let lifecycle = found.state().lifecycle();
-    let is_own = |run: &RunStatus| found.led.as_ref().is_some_and(|led| led.lead.run == run.run.number);
-    let run = run_status(workspace, now).filter(is_own);
+    let run = found.led.as_ref().and_then(|led| status_of_run(workspace, led.lead.run, now));
     if let Some(LedWork::Approval { .. }) = found.led.as_ref().map(|led| &led.work) {
         let approve = verbs::APPROVE.on(name).to("approve and continue");
         return match run.filter(|run| run.state != RunState::Led) {

@@ -70,7 +70,7 @@ pub use prompt::{BadTemplate, Templates};
 pub use runs::{RunRecord, Wanted, unfinished};
 pub use section::BadFile;
 pub use settings::{Choice, SETTINGS, Settings, Why, WorkerSpec, Workers};
-pub use status::{LedUnits, RunState, RunStatus, run_status};
+pub use status::{LedUnits, RunState, RunStatus, run_status, status_of_run};
 pub use stop::{LeftWorker, StopRequest, Stopping, stop_run};
 pub use teller::Pending;
 pub use told::event_json;

@@ -32,6 +32,8 @@ pub enum LedWork {
     },
     /// Its lead starts a worker when its turn has come.
     Turn,
+    /// Its lead had stopped working on it and is gone; its document was changed since.
+    Changed,
     /// Its last worker has died, and no other has followed yet.
     Dead {
         /// What is known about the death.
@@ -94,7 +96,7 @@ impl LedWork {
         let rank = |work: &LedWork| match work {
             LedWork::Settled => 0,
             // What stopped keeps the rest of the unit from its turn.
-            LedWork::Turn => 1,
+            LedWork::Turn | LedWork::Changed => 1,
             LedWork::Paused { .. } => 2,
             LedWork::Dead { .. } => 3,
             LedWork::Parked { .. } => 4,
@@ -156,6 +158,7 @@ impl Led {
             LedWork::Closing if self.lead.is_at_work => Some(Liveness::Alive),
             LedWork::Parked { .. } | LedWork::Approval { .. } => Some(Liveness::Idle),
             LedWork::Dead { .. } if !self.lead.has_ended => is_open.then_some(Liveness::Dead),
+            LedWork::Changed => is_open.then_some(Liveness::Idle),
             LedWork::Turn | LedWork::Closing if was_killed => is_open.then_some(Liveness::Dead),
             LedWork::Turn | LedWork::Closing | LedWork::Dead { .. } => is_open.then_some(Liveness::Idle),
         }
@@ -176,9 +179,12 @@ impl Led {
             LedWork::Approval { what } => Some(format!("waits for approval: {what}")),
             LedWork::Paused { why } => Some(why.clone()),
             LedWork::Dead { why } if !self.lead.has_ended => Some(why.clone()),
-            LedWork::Dead { .. } | LedWork::Settled | LedWork::Turn | LedWork::Closing | LedWork::Working { .. } => {
-                None
-            }
+            LedWork::Dead { .. }
+            | LedWork::Settled
+            | LedWork::Turn
+            | LedWork::Changed
+            | LedWork::Closing
+            | LedWork::Working { .. } => None,
         }
     }
 }
@@ -194,7 +200,7 @@ impl fmt::Display for Led {
             LedWork::Settled => write!(f, "its lead has nothing more to do about it"),
             LedWork::Paused { why } => write!(f, "its lead stopped working on it: {why}"),
             LedWork::Turn if self.lead.is_at_work => write!(f, "its lead starts the next worker when there is room"),
-            LedWork::Turn => write!(f, "no worker runs{lead}"),
+            LedWork::Turn | LedWork::Changed => write!(f, "no worker runs{lead}"),
             LedWork::Dead { why } => write!(f, "{why}{lead}"),
             LedWork::Parked { until } => write!(f, "it is parked until {until}: a usage limit is reached{lead}"),
             LedWork::Approval { what } => write!(f, "it waits for approval: {what}"),

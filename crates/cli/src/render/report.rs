@@ -225,7 +225,15 @@ fn led_line(led: &Led, row: &Row) -> Option<String> {
         (LedWork::Paused { .. }, _) => return None,
         (LedWork::Dead { .. }, _) if row.liveness != Liveness::Dead => return None,
         (LedWork::Dead { .. }, _) => format!("dead: {reason}"),
-        (LedWork::Parked { .. } | LedWork::Settled | LedWork::Turn | LedWork::Closing | LedWork::Working { .. }, _) => {
+        (
+            LedWork::Parked { .. }
+            | LedWork::Settled
+            | LedWork::Turn
+            | LedWork::Changed
+            | LedWork::Closing
+            | LedWork::Working { .. },
+            _,
+        ) => {
             format!("waiting: {reason}")
         }
     })

@@ -22,6 +22,7 @@ use super::settings::Settings;
 use super::signs::Afar;
 use super::teller::Teller;
 use super::told::EventLog;
+use super::view::Published;
 use super::work::Work;
 use super::{Progress, RunEnd, RunError, RunPlan, RunRequest, Surroundings, failed};
 use crate::{Recorder, Workspace};
@@ -182,7 +183,8 @@ impl<'w> Lead<'w> {
         lead.slept = (lead.surroundings.slept)();
         lead.set_to = lead.clock_ahead();
         lead.memory.begin_run(&lead.run, &lead.work.fleet);
-        // From here on everybody who looks is told who leads; what that lead knows follows.
+        Published::keep_other(workspace, lead.run.number, now);
+        // From here on readers know who leads; what that lead knows follows.
         let view = lead.view();
         lead.publish(&super::View { lanes: Vec::new(), waiting: Vec::new(), ..view });
         (lead.surroundings.watcher)(&Progress::Leads { run: lead.run.number, directory: &lead.run.directory() });

@@ -10,7 +10,7 @@ use piton_supervisor::{End, Exit, Identity, KeeperProgram, Sight, Worker};
 
 use super::memory::MEMORY;
 use super::runs::{self, RunRecord};
-use super::view::{PUBLISHED, Published, View, Waiting};
+use super::view::{PUBLISHED, Published, View, Waiting, kept};
 use crate::Workspace;
 
 /// How a run is going on.
@@ -47,7 +47,7 @@ pub struct RunStatus {
     pub state: RunState,
     /// The process of its last lead.
     pub pid: Option<u32>,
-    /// Where it stood when that last said so; nothing when another run was led since.
+    /// Where it stood when that last said so.
     pub view: Option<View>,
     /// How many of its workers run.
     pub workers: usize,
@@ -86,7 +86,19 @@ pub fn run_status(workspace: &Workspace, now: Time) -> Option<RunStatus> {
         Some(published) => runs::load(&*workspace.disk, published.run),
         None => runs::unfinished(workspace),
     }?;
-    let own = published.filter(|published| published.run == run.number);
+    Some(status_of(workspace, run, published, now))
+}
+
+/// How a run that is not finished stands.
+pub fn status_of_run(workspace: &Workspace, number: u64, now: Time) -> Option<RunStatus> {
+    let run = runs::load(&*workspace.disk, number).filter(|run| !run.is_finished)?;
+    Some(status_of(workspace, run, Published::read(workspace, now), now))
+}
+
+fn status_of(workspace: &Workspace, run: RunRecord, last: Option<Published>, now: Time) -> RunStatus {
+    let own = last.filter(|published| published.run == run.number);
+    let is_last = own.is_some();
+    let own = own.or_else(|| Published::read_kept(workspace, run.number, now));
     // A lead that has just begun has not published yet, and its record says who it is.
     let is_led = run.lead.as_ref().is_some_and(|lead| run.ended.is_none() && lead.is_alive());
     let state = match run.ended {
@@ -99,39 +111,68 @@ pub fn run_status(workspace: &Workspace, now: Time) -> Option<RunStatus> {
     let runs = |home: &&str| sight(workspace.root(), home) == Some(Sight::Running);
     let workers = homes.filter(runs).count();
     let pid = run.lead.as_ref().map(|lead| lead.pid);
-    let seen = own.as_ref().and_then(|_| last_sign(workspace)).map(|at| at.max(run.lead_since));
-    Some(RunStatus { pid, state, view: own.map(|published| published.view), workers, seen, run })
+    let sign = if is_last { last_sign(workspace) } else { written(workspace, &kept(run.number)) };
+    let seen = own.as_ref().and(sign).map(|at| at.max(run.lead_since));
+    RunStatus { pid, state, view: own.map(|published| published.view), workers, seen, run }
 }
 
 /// When the last lead wrote last: what it knows, or a heartbeat.
 fn last_sign(workspace: &Workspace) -> Option<Time> {
-    let written = |path: &str| workspace.root().join(path).symlink_metadata().ok()?.modified().ok();
-    let newest = [PUBLISHED, MEMORY].into_iter().filter_map(written).max()?;
-    let seconds = newest.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
+    [PUBLISHED, MEMORY].into_iter().filter_map(|path| written(workspace, path)).max()
+}
+
+fn written(workspace: &Workspace, path: &str) -> Option<Time> {
+    let modified = workspace.root().join(path).symlink_metadata().ok()?.modified().ok()?;
+    let seconds = modified.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
     Some(Time::from_unix_seconds(i64::try_from(seconds).ok()?))
 }
 
-/// What the last lead knows about units, to be laid over what their documents say.
+/// What the leads of unfinished runs know about units, to be laid over what their documents say.
 #[derive(Debug, Default)]
 pub struct LedUnits {
-    units: Vec<(UnitRef, u64, Led)>,
+    units: Vec<LedUnit>,
+}
+
+#[derive(Debug)]
+struct LedUnit {
+    unit: UnitRef,
+    attempt: u64,
+    led: Led,
     /// When the lead gave its last sign.
     seen: Option<Time>,
 }
 
 impl LedUnits {
-    /// Looks at what the last lead published. A lead itself believes the documents alone.
+    /// Looks at what the last lead of each unfinished run published. A lead itself believes the documents alone.
     pub fn look(workspace: &Workspace, now: Time) -> LedUnits {
-        let Some(published) = Published::read(workspace, now) else { return LedUnits::default() };
-        if published.lead.pid == std::process::id() && Identity::current().as_ref() == Some(&published.lead) {
+        let last = Published::read(workspace, now);
+        let is_own =
+            |last: &Published| last.lead.pid == std::process::id() && Identity::current().as_ref() == Some(&last.lead);
+        if last.as_ref().is_some_and(is_own) {
             return LedUnits::default();
         }
+        let mut leads = LedUnits::default();
+        let last_run = last.as_ref().map(|last| last.run);
+        if let Some(last) = last {
+            let run = runs::load(&*workspace.disk, last.run);
+            // When all of its units are done, their documents say everything.
+            if last.lead.is_alive() || run.as_ref().is_none_or(|run| !run.is_finished) {
+                leads.add(workspace, last, run.as_ref(), last_sign(workspace));
+            }
+        }
+        for run in runs::all(workspace).filter(|run| !run.is_finished && Some(run.number) != last_run) {
+            if let Some(published) = Published::read_kept(workspace, run.number, now) {
+                let ended = run.ended.map(|(_, at)| at);
+                let seen = written(workspace, &kept(run.number)).max(ended);
+                leads.add(workspace, published, Some(&run), seen);
+            }
+        }
+        leads
+    }
+
+    /// Adds the units of a lead. What is known from a later one stays.
+    fn add(&mut self, workspace: &Workspace, published: Published, run: Option<&RunRecord>, seen: Option<Time>) {
         let is_at_work = published.lead.is_alive();
-        let run = runs::load(&*workspace.disk, published.run);
-        // All of its units are done: their documents say everything.
-        if !is_at_work && run.as_ref().is_some_and(|run| run.is_finished) {
-            return LedUnits::default();
-        }
         let ended = run.is_some_and(|run| run.ended.is_some() && run.lead.as_ref() == Some(&published.lead));
         let lead = UnitLead {
             run: published.run,
@@ -156,34 +197,37 @@ impl LedUnits {
                 *known = std::mem::replace(known, LedWork::Settled).and(LedWork::Approval { what });
             }
         }
-        let led = |(unit, attempt, work): (String, u64, LedWork)| {
-            Some((UnitRef::parse(&unit).ok()?, attempt, Led { lead: lead.clone(), work }))
-        };
-        LedUnits { units: units.into_iter().filter_map(led).collect(), seen: last_sign(workspace) }
+        self.units.extend(units.into_iter().filter_map(|(unit, attempt, work)| {
+            Some(LedUnit { unit: UnitRef::parse(&unit).ok()?, attempt, led: Led { lead: lead.clone(), work }, seen })
+        }));
     }
 
-    /// The unit that a name means, that the last lead has and no worker has begun, with what the lead knows about it;
-    /// nothing when several are meant.
+    /// The unit that a name means, that a lead has and no worker has begun, with what the lead knows about it; nothing
+    /// when several are meant.
     pub fn named(&self, wanted: &UnitRef) -> Option<(UnitRef, Led)> {
         let means = |unit: &UnitRef| unit.dialect.is_some_and(|dialect| wanted.means(dialect, &unit.full_name()));
         // What a worker has begun has a document, or had one.
-        let mut meant = self.units.iter().filter(|(unit, attempt, _)| *attempt == 0 && means(unit));
-        let (unit, _, led) = meant.next()?;
-        meant.next().is_none().then(|| (unit.clone(), led.clone()))
+        let mut meant = self.units.iter().filter(|known| known.attempt == 0 && means(&known.unit));
+        let known = meant.next()?;
+        meant.all(|other| other.unit == known.unit).then(|| (known.unit.clone(), known.led.clone()))
     }
 
     /// What the last lead knows about a unit whose attempt is this one and whose document was written then; nothing when
-    /// another took the unit since, or did something about what kept the lead from going on.
+    /// another took the unit since.
     pub fn of(&self, dialect: Dialect, full_name: &str, attempt: Option<u64>, written: Option<Time>) -> Option<Led> {
-        let (_, known, led) = self.units.iter().find(|(unit, _, _)| unit.means(dialect, full_name))?;
-        let is_past = !led.lead.is_at_work && matches!(led.work, LedWork::Paused { .. });
-        if is_past && written > self.seen {
-            return None;
-        }
+        let LedUnit { attempt: known, led, seen, .. } =
+            self.units.iter().find(|known| known.unit.means(dialect, full_name))?;
         let is_current = attempt.unwrap_or(0) <= *known;
         // What no worker of the run has begun is the lead's as long as it is at work.
         let is_waiting = *known == 0 && led.lead.is_at_work;
-        (is_current || is_waiting).then(|| led.clone())
+        if !is_current && !is_waiting {
+            return None;
+        }
+        let is_past = !led.lead.is_at_work && matches!(led.work, LedWork::Paused { .. });
+        match is_past && written > *seen {
+            true => Some(Led { work: LedWork::Changed, ..led.clone() }),
+            false => Some(led.clone()),
+        }
     }
 }
 

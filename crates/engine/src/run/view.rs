@@ -18,6 +18,11 @@ use crate::Workspace;
 /// Where a lead publishes what it knows.
 pub(super) const PUBLISHED: &str = ".piton/run/lead.json";
 
+/// Where what a run's last lead published is kept while other runs are led.
+pub(super) fn kept(run: u64) -> String {
+    format!("{}/{run}/lead.json", super::runs::RUNS)
+}
+
 /// A lead's file is not longer; one that is was written by something else.
 const LONGEST: u64 = 16 << 20;
 
@@ -197,6 +202,7 @@ fn work_json(work: &LedWork) -> Value {
         LedWork::Settled => json!({ "is": "settled" }),
         LedWork::Paused { why } => json!({ "is": "paused", "why": why }),
         LedWork::Turn => json!({ "is": "turn" }),
+        LedWork::Changed => json!({ "is": "changed" }),
         LedWork::Dead { why } => json!({ "is": "dead", "why": why }),
         LedWork::Parked { until } => json!({ "is": "parked", "until": until.to_string() }),
         LedWork::Approval { what } => json!({ "is": "approval", "what": what }),
@@ -211,6 +217,7 @@ fn read_work(value: &Value) -> Option<LedWork> {
         "settled" => LedWork::Settled,
         "paused" => LedWork::Paused { why: text("why") },
         "turn" => LedWork::Turn,
+        "changed" => LedWork::Changed,
         "dead" => LedWork::Dead { why: text("why") },
         "parked" => LedWork::Parked { until: time(&value["until"])? },
         "approval" => LedWork::Approval { what: text("what") },
@@ -250,7 +257,24 @@ impl Published {
 
     /// What the last lead published; nothing when there is none, or it cannot be read.
     pub fn read(workspace: &Workspace, as_of: Time) -> Option<Published> {
-        let path = workspace.root().join(PUBLISHED);
+        Published::read_at(workspace, PUBLISHED, as_of)
+    }
+
+    /// What the last lead of a run published, when another run was led since.
+    pub fn read_kept(workspace: &Workspace, run: u64, as_of: Time) -> Option<Published> {
+        Published::read_at(workspace, &kept(run), as_of).filter(|published| published.run == run)
+    }
+
+    /// Keeps what the lead of another run published, before the lead of this one publishes.
+    pub fn keep_other(workspace: &Workspace, run: u64, as_of: Time) {
+        if let Some(other) = Published::read(workspace, as_of).filter(|published| published.run != run) {
+            // Without it, readers know what the documents say.
+            let _ = fs::rename(workspace.root().join(PUBLISHED), workspace.root().join(kept(other.run)));
+        }
+    }
+
+    fn read_at(workspace: &Workspace, path: &str, as_of: Time) -> Option<Published> {
+        let path = workspace.root().join(path);
         let metadata = fs::symlink_metadata(&path).ok()?;
         if !metadata.is_file() || metadata.len() > LONGEST || !super::is_ours(workspace) {
             return None;
@@ -308,6 +332,7 @@ mod tests {
             LedWork::Settled,
             LedWork::Paused { why: "z".to_owned() },
             LedWork::Turn,
+            LedWork::Changed,
             LedWork::Dead { why: "x".to_owned() },
             LedWork::Parked { until: at(7) },
             LedWork::Approval { what: "y".to_owned() },
