@@ -1,5 +1,5 @@
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{ArgMatches, ColorChoice, FromArgMatches as _};
@@ -31,11 +31,22 @@ pub struct Context {
 }
 
 impl Context {
-    /// Opens the workspace that the options, the environment or the current directory name.
+    /// Opens the workspace that the options, the environment or the current directory name. Commands that are printed from
+    /// now on work as typed in the user's directory: they name the workspace where the user had to.
     pub fn new(matches: &ArgMatches) -> Result<Context, Failure> {
+        let context = Context::unread(matches)?;
+        let is_named = matches.get_one::<PathBuf>("root").is_some();
+        if is_named && is_outside(&context.workspace) {
+            piton_model::hint::read_outside_of(&context.workspace.root().display().to_string());
+        }
+        Ok(context)
+    }
+
+    /// The same where no user with a shell reads the output.
+    pub fn unread(matches: &ArgMatches) -> Result<Context, Failure> {
         let global = Global::from_arg_matches(matches).map_err(|error| Failure::new(USAGE, error.to_string()))?;
         let now = now(global.at.as_deref())?;
-        let root = global.root.or_else(|| std::env::var_os("PITON_ROOT").map(PathBuf::from));
+        let root = global.root.or_else(root_of_environment);
         let start = std::env::current_dir()
             .map_err(|error| Failure::new(FAILED, format!("cannot tell the current directory: {error}")))?;
         let workspace = Workspace::open(root.as_deref(), &start).map_err(Failure::from)?;
@@ -44,6 +55,17 @@ impl Context {
         let (width, height) = (width(), height());
         Ok(Context { workspace, now, color: color(global.color), width, height, is_worker, is_held })
     }
+}
+
+fn root_of_environment() -> Option<PathBuf> {
+    std::env::var_os("PITON_ROOT").map(PathBuf::from)
+}
+
+/// Whether the same shell finds another workspace when no option names one.
+fn is_outside(workspace: &Workspace) -> bool {
+    let found = root_of_environment().or_else(|| Some(Workspace::locate(&std::env::current_dir().ok()?)));
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    found.is_none_or(|found| real(&found) != real(workspace.root()))
 }
 
 /// The moment that `--at` names, or the clock's.

@@ -36,10 +36,15 @@ impl fmt::Display for OpenError {
 impl Workspace {
     /// Opens the directory `root`, or finds the nearest workspace from `start` upwards when there is none.
     pub fn open(root: Option<&Path>, start: &Path) -> Result<Workspace, OpenError> {
-        let root = root.map_or_else(|| piton_store::locate(start).root, Path::to_owned);
+        let root = root.map_or_else(|| Workspace::locate(start), Path::to_owned);
         let root = std::path::absolute(&root).unwrap_or(root);
         let tree = Tree::open(&root).map_err(|error| OpenError { root, error })?;
         Ok(Workspace::on(Box::new(tree)))
+    }
+
+    /// Where the workspace is that a directory belongs to.
+    pub fn locate(start: &Path) -> PathBuf {
+        piton_store::locate(start).root
     }
 
     /// A workspace on any disk.

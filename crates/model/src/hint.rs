@@ -10,7 +10,7 @@ pub mod verbs;
 use std::borrow::Cow;
 use std::fmt;
 
-pub use invocation::{Arg, Invocation, observe};
+pub use invocation::{Arg, Invocation, observe, read_outside_of};
 pub use verbs::{Place, Taken, VERBS, Verb};
 
 /// Who reads a hint.

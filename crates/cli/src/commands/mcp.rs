@@ -45,7 +45,7 @@ pub fn run(matches: &ArgMatches, args: &McpArgs) -> Result<u8, Failure> {
 
 /// What every call starts from.
 fn door(matches: &ArgMatches, args: &McpArgs) -> Result<Door, Failure> {
-    let context = Context::new(matches)?;
+    let context = Context::unread(matches)?;
     let pulse = Duration::try_from_secs_f64(args.poll).ok().filter(|pulse| *pulse >= Duration::from_millis(10));
     let pulse = pulse.ok_or_else(|| Failure::new(USAGE, format!("--poll {} is too often to be of use", args.poll)))?;
     let named = variable("PITON_UNIT");

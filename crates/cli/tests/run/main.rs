@@ -19,6 +19,7 @@ mod killed_lead;
 mod lies;
 mod limits;
 mod output;
+mod outside;
 mod proof;
 mod pty;
 mod requests;

@@ -39,8 +39,10 @@ pub enum Arg {
     Word(&'static str),
     /// A number.
     Number(u64),
-    /// A path that can be typed.
+    /// A path that can be typed, as the reader's directory takes it.
     Path(Box<str>),
+    /// A document of the workspace, relative to its root.
+    Document(Box<str>),
     /// What the reader fills in, in capitals: `TEXT`, `N`.
     Fill(&'static str),
 }
@@ -76,7 +78,7 @@ impl Arg {
     fn text(&self) -> String {
         match self {
             Arg::Unit(unit) => unit.to_string(),
-            Arg::Name(text) | Arg::Path(text) => text.to_string(),
+            Arg::Name(text) | Arg::Path(text) | Arg::Document(text) => text.to_string(),
             Arg::Word(word) | Arg::Fill(word) => (*word).to_owned(),
             Arg::Number(number) => number.to_string(),
         }
@@ -146,10 +148,13 @@ impl Invocation {
         self.arg(Arg::Fill(fill))
     }
 
-    /// Adds a path.
+    /// Adds the path of a document, relative to the workspace.
     #[must_use]
     pub fn path(self, path: &str) -> Invocation {
-        self.arg(Arg::path(path))
+        self.arg(match Arg::path(path) {
+            Arg::Path(path) => Arg::Document(path),
+            other => other,
+        })
     }
 
     /// Adds an option with its value.
@@ -204,8 +209,23 @@ impl Invocation {
     /// The command in the words of its audience: words of a shell, or the call of a tool. Where no tool does it, the command
     /// is for a person, and stays as a person types it.
     pub fn render(&self, audience: Audience) -> String {
-        seen(self);
-        self.words_for(audience)
+        let command = match audience {
+            Audience::Shell => self.read_outside(OUTSIDE_OF.get().map(|root| &**root)),
+            Audience::Tools => self.clone(),
+        };
+        seen(&command);
+        command.words_for(audience)
+    }
+
+    /// The command for a reader whose shell finds another workspace than the one at `root`: it names that one, unless it
+    /// names a directory already.
+    fn read_outside(&self, root: Option<&str>) -> Invocation {
+        let Some(root) = root.filter(|_| self.directory.is_none()) else { return self.clone() };
+        let absolute = |arg: &Arg| match arg {
+            Arg::Document(path) => Arg::path(&format!("{}/{path}", root.trim_end_matches('/'))),
+            Arg::Unit(_) | Arg::Name(_) | Arg::Word(_) | Arg::Number(_) | Arg::Path(_) | Arg::Fill(_) => arg.clone(),
+        };
+        Invocation { args: self.args.iter().map(absolute).collect(), ..self.clone() }.within(root)
     }
 
     /// The same, without being observed.
@@ -231,7 +251,9 @@ impl Invocation {
                 Place::One(name) => arguments.extend(args.next().map(|arg| (*name, arg.json()))),
                 Place::UnitOrPath => arguments.extend(args.next().map(|arg| match arg {
                     Arg::Unit(_) => ("unit", arg.json()),
-                    Arg::Name(_) | Arg::Word(_) | Arg::Number(_) | Arg::Path(_) | Arg::Fill(_) => ("path", arg.json()),
+                    Arg::Name(_) | Arg::Word(_) | Arg::Number(_) | Arg::Path(_) | Arg::Document(_) | Arg::Fill(_) => {
+                        ("path", arg.json())
+                    }
                 })),
                 Place::Rest(name) => {
                     let rest: Vec<_> = args.by_ref().map(Arg::json).collect();
@@ -282,6 +304,14 @@ impl PartialEq for Invocation {
 }
 
 impl Eq for Invocation {}
+
+static OUTSIDE_OF: OnceLock<Box<str>> = OnceLock::new();
+
+/// Says that a reader with a shell is outside of the workspace at `root`: commands name it with `-C` from now on.
+pub fn read_outside_of(root: &str) {
+    // A process has one workspace.
+    let _ = OUTSIDE_OF.set(root.into());
+}
 
 static OBSERVER: OnceLock<fn(&Invocation)> = OnceLock::new();
 
@@ -368,6 +398,24 @@ mod tests {
             assert_eq!(command.to_string(), typed);
             assert_eq!(command.render(Audience::Tools), call);
             assert!(command.at().file().ends_with("invocation.rs"));
+        }
+    }
+
+    #[test]
+    fn a_reader_outside_of_the_workspace_gets_its_directory_once() {
+        for (command, inside, outside) in [
+            (STATUS.call(), "piton status", "piton -C '/a b' status"),
+            (
+                RUN.on("build:X").arg(Arg::typed("./spec.md")),
+                "piton run build:X ./spec.md",
+                "piton -C '/a b' run build:X ./spec.md",
+            ),
+            (RUN.call().within("/c"), "piton -C /c run", "piton -C /c run"),
+            // A document is found from anywhere.
+            (CHECK.call().path("docs/a.md"), "piton check docs/a.md", "piton -C '/a b' check '/a b/docs/a.md'"),
+        ] {
+            assert_eq!(command.read_outside(None).to_string(), inside);
+            assert_eq!(command.read_outside(Some("/a b")).to_string(), outside);
         }
     }
 }
