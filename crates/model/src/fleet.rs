@@ -213,6 +213,16 @@ impl Fleet {
         self.parked.values().min().copied().filter(|_| waits)
     }
 
+    /// Until when a lane waits for a usage limit to end: its own, or that of every account that its next worker could use.
+    pub fn limited_until(&self, at: LaneAt) -> Option<Time> {
+        let lane = &self.lanes[at];
+        let of_accounts = || {
+            let is_held = self.may_start(at) && self.account_of(lane).is_none();
+            lane.accounts.iter().filter_map(|account| self.parked.get(account)).min().copied().filter(|_| is_held)
+        };
+        lane.state.waits_until().or_else(of_accounts)
+    }
+
     /// The account that a lane's next worker uses: the first of its own that is not at its limit.
     pub fn account_of<'l>(&self, lane: &'l Lane) -> Option<&'l str> {
         lane.accounts.iter().map(String::as_str).find(|account| !self.parked.contains_key(*account))

@@ -51,6 +51,10 @@ misbehave() {
       echo "{\"scope\": \"account\", \"limit_reset\": \"$(date -u -d '+5 seconds' +%Y-%m-%dT%H:%M:%SZ)\"}"
       exit 75
     } || true ;;
+    account-long) [ "$id" = S-1 ] && once account && {
+      echo "{\"scope\": \"account\", \"limit_reset\": \"$(date -u -d '+3600 seconds' +%Y-%m-%dT%H:%M:%SZ)\"}"
+      exit 75
+    } || true ;;
     dawdles) once dawdles && sleep 3 || true ;;
     blocks) "$PITON" block "$unit" --message 'no key to the vault'; exit 0 ;;
     waits) if [ "$id" = "$WAITER" ]; then await go; fi ;;

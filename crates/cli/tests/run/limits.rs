@@ -56,6 +56,37 @@ fn a_limit_of_the_account_outlives_the_lead_and_ends_staggered() {
 }
 
 #[test]
+fn lanes_that_wait_for_the_limit_of_their_account_say_so() {
+    let text = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\n[[stories]]\nid = \"S-2\"\ntitle = \"Two\"\n";
+    let yard = Yard::with(&SETTINGS.replace("workers = 3", "workers = 1"), text).env("BAD", "account-long");
+    yard.run(&["approve"]);
+    let lead = yard.command(&["run"]).spawn().expect("it starts");
+    let published = || std::fs::read_to_string(yard.workspace.path(".piton/run/lead.json")).unwrap_or_default();
+    let work = |lane: usize| {
+        let value: Value = serde_json::from_str(&published()).unwrap_or_default();
+        value["view"]["lanes"][lane]["work"]["is"].clone()
+    };
+    // The second story has met no limit: it only waits for the account.
+    wait_for("both to be parked", || work(0) == "parked" && work(1) == "parked", published);
+    let why = yard.run(&["why", "pipeline:S-2"]).stdout;
+    assert!(why.contains("parked until ") && !why.contains("when there is room"), "{why}");
+    yard.run(&["stop"]);
+    let told = finish(lead).stdout;
+    assert!(told.contains("starts before "), "{told}");
+    // A lead that begins while the limit lasts says so, also when the story that met it was taken up by hand.
+    yard.run(&["resume", "pipeline:S-1"]);
+    let lead = yard.command(&["run"]).spawn().expect("it starts");
+    let log = || yard.text(".piton/run/runs/1/events.jsonl");
+    let offer = "To try earlier, end the lead: piton stop. Then: piton run --retry";
+    let is_told = || log().matches(offer).count() == 2;
+    wait_for("the second lead to tell it", is_told, log);
+    yard.run(&["stop"]);
+    assert_eq!(finish(lead).stdout.matches(offer).count(), 1);
+    yard.run(&["run", "--retry"]);
+    yard.assert_nothing_left();
+}
+
+#[test]
 fn a_clock_that_jumps_over_the_end_of_a_limit_ends_it() {
     let yard = stories("parks-long");
     yard.run(&["approve"]);

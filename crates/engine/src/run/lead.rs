@@ -193,6 +193,7 @@ impl<'w> Lead<'w> {
         }
         lead.open_repository()?;
         lead.recover(request)?;
+        lead.refresh_accounts();
         lead.find_others();
         lead.prune();
         let view = lead.view();
@@ -217,6 +218,7 @@ impl<'w> Lead<'w> {
                 return self.finish_run(outcome);
             }
             self.write_due_state();
+            self.tell_limits();
             self.show();
             self.wait()?;
         }

@@ -62,20 +62,21 @@ impl Lead<'_> {
         };
         let has_worker = lane.state.has_worker();
         let last_sign = self.live.get(&at).filter(|_| has_worker).map(|live| live.seen);
+        let until = self.work.fleet.limited_until(at);
         LaneView {
             name: lane.name.clone(),
             unit: work.unit_name.clone(),
-            work: LedWork::of(&lane.state),
+            work: until.map_or_else(|| LedWork::of(&lane.state), |until| LedWork::Parked { until }),
             attempt: memory.map_or(0, |memory| memory.origin.attempt),
             title: work.title.clone(),
-            state: lane.state.word().into(),
+            state: if until.is_some() && !has_worker { "parked" } else { lane.state.word() }.into(),
             done,
             total,
             stage: lane.is_staged().then_some(lane.stage),
             worker: memory.and_then(|memory| memory.worker.clone()).filter(|_| has_worker),
             home: memory.and_then(|memory| memory.home.clone()).filter(|_| has_worker),
             last_sign: last_sign.map(wall),
-            until: lane.state.waits_until(),
+            until,
             reason: match &lane.state {
                 LaneState::Paused { reason } => Some(reason.clone()),
                 LaneState::Dead { why, .. } | LaneState::Proving { why, .. } => Some(why.clone()),

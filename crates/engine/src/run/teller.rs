@@ -1,5 +1,6 @@
 //! What a lead tells: to the door that it was started from, to the log of its run, and to those who only look.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use piton_model::fleet::{FleetEvent, LaneAt, Request};
@@ -25,11 +26,13 @@ pub(super) struct Teller {
     /// What was published last.
     published: String,
     last_view: Duration,
+    /// Accounts at their limit of which that was told.
+    limited: BTreeSet<String>,
 }
 
 impl Teller {
     pub fn new(log: Option<EventLog>, own: Identity) -> Teller {
-        Teller { log, own, published: String::new(), last_view: Duration::ZERO }
+        Teller { log, own, published: String::new(), last_view: Duration::ZERO, limited: BTreeSet::new() }
     }
 }
 
@@ -101,6 +104,25 @@ impl Lead<'_> {
         );
         self.tell(None, "detached", &text);
         (self.surroundings.watcher)(&Progress::HungUp);
+    }
+
+    /// Tells, once for each account at its limit, that lanes wait for its end, and how the user tries earlier.
+    pub(super) fn tell_limits(&mut self) {
+        let fleet = &self.work.fleet;
+        self.teller.limited.retain(|account| fleet.parked.contains_key(account));
+        let waits = |at: &LaneAt| fleet.account_of(&fleet.lanes[*at]).is_none() && fleet.limited_until(*at).is_some();
+        let accounts: BTreeSet<&String> =
+            (0..fleet.lanes.len()).filter(waits).flat_map(|at| &fleet.lanes[at].accounts).collect();
+        let new = accounts.into_iter().filter(|account| !self.teller.limited.contains(*account));
+        let new: Vec<(String, Time)> = new.map(|account| (account.clone(), fleet.parked[account])).collect();
+        for (account, until) in new {
+            let end = verbs::STOP.call().to(format!(
+                "a usage limit is reached, and no worker ({account}) starts before {until}. To try earlier, end the lead"
+            ));
+            let again = self.command(&["--retry"]).to("Then");
+            self.tell(None, "parked", &format!("{end}. {again}"));
+            self.teller.limited.insert(account);
+        }
     }
 
     /// Shows where everything stands, and publishes what has changed.

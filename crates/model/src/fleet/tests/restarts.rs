@@ -84,6 +84,26 @@ fn while_an_account_is_at_its_limit_the_fallback_goes_on() {
 }
 
 #[test]
+fn a_lane_waits_for_a_limit_when_none_of_its_accounts_is_free() {
+    let until = |seconds| Some(at(seconds).time);
+    for (accounts, parked, want) in [
+        (&["main"][..], &[("main", 500)][..], until(500)),
+        (&["main"], &[("other", 500)], None),
+        (&["main", "spare"], &[("main", 500)], None),
+        (&["main", "spare"], &[("main", 500), ("spare", 400), ("other", 300)], until(400)),
+    ] {
+        let mut fleet = stories(vec![story("A", 0, &[]), story("B", 0, &[0])]);
+        for lane in &mut fleet.lanes {
+            lane.accounts = accounts.iter().map(|account| (*account).to_owned()).collect();
+        }
+        fleet.parked = parked.iter().map(|(account, end)| ((*account).to_owned(), at(*end).time)).collect();
+        assert_eq!(fleet.limited_until(0), want, "{accounts:?} {parked:?}");
+        // What waits for another lane waits for no limit yet.
+        assert_eq!(fleet.limited_until(1), None, "{accounts:?} {parked:?}");
+    }
+}
+
+#[test]
 fn what_a_client_denied_pauses_at_once_and_is_no_crash() {
     let mut fleet = one(4);
     let end = End::Denied { what: "denied: Bash(npm ci)".to_owned() };
