@@ -50,6 +50,7 @@ mod view;
 mod work;
 mod workers;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -114,6 +115,8 @@ pub struct RunPlan {
     pub gone: Vec<String>,
     /// What workers are told, by kind.
     pub templates: Templates,
+    /// Why a run would start no worker for a lane that is neither done nor paused, as far as that was looked at.
+    pub held: BTreeMap<usize, String>,
 }
 
 /// Why a run did not begin, or could not go on.
@@ -212,7 +215,7 @@ pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Resul
     }
     let waves = waves(&work.fleet);
     let templates = request.prompts.as_deref().map_or_else(|| Ok(Templates::built_in()), Templates::load)?;
-    Ok(RunPlan { settings, work, waves, wanted, gone, templates })
+    Ok(RunPlan { settings, work, waves, wanted, gone, templates, held: BTreeMap::new() })
 }
 
 /// The units that the lanes of the last runs worked on, by their worktrees. Empty when that is not known.

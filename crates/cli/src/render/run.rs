@@ -58,6 +58,9 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved], approve: &Invocation) -
                 }
                 _ => {}
             }
+            if let Some(reason) = plan.held.get(at) {
+                let _ = writeln!(page, "    no worker starts: {}", printable(reason));
+            }
         }
     }
     for group in &fleet.groups {
@@ -126,7 +129,7 @@ pub fn plan_json(plan: &RunPlan, missing: &[Unapproved]) -> Value {
             "state": lane.state.word(),
             "reason": match &lane.state {
                 LaneState::Paused { reason } => Some(reason),
-                _ => None,
+                _ => plan.held.get(&at),
             },
         })
     };

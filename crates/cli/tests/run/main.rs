@@ -12,6 +12,7 @@ mod clients;
 mod clocks;
 mod dialects;
 mod doors;
+mod explain;
 mod ghosts;
 mod hints;
 mod homes;

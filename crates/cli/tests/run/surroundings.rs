@@ -142,7 +142,7 @@ fn unfinished_run_whose_plan_was_renamed_goes_on_with_the_rest() {
     let shown = yard.run(&["run", "--explain", "--retry"]).stdout;
     assert!(shown.contains("left out, because it is not there any more: plan:one"), "{shown}");
     let ended = yard.run(&["run", "--yes", "--retry"]);
-    assert!(ended.stdout.contains("plan:one is not there any more"), "{}", said(&ended));
+    assert!(ended.stdout.contains("plan:one no longer exists"), "{}", said(&ended));
     let ended = yard.piton(&["run"]);
     assert!(said(&ended).contains("there is nothing to run"), "the run is finished: {}", said(&ended));
 }

@@ -95,6 +95,18 @@ fn commands(settings: &Settings, work: Option<&Work>) -> Vec<Unapproved> {
     all
 }
 
+/// The key of the question whether the work of a unit may begin.
+pub(super) const BEGIN: &str = "begin";
+
+/// How the keys of questions begin that are about a lane's commit.
+pub(super) const OWN_GATES: &str = "gates ";
+
+/// The question whether the work of a group may begin.
+pub(super) fn beginning(group: &Group) -> Waiting {
+    let question = Question::phase(group, None);
+    Waiting::new(&*group.name, question.what, question.key)
+}
+
 /// What a person is asked to approve, told from everything else that a unit may ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Question {
@@ -108,7 +120,7 @@ impl Question {
     /// Whether the work of a unit may begin, or go on after a phase.
     fn phase(group: &Group, place: Option<usize>) -> Question {
         match place {
-            None => Question { key: "begin".to_owned(), what: "the beginning of its work".to_owned() },
+            None => Question { key: BEGIN.to_owned(), what: "the beginning of its work".to_owned() },
             Some(place) => {
                 Question { key: format!("phase {}", group.phase_key(place)), what: group.phases[place].name.clone() }
             }
@@ -119,7 +131,7 @@ impl Question {
     pub fn own_gates(lane: &str, commit: &str) -> Question {
         let short: String = commit.chars().take(9).collect();
         let what = format!("changes of what judges it, at {short}");
-        Question { key: format!("gates {lane} {commit}"), what }
+        Question { key: format!("{OWN_GATES}{lane} {commit}"), what }
     }
 }
 
@@ -189,7 +201,7 @@ pub fn approve_phase(
 }
 
 /// What a run waits for: as its lead published it, or as that wrote it down when it ended.
-fn waiting(workspace: &Workspace, run: &RunRecord, now: Time) -> Vec<Waiting> {
+pub(super) fn waiting(workspace: &Workspace, run: &RunRecord, now: Time) -> Vec<Waiting> {
     if run.ended.is_some() {
         return run.waiting.clone();
     }
@@ -257,7 +269,7 @@ impl Lead<'_> {
 }
 
 /// Where an approval is: by the unit, and by what it is asked.
-fn path(unit: &str, key: &str) -> String {
+pub(super) fn path(unit: &str, key: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let name: String = unit.chars().take(100).map(plain).collect();
     // What tells both from all others; what stands in the file decides.

@@ -89,15 +89,7 @@ impl Lead<'_> {
     pub(super) fn open_question(&self, at: LaneAt, reason: &str) -> Option<String> {
         let unit = self.unit_of(at).ok()?;
         let is_whole = self.work.lanes[at].step.is_none();
-        let events = self.events_of(&self.work.lanes[at].unit);
-        let blocked = |by_lead: bool, text: &str| {
-            let mut of = events.iter().filter(|entry| entry.event == "blocked" && (entry.by == LEAD) == by_lead);
-            of.any(|entry| entry.data["message"].as_str().is_some_and(|message| text.contains(message)))
-        };
-        let is_own = |text: &str| blocked(true, text) && !blocked(false, text);
-        let open = unit.blockers.iter().filter(|text| is_whole || reason.contains(text.as_str()));
-        let open: Vec<&str> = open.map(String::as_str).filter(|text| !is_own(text)).collect();
-        (!open.is_empty()).then(|| open.join("; "))
+        question(&unit.blockers, is_whole, &self.events_of(&self.work.lanes[at].unit), reason)
     }
 
     /// The event by which a person took the blocker or the pause of a unit away, when no other worker took the unit since.
@@ -116,12 +108,28 @@ impl Lead<'_> {
 
     /// The event by which a person took away what held a step's unit: a worker's question, or the lead's pause.
     pub(super) fn unblocked_by(&self, at: LaneAt) -> Option<u64> {
-        let events = self.events_of(&self.work.lanes[at].unit);
-        let holds = |entry: &&Entry| matches!(entry.event.as_str(), "blocked" | "paused" | "failed");
-        let frees = |entry: &&Entry| is_by_person(entry) && entry.event == "unblocked";
-        let (held, freed) = (events.iter().rfind(holds)?.seq, events.iter().rfind(frees)?.seq);
-        (freed > held).then_some(freed)
+        unblocked(&self.events_of(&self.work.lanes[at].unit))
     }
+}
+
+/// The open question among a unit's blockers, see [`Lead::open_question`].
+pub(super) fn question(blockers: &[String], is_whole: bool, events: &[Entry], reason: &str) -> Option<String> {
+    let blocked = |by_lead: bool, text: &str| {
+        let mut of = events.iter().filter(|entry| entry.event == "blocked" && (entry.by == LEAD) == by_lead);
+        of.any(|entry| entry.data["message"].as_str().is_some_and(|message| text.contains(message)))
+    };
+    let is_own = |text: &str| blocked(true, text) && !blocked(false, text);
+    let open = blockers.iter().filter(|text| is_whole || reason.contains(text.as_str()));
+    let open: Vec<&str> = open.map(String::as_str).filter(|text| !is_own(text)).collect();
+    (!open.is_empty()).then(|| open.join("; "))
+}
+
+/// The event by which a person took away what held a unit, when nothing holds it since.
+pub(super) fn unblocked(events: &[Entry]) -> Option<u64> {
+    let holds = |entry: &&Entry| matches!(entry.event.as_str(), "blocked" | "paused" | "failed");
+    let frees = |entry: &&Entry| is_by_person(entry) && entry.event == "unblocked";
+    let (held, freed) = (events.iter().rfind(holds)?.seq, events.iter().rfind(frees)?.seq);
+    (freed > held).then_some(freed)
 }
 
 /// Whether a person recorded an event, and no lead or worker.

@@ -2,7 +2,7 @@
 
 use piton_dialect::build::is_same_gate;
 use piton_model::fleet::{Approval, GateKind, GateProgress, Halt, LaneState, PhaseState};
-use piton_model::{Dialect, State, UnitRef};
+use piton_model::{Dialect, State, Unit, UnitRef};
 use piton_store::journal::Entry;
 use serde_json::Value;
 
@@ -113,44 +113,22 @@ impl Lead<'_> {
         })
     }
 
-    /// Whether a paused unit continues without `--retry`: the user did something about it since, or all of its
-    /// work is done and only its gates are left, which costs no worker.
-    fn is_let_go(&self, group: usize, unit: &UnitRef) -> bool {
-        let events = self.events_of(unit);
-        let Some(paused) = events.iter().rposition(|entry| entry.event == "paused" && entry.by == LEAD) else {
-            return false;
-        };
-        let since = &events[paused + 1..];
-        let is_paused_again = since.iter().any(|entry| entry.event == "paused");
-        let acts = ["gate_passed", "observed", "unblocked", "decided", "reopened", "step_done", "step_skipped"];
-        let has_acted = since.iter().any(|entry| is_by_person(entry) && acts.contains(&entry.event.as_str()));
-        let mut lanes = self.work.fleet.lanes.iter().filter(|lane| lane.group == group);
-        !is_paused_again && (has_acted || lanes.all(|lane| lane.state == LaneState::Done))
-    }
-
     /// A unit that several lanes share: its document says whether it may continue.
     fn recover_unit_group(&mut self, group: usize, unit: &UnitRef, request: &RunRequest) {
         let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return };
         let is_plan = self.work.groups[group].dialect == Dialect::Plan;
         let is_paused = matches!(found.unit.state, State::Paused { .. });
-        let reason = match &found.unit.state {
-            State::Failed { error } => Some(error.clone()),
-            // A build is paused between its phases; a plan only when it cannot or should not continue.
-            State::Paused { reason } if is_plan => {
-                Some(reason.clone().unwrap_or_else(|| "it was paused by hand".to_owned()))
-            }
-            // A review that asks for approval is a question of the run's own.
-            State::Blocked if piton_dialect::build::waits_for_person(&found.unit) => None,
-            State::Blocked => Some(found.unit.blockers.join("; ")),
-            State::Unknown => Some("its status is not understood".to_owned()),
-            State::Queued | State::Running | State::Waiting | State::Paused { .. } | State::Done => None,
-        };
+        let reason = halted_because(&found.unit);
+        let mut lanes = self.work.fleet.lanes.iter().filter(|lane| lane.group == group);
+        let are_done = lanes.all(|lane| lane.state == LaneState::Done);
         let is_blocked = found.unit.state == State::Blocked;
         let is_living = self.live.keys().any(|at| self.work.fleet.lanes[*at].group == group);
         match reason {
             // A plan's blocker is a remark; other tasks may still be done.
             Some(_) if is_plan && !is_paused => {}
-            Some(reason) if !(request.retry || is_paused && self.is_let_go(group, unit)) || is_blocked => {
+            Some(reason)
+                if !(request.retry || is_paused && is_let_go(&self.events_of(unit), are_done)) || is_blocked =>
+            {
                 let name = self.work.fleet.groups[group].name.clone();
                 let ways = self.ways_out(&name).into_iter().map(|way| way.to_string());
                 let told = [reason.clone()].into_iter().chain(ways).collect::<Vec<_>>().join("; ");
@@ -179,6 +157,35 @@ impl Lead<'_> {
             self.work.fleet.groups[group].halted.get_or_insert(halt);
         }
     }
+}
+
+/// Why the documents of a unit that several lanes share halt it.
+pub(super) fn halted_because(unit: &Unit) -> Option<String> {
+    match &unit.state {
+        State::Failed { error } => Some(error.clone()),
+        // A build is paused between its phases; a plan only when it cannot or should not continue.
+        State::Paused { reason } if unit.dialect == Dialect::Plan => {
+            Some(reason.clone().unwrap_or_else(|| "it was paused by hand".to_owned()))
+        }
+        // A review that asks for approval is a question of the run's own.
+        State::Blocked if piton_dialect::build::waits_for_person(unit) => None,
+        State::Blocked => Some(unit.blockers.join("; ")),
+        State::Unknown => Some("its status is not understood".to_owned()),
+        State::Queued | State::Running | State::Waiting | State::Paused { .. } | State::Done => None,
+    }
+}
+
+/// Whether a paused unit continues without `--retry`: the user did something about it since, or all of its
+/// work is done and only its gates are left, which costs no worker.
+pub(super) fn is_let_go(events: &[Entry], are_done: bool) -> bool {
+    let Some(paused) = events.iter().rposition(|entry| entry.event == "paused" && entry.by == LEAD) else {
+        return false;
+    };
+    let since = &events[paused + 1..];
+    let is_paused_again = since.iter().any(|entry| entry.event == "paused");
+    let acts = ["gate_passed", "observed", "unblocked", "decided", "reopened", "step_done", "step_skipped"];
+    let has_acted = since.iter().any(|entry| is_by_person(entry) && acts.contains(&entry.event.as_str()));
+    !is_paused_again && (has_acted || are_done)
 }
 
 /// Whether an event may have changed which steps are done: one that records it, or documents that others wrote.
