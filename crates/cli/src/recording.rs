@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use piton_engine::{Recorded, Recorder, record};
+use piton_model::hint::verbs;
 use piton_model::{Event, Hint, Ticket, UnitRef};
 
 use crate::context::Context;
-use crate::failure::{Failure, USAGE};
+use crate::failure::{Failure, REFUSED, USAGE};
 use crate::output::{print, print_json};
 
 /// How long a lock is waited for when nobody says.
@@ -81,6 +82,9 @@ pub fn happen(matches: &ArgMatches, writing: &Writing, verb: &str, event: &Event
     let wanted = unit(&writing.unit)?;
     let context = Context::new(matches)?;
     let recorder = writing.writer.recorder(&context, verb)?;
+    if writing.writer.attempt.is_none() && recorder.attempt.is_some() {
+        is_own(&wanted)?;
+    }
     record(&context.workspace, &wanted, event, &recorder).map_err(|error| Failure::record(&wanted, &error))
 }
 
@@ -126,6 +130,18 @@ pub fn attempt_of_environment() -> Result<Option<Ticket>, Failure> {
             text.parse().map(Some).map_err(bad)
         }
         _ => Ok(None),
+    }
+}
+
+/// Refuses a worker's record about another unit than the one that its attempt is of.
+fn is_own(wanted: &UnitRef) -> Result<(), Failure> {
+    let Some(own) = std::env::var("PITON_UNIT").ok().and_then(|unit| UnitRef::parse(&unit).ok()) else { return Ok(()) };
+    match own.dialect.is_none_or(|dialect| wanted.means(dialect, &own.full_name())) {
+        true => Ok(()),
+        false => {
+            let message = format!("PITON_ATTEMPT is an attempt of {own}, and not of {wanted}");
+            Err(Failure::new(REFUSED, message).hint(verbs::STATUS.on(&own.to_string()).to("see your own unit")))
+        }
     }
 }
 

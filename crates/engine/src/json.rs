@@ -104,7 +104,7 @@ pub fn run(status: Option<&RunStatus>, root: &Path, directory: &Path) -> Value {
     let run = &status.run;
     let at = |time: Option<Time>| time.map(|at| at.to_string());
     let waiting = status
-        .waiting()
+        .waiting
         .iter()
         .map(|it| json!({ "unit": it.unit, "what": it.what, "command": verbs::APPROVE.on(&it.unit).to_string() }));
     let view = status.view.as_ref();

@@ -41,7 +41,7 @@ pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: pi
         | Lifecycle::Blocked => {}
     }
     let is_led = run.as_ref().is_some_and(|run| run.state == RunState::Led);
-    if is_led && lifecycle == Lifecycle::Paused {
+    if is_led && matches!(lifecycle, Lifecycle::Paused | Lifecycle::Failed) {
         return verbs::UNBLOCK.on(name).filled("--message", "TEXT").to("when it is fixed, tell the lead to continue");
     }
     let is_blocked = lifecycle == Lifecycle::Blocked;

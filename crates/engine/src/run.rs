@@ -7,6 +7,7 @@
 mod act;
 mod approvals;
 mod attach;
+mod by_hand;
 mod candidacy;
 mod claim;
 mod close;

@@ -70,6 +70,11 @@ impl Said {
     pub fn is_success(&self) -> bool {
         self.code == Some(0)
     }
+
+    /// Whether git was not able to answer a question that has a yes and a no.
+    pub fn is_failure(&self) -> bool {
+        !matches!(self.code, Some(0 | 1))
+    }
 }
 
 /// A git command in a directory.

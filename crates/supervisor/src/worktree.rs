@@ -24,7 +24,7 @@ pub use own_work::LeftBranch;
 
 use std::path::{Path, PathBuf};
 
-use crate::git::{Git, GitError};
+use crate::git::{Git, GitError, failed};
 
 /// A repository, by one of its work trees.
 #[derive(Debug, Clone)]
@@ -358,9 +358,13 @@ impl Repository {
         let places = if is_exact { vec![name.to_owned()] } else { vec![merge::full(name), name.to_owned()] };
         for place in places {
             let wanted = format!("{place}^{{commit}}");
-            let said = self.git().ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])?;
+            let question = ["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted];
+            let said = self.git().ask(&question)?;
             if said.is_success() {
                 return Ok(Some(said.text()));
+            }
+            if said.is_failure() {
+                return Err(failed(&question, &said));
             }
         }
         Ok(None)

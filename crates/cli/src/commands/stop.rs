@@ -1,5 +1,5 @@
 use clap::{ArgMatches, Args};
-use piton_engine::run::{LeftWorker, Pending, RunRecord, StopRequest, Stopping, stop_run};
+use piton_engine::run::{LeftWorker, Pending, RunRecord, StopRequest, Stopping, status_of_run, stop_run};
 use piton_model::Invocation;
 use piton_model::hint::verbs;
 use piton_model::text::printable;
@@ -89,5 +89,7 @@ fn shown(worker: &LeftWorker) -> String {
 #[track_caller]
 fn again(context: &Context, run: &RunRecord) -> Invocation {
     let directory = std::env::current_dir().unwrap_or_default();
-    run.command(context.workspace.root(), &directory, &[])
+    let root = context.workspace.root();
+    let status = status_of_run(&context.workspace, run.number, context.now);
+    status.map_or_else(|| run.command(root, &directory, &[]), |status| status.command(root, &directory))
 }

@@ -144,11 +144,12 @@ pub fn plan_json(plan: &RunPlan, missing: &[Unapproved]) -> Value {
     })
 }
 
-/// The run, for the top of the status: a line, and the commands for it. Nothing when all of its units are done since.
+/// The run, for the top of the status: a line, and the commands for it. Nothing when all of its work is done since.
 pub fn status_lines(status: &RunStatus, report: &Report, root: &Path, directory: &Path) -> Option<String> {
-    // A run that its lead ended may have been completed by hand since; one without a lead has something left to merge.
+    // A unit that was finished by hand may have work on a branch, which only the run merges.
     let has_ended = matches!(status.state, RunState::Paused | RunState::Stopped);
-    if has_ended && status.workers == 0 && !has_open(&status.run, report) {
+    let has_left = status.progress().is_none_or(|(done, all)| done < all) || has_open(&status.run, report);
+    if has_ended && status.workers == 0 && !has_left {
         return None;
     }
     let command = status.command(root, directory);
@@ -160,6 +161,7 @@ pub fn status_lines(status: &RunStatus, report: &Report, root: &Path, directory:
             lines.push(command.to("show it").to_string());
         }
         (RunState::Paused, Some(approve)) => add(&mut lines[0], &approve.to("approve and continue").then(command)),
+        (RunState::Paused, None) if status.is_approved => add(&mut lines[0], &command.to("approved; continue it")),
         (RunState::Paused, None) => add(&mut lines[0], &command.to("when it is fixed")),
         (RunState::NoLead | RunState::Stopped, _) => add(&mut lines[0], &command.to("continue it")),
     }
@@ -198,7 +200,7 @@ fn headline(status: &RunStatus, now: Time) -> String {
 }
 
 fn approve_command(status: &RunStatus) -> Option<Invocation> {
-    let units: BTreeSet<&str> = status.waiting().iter().map(|it| it.unit.as_str()).collect();
+    let units: BTreeSet<&str> = status.waiting.iter().map(|it| it.unit.as_str()).collect();
     let command = |command: Invocation, unit: &str| command.arg(Arg::unit(unit));
     (!units.is_empty()).then(|| units.into_iter().fold(verbs::APPROVE.call(), command))
 }

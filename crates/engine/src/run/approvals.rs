@@ -170,7 +170,7 @@ pub fn approve_phase(
     now: Time,
 ) -> Result<ApprovedPhase, NotApproved> {
     let found = crate::find(workspace, wanted, now).map_err(NotApproved::NoUnit)?;
-    let attempt = found.unit.attempt.unwrap_or(0);
+    let began = beginning(workspace, wanted, now);
     // A run knows the unit by the name that it was given.
     let is_meant =
         |it: &&Waiting| UnitRef::parse(&it.unit).is_ok_and(|unit| unit.means(found.unit.dialect, &found.full_name));
@@ -186,7 +186,7 @@ pub fn approve_phase(
         let content = json!({
             "run": run.number,
             "unit": it.unit,
-            "attempt": attempt,
+            "began": began,
             "key": it.key,
             "by": by,
             "at": now.to_string(),
@@ -205,8 +205,9 @@ pub(super) fn waiting(workspace: &Workspace, run: &RunRecord, now: Time) -> Vec<
     if run.ended.is_some() {
         return run.waiting.clone();
     }
-    let published = Published::read(workspace, now);
-    match published.filter(|published| published.run == run.number && Some(&published.lead) == run.lead.as_ref()) {
+    let is_own = |published: &Published| published.run == run.number && Some(&published.lead) == run.lead.as_ref();
+    let last = Published::read(workspace, now).filter(is_own);
+    match last.or_else(|| Published::read_kept(workspace, run.number, now).filter(is_own)) {
         Some(published) => published.view.waiting,
         None => run.waiting.clone(),
     }
@@ -220,7 +221,7 @@ impl Lead<'_> {
     }
 
     /// Takes an approval of what a unit asks; says whether there was one. An approval of another run or of an earlier
-    /// attempt is removed and approves nothing.
+    /// life of the unit is removed and approves nothing.
     pub(super) fn take_approval(&mut self, unit: &str, question: &Question) -> bool {
         let path = path(unit, &question.key);
         let Ok(content) = self.workspace.disk.read(&path) else { return false };
@@ -229,16 +230,13 @@ impl Lead<'_> {
             return false;
         }
         let value: Value = serde_json::from_slice(&content.bytes).unwrap_or_default();
-        let attempt = UnitRef::parse(unit)
-            .ok()
-            .and_then(|unit| crate::find(self.workspace, &unit, self.time()).ok())
-            .and_then(|found| found.unit.attempt);
+        let began = UnitRef::parse(unit).map_or(0, |unit| beginning(self.workspace, &unit, self.time()));
         let is_meant = value["run"] == self.run.number
             && value["unit"] == unit
-            && value["attempt"] == attempt.unwrap_or(0)
+            && value["began"] == began
             && value["key"] == question.key.as_str();
         if !is_meant {
-            self.tell(Some(unit), "approval", "an approval for another run or attempt was not used");
+            self.tell(Some(unit), "approval", "an approval of another run, or from before a restart, was not used");
             return false;
         }
         let by = value["by"].as_str().map_or_else(|| "a person".to_owned(), |by| printable(by).into_owned());
@@ -266,6 +264,17 @@ impl Lead<'_> {
     fn group_question(&self, group: usize, phase: Option<usize>) -> Question {
         Question::phase(&self.work.fleet.groups[group], phase)
     }
+}
+
+/// Whether the user approved what a run waits for, and no lead took the approval yet.
+pub(super) fn is_given(workspace: &Workspace, waiting: &Waiting) -> bool {
+    matches!(workspace.disk.stamp(&path(&waiting.unit, &waiting.key)), Ok(Some(_)))
+}
+
+/// The number of the event with which a unit began, which an approval is for.
+fn beginning(workspace: &Workspace, unit: &UnitRef, now: Time) -> u64 {
+    let events = crate::log(workspace, unit, now).map(|log| log.log.events).unwrap_or_default();
+    events.iter().rfind(|entry| super::recover::is_beginning(entry)).map_or(0, |entry| entry.seq)
 }
 
 /// Where an approval is: by the unit, and by what it is asked.

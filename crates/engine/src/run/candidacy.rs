@@ -87,6 +87,9 @@ impl Question {
         if !files.is_empty() {
             return Ok(Some(Rework::Uncommitted { files }));
         }
+        if self.repository.tip(&self.branch)?.is_none() && !self.is_merged_by_hand()? {
+            self.name_again(tree)?;
+        }
         if let Some(rework) = on_other_branch(&self.repository, tree, &self.branch)? {
             return Ok(Some(rework));
         }
@@ -100,10 +103,23 @@ impl Question {
         if let Some(rework) = self.check_commits()? {
             return Ok(Some(rework));
         }
+        let embedded = self.repository.embedded(&self.branch, &self.target)?;
+        if !embedded.is_empty() {
+            let named = |path: &String| format!("the files of {path}, which is a repository of its own");
+            return Ok(Some(Rework::Uncommitted { files: embedded.iter().map(named).collect() }));
+        }
         if state.ahead > 0 {
             *git = Some(self.repository.statistics(tree, &format!("refs/heads/{}", self.target))?);
         }
         Ok(None)
+    }
+
+    /// A branch that was renamed in its worktree gets its name back beside the new one.
+    fn name_again(&self, tree: &Path) -> Result<(), GitError> {
+        match self.repository.head_in(tree)? {
+            Head::Branch { commit, .. } => self.repository.create_branch(&self.branch, &commit).map(|_| ()),
+            Head::Detached { .. } | Head::Unborn { .. } => Ok(()),
+        }
     }
 
     /// A story without a commit is not done, whatever its worker recorded.

@@ -168,8 +168,23 @@ impl Lead<'_> {
                 if found.unit.state.lifecycle() == Lifecycle::Done && self.work.lanes[at].step.is_none() {
                     self.reopen_refused(at)?;
                 }
-                self.resume_unit(at, worker)
+                let claimed = self.resume_unit(at, worker)?;
+                self.add_subtasks(at, &found.unit)?;
+                Ok(claimed)
             }
+        }
+    }
+
+    /// Subtasks that a task's file lists and its checkpoint does not have were added since it began.
+    fn add_subtasks(&mut self, at: LaneAt, known: &piton_model::Unit) -> Result<(), String> {
+        if self.work.lanes[at].dialect != Dialect::Task {
+            return Ok(());
+        }
+        let listed = self.work.lanes[at].start.steps.iter();
+        let new: Vec<String> = listed.filter(|step| known.steps.iter().all(|it| it.id != **step)).cloned().collect();
+        match new.is_empty() {
+            true => Ok(()),
+            false => self.record_lane(at, &Event::StepMoved(StepMove::new(StepTo::Begun, new))),
         }
     }
 

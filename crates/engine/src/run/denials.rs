@@ -1,18 +1,18 @@
 //! What clients did not let workers do: offered to a person as one approval, and allowed from then on.
 
-use piton_model::hint::verbs;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
 use piton_model::Invocation;
+use piton_model::hint::verbs;
 use piton_store::disk::Access;
 use piton_store::journal::Hash;
 use piton_supervisor::{Allow, Denied, Remedy};
 use serde_json::{Value, json};
 
 use super::lead::Lead;
-use super::memory::DIRECTORY;
-use super::{RunError, failed};
+use super::{RunError, failed, runs};
 use crate::Workspace;
 use crate::evidence::state_directory;
 
@@ -102,21 +102,28 @@ impl Lead<'_> {
             }
         }
         if known.len() > before {
-            let list: Vec<Value> =
-                known.iter().map(|each| json!({ "unit": each.unit, "command": each.command })).collect();
-            let text = format!("{:#}\n", Value::from(list));
-            // Without it the reason still says what was denied.
-            let _ = piton_store::replace(&*self.workspace.disk, DENIED, text.as_bytes(), Access::Private);
+            write(self.workspace, &known);
         }
     }
 
-    /// A new run offers what was denied in it, and not in an earlier one.
+    /// A run offers what was denied in it and in others that are not finished.
     pub(super) fn forget_denials(&self) {
-        if matches!(self.workspace.disk.stamp(DENIED), Ok(Some(_))) {
-            let _ = self.workspace.disk.remove(DENIED);
+        let others = runs::all(self.workspace).filter(|run| !run.is_finished && run.number != self.run.number);
+        let open: BTreeSet<String> = others.flat_map(|run| run.units).collect();
+        let mut known = denied(self.workspace);
+        let before = known.len();
+        known.retain(|each| open.contains(&each.unit));
+        if known.len() < before {
+            write(self.workspace, &known);
         }
-        debug_assert!(DENIED.starts_with(DIRECTORY), "it belongs to the run");
     }
+}
+
+/// Writes down what is denied. Without it the reason still says what was denied.
+fn write(workspace: &Workspace, all: &[DeniedCommand]) {
+    let list: Vec<Value> = all.iter().map(|each| json!({ "unit": each.unit, "command": each.command })).collect();
+    let text = format!("{:#}\n", Value::from(list));
+    let _ = piton_store::replace(&*workspace.disk, DENIED, text.as_bytes(), Access::Private);
 }
 
 /// What was denied, with how to allow it: a reason for people.

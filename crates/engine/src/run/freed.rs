@@ -1,7 +1,7 @@
 //! Paused lanes that the user frees, while a lead is at work or before the next one.
 
-use piton_model::Lifecycle;
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, Standing};
+use piton_model::{Lifecycle, State};
 use piton_store::journal::Entry;
 
 use super::lead::Lead;
@@ -22,7 +22,10 @@ impl Lead<'_> {
                 None => self.freed_by(at),
             };
             let Some(event) = freed.filter(|event| self.freed.get(&at) != Some(event)) else { continue };
-            if self.is_held(at) {
+            // An unblocked build is paused until its lead continues it.
+            let is_step = self.work.lanes[at].step.is_some();
+            let is_paused = self.unit_of(at).is_ok_and(|unit| matches!(unit.state, State::Paused { .. }));
+            if self.is_held(at) && !(is_step && is_paused) {
                 continue;
             }
             self.freed.insert(at, event);
@@ -44,8 +47,8 @@ impl Lead<'_> {
         let mut is_any = false;
         for at in 0..self.work.fleet.lanes.len() {
             let is_whole = self.work.lanes[at].step.is_none();
-            // What an earlier lead finished is what its document says.
-            if !is_whole || self.work.fleet.lanes[at].state != LaneState::Done || !self.finished.contains(&at) {
+            let is_done = || self.unit_of(at).is_ok_and(|unit| unit.state.lifecycle() == Lifecycle::Done);
+            if !is_whole || self.work.fleet.lanes[at].state != LaneState::Done || is_done() {
                 continue;
             }
             let Some(event) = self.reopened_by(at).filter(|event| self.freed.get(&at) != Some(event)) else { continue };

@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use piton_dialect::build::is_same_gate;
 use piton_model::fleet::{FleetEvent, GateOf, GateResult, LaneAt, MergeOf};
 use piton_model::hint::verbs;
-use piton_model::{Arg, Dialect, Event, Evidence, GateJudgement, GateState, NotePurpose};
+use piton_model::{Arg, Dialect, Event, Evidence, GateJudgement, GateState, NotePurpose, Rework};
+use piton_store::journal::Entry;
 use piton_supervisor::Scratch;
+use serde_json::Value;
 
 use super::RunError;
 use super::claim::explain;
 use super::commands::Purpose;
+use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::merging::Key;
 use crate::evidence::toml_key;
@@ -97,6 +100,10 @@ impl Lead<'_> {
         if is_passed {
             return GateResult::Passed;
         }
+        if let Some(said) = self.refused_by_person(group, gate) {
+            let (command, exit) = ("the judgement of a person".to_owned(), "not met".to_owned());
+            return GateResult::Failed(Rework::GateFailed { gate: gate.to_owned(), command, exit, tail: said });
+        }
         let judge = verbs::GATE.on(unit).word("pass").name(gate, "NAME");
         let judge = step.into_iter().fold(judge, |judge, step| judge.with("--step", Arg::name(&step, "STEP")));
         let why = judge.to(format!(
@@ -104,6 +111,18 @@ impl Lead<'_> {
             toml_key(gate)
         ));
         GateResult::Broken { why: why.to_string() }
+    }
+
+    /// What a person said who judged that a gate is not met, when no worker was started since.
+    fn refused_by_person(&self, group: usize, gate: &str) -> Option<String> {
+        let events = self.events_of(self.work.groups[group].unit.as_ref()?);
+        let starts = |entry: &Entry| entry.by == LEAD && matches!(entry.event.as_str(), "step_begun" | "noted");
+        let since = events.iter().rposition(starts).map_or(0, |at| at + 1);
+        let is_meant = |entry: &&Entry| {
+            let names = entry.data.get("gates").and_then(Value::as_array).into_iter().flatten();
+            entry.event == "gate_failed" && is_by_person(entry) && names.filter_map(Value::as_str).any(|it| it == gate)
+        };
+        events[since..].iter().rfind(is_meant).map(|entry| entry.summary.clone())
     }
 
     /// The step that a gate judges.

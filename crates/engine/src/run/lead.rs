@@ -133,6 +133,10 @@ impl<'w> Lead<'w> {
         let own = Identity::current().ok_or_else(|| failed("cannot tell which process this is"))?;
         let now = (surroundings.clock)();
         let memory = Memory::load(workspace)?;
+        if plan.settings.worktrees {
+            // A run that git refuses does not begin.
+            Repository::find(workspace.root()).map_err(RunError::Git)?;
+        }
         let units = plan.work.units();
         let run = RunRecord::begin(workspace, request, (units, &plan.gone), Some(own.clone()), now)?;
         let gone = plan.gone;

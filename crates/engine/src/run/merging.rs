@@ -191,6 +191,11 @@ impl Lead<'_> {
             return self.merge_ended(of, MergeResult::Merged);
         };
         let Some(candidate) = merged.candidate else { return self.merge_ended(of, MergeResult::Merged) };
+        if let MergeOf::Lane(at) = of
+            && let Some(reason) = self.held_by_person(at)
+        {
+            return self.merge_ended(of, MergeResult::Blocked { reason });
+        }
         let is_base = self.memory.run.base.as_ref() == Some(&candidate.base_branch);
         self.jobs.run(move || JobEnd::Merged(of, advance(&repository, &candidate, is_base)))
     }

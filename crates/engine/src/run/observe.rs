@@ -324,8 +324,12 @@ impl Lead<'_> {
             return;
         }
         let standing = self.standing(at, false);
-        // In a document that several share, only what concerns the lane itself is a sign of its worker.
-        let is_own = self.work.lanes[at].step.is_none() || matches!(standing, Standing::Complete(_));
+        // In a document that several share, only what concerns the lane itself is a sign of its worker. A step that
+        // another worker or the user calls done stays with its worker, who is judged by its own end.
+        let is_own = match self.work.lanes[at].step.clone() {
+            None => true,
+            Some(step) => matches!(standing, Standing::Complete(_)) && self.is_own_word(at, &step),
+        };
         if is_own {
             if let Some(live) = self.live.get_mut(&at) {
                 live.seen = SystemTime::now();

@@ -6,6 +6,7 @@ use piton_model::hint::verbs;
 use piton_model::{Dialect, Id, StepState, Unit, UnitRef};
 
 use super::lead::Lead;
+use super::memory::LaneMemory;
 use super::work::{LaneWork, plan_lane, plan_phase, stage_of};
 
 /// What a plan's text says about a task.
@@ -62,7 +63,7 @@ impl Lead<'_> {
 
     /// Whether the plan that can be read is that of another branch than the one that this run merges into: its boxes say
     /// nothing about this run.
-    fn is_elsewhere(&self, plan: &Unit) -> bool {
+    pub(super) fn is_elsewhere(&self, plan: &Unit) -> bool {
         let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return false };
         let inside = |path: &str| repository.inside().join(path).display().to_string();
         let texts = plan.documents.iter().filter(|document| document.path.ends_with(".md"));
@@ -117,7 +118,8 @@ impl Lead<'_> {
             if is_waiting {
                 news.push(self.settled(at, own));
             }
-            if own == BoxState::Open && self.work.fleet.lanes[at].state == LaneState::Done {
+            let is_reopened = own == BoxState::Open && self.work.fleet.lanes[at].state == LaneState::Done;
+            if is_reopened && !self.is_put_back_by_git(at) {
                 self.tell_lane(at, "plan", "its box was unticked: it is done again");
                 news.push(FleetEvent::LaneReopened { lane: at });
             }
@@ -126,10 +128,25 @@ impl Lead<'_> {
         news
     }
 
-    /// Whether the user ticked or removed the box of a lane whose worker is about to start.
-    pub(super) fn is_settled_by_hand(&mut self, at: LaneAt) -> bool {
+    /// Whether a plan's box is open because git restored the text from before the task was done, as `git stash` does. The
+    /// user did not untick it then.
+    pub(super) fn is_put_back_by_git(&self, at: LaneAt) -> bool {
         if self.work.lanes[at].dialect != Dialect::Plan {
             return false;
+        }
+        let Some(repository) = &self.repository else { return false };
+        let path = repository.inside().join(self.document_of(at)).display().to_string();
+        let Ok(Some(committed)) = repository.committed_at(&path) else { return false };
+        let times = self.memory.lanes.get(&self.work.fleet.lanes[at].name).map(LaneMemory::all_times);
+        let done = times.iter().flat_map(|times| times.values()).filter_map(|(_, end)| *end).max();
+        done.is_some_and(|done| committed <= done.unix_seconds())
+    }
+
+    /// Whether the user settled a lane whose worker is about to start: ticked or removed its box, did or skipped its step,
+    /// or finished its unit.
+    pub(super) fn is_settled_by_hand(&mut self, at: LaneAt) -> bool {
+        if self.work.lanes[at].dialect != Dialect::Plan {
+            return self.is_done_by_person(at);
         }
         let Ok(plan) = self.unit_of(at) else { return false };
         if self.is_elsewhere(&plan) {

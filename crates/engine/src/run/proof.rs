@@ -155,11 +155,23 @@ impl Lead<'_> {
 
     /// Whether the worker of a lane called its step done, and not a person.
     pub(super) fn is_workers_word(&self, at: LaneAt, step: &str) -> bool {
+        self.last_done(at, step).is_some_and(|entry| entry.data.contains_key(TICKET))
+    }
+
+    /// The last event that has a step of a lane's unit as done.
+    fn last_done(&self, at: LaneAt, step: &str) -> Option<Entry> {
         let events = self.events_of(&self.work.lanes[at].unit);
         let names = |entry: &Entry| entry.data.get("steps").and_then(Value::as_array).cloned().unwrap_or_default();
         let is_it =
-            |entry: &&Entry| entry.event == "step_done" && names(entry).iter().any(|name| name.as_str() == Some(step));
-        events.iter().rfind(is_it).is_some_and(|entry| entry.data.contains_key(TICKET))
+            |entry: &Entry| entry.event == "step_done" && names(entry).iter().any(|name| name.as_str() == Some(step));
+        events.into_iter().rfind(is_it)
+    }
+
+    /// Whether the worker that a lane has now called its step done.
+    pub(super) fn is_own_word(&self, at: LaneAt, step: &str) -> bool {
+        let own = self.live.get(&at).and_then(|live| live.worker.launch().about.attempt.clone());
+        let said = self.last_done(at, step).and_then(|entry| entry.data.get(TICKET)?.as_str().map(str::to_owned));
+        own.is_some() && said == own
     }
 
     fn lost_in_git(&self, at: LaneAt, unit: &UnitRef) -> Vec<String> {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use piton_dialect::pipeline;
 use piton_model::fleet::{Counts, End, FleetEvent, How, LaneAt, LaneState, StageResult, Standing};
+use piton_model::hint::verbs;
 use piton_model::{Dialect, Event, Lifecycle, Liveness, Row, State, StepState, UnitRef};
 use piton_store::journal::Entry;
 use piton_supervisor::{Condition, Exit, Reading, Worker};
@@ -41,7 +42,11 @@ impl Lead<'_> {
         }
         for at in 0..self.work.fleet.lanes.len() {
             if self.work.fleet.lanes[at].state == LaneState::Done && self.is_left_on_its_branch(at) {
-                self.judge_again(at);
+                let is_whole = self.work.lanes[at].step.is_none();
+                match is_whole && self.is_finished_by_person(at) {
+                    true => self.take_finished(at, request.retry),
+                    false => self.judge_again(at),
+                }
             }
             self.hold_unknown_work(at, &rows);
         }
@@ -106,6 +111,10 @@ impl Lead<'_> {
         // An archived document: what is left of the unit is its journal. A claim that was under way had none yet.
         let is_gone = claiming.is_none() && was.attempt > 0 && self.is_document_gone(at);
         let lane = self.memory.lane(&name);
+        if is_gone && lane.workers > 0 {
+            // It had a worker in this very run: the document was removed, and not archived to begin anew.
+            return;
+        }
         if !is_same_life || is_gone {
             lane.begin_anew();
         } else if !is_same_attempt {
@@ -133,6 +142,11 @@ impl Lead<'_> {
             self.recover_stranger(at, row, request.retry);
             return Ok(());
         };
+        if known.claiming.is_none() && known.origin.attempt > 0 && self.is_document_gone(at) {
+            let reason = verbs::REPAIR.on(&self.work.lanes[at].unit_name).to("its document is gone; bring it back");
+            self.work.fleet.lanes[at].state = LaneState::Paused { reason: reason.to_string() };
+            return Ok(());
+        }
         let lane = &mut self.work.fleet.lanes[at];
         (lane.stage, lane.readiness) = (known.stage, known.readiness);
         lane.counts = Counts {
@@ -148,7 +162,16 @@ impl Lead<'_> {
             SavedState::Done | SavedState::Worked { .. } | SavedState::Closing | SavedState::Integrated
         );
         if is_at_rest && lifecycle == Some(Lifecycle::Done) && self.is_finished_by_person(at) {
-            self.judge_again(at);
+            self.take_finished(at, request.retry);
+            return Ok(());
+        }
+        // The worker's end was judged, and its step was open then.
+        let was_open = matches!(
+            known.state,
+            SavedState::Dead { .. } | SavedState::Parked { .. } | SavedState::Between | SavedState::Reworking
+        );
+        if was_open && self.is_done_by_hand(at) {
+            self.leave_to_person(at);
             return Ok(());
         }
         match known.state {
@@ -179,7 +202,7 @@ impl Lead<'_> {
     /// A lane that was done is done as long as its documents say so.
     fn recover_done(&mut self, at: LaneAt, lifecycle: Option<Lifecycle>) {
         let is_done = match self.work.lanes[at].step {
-            Some(_) => matches!(self.standing(at, false), Standing::Complete(_)),
+            Some(_) => matches!(self.standing(at, false), Standing::Complete(_)) || self.is_put_back_by_git(at),
             None => lifecycle == Some(Lifecycle::Done),
         };
         let name = self.work.fleet.lanes[at].name.clone();
@@ -253,10 +276,7 @@ impl Lead<'_> {
             return;
         }
         if self.is_done_by_hand(at) {
-            let branch = self.memory.lane(&self.work.fleet.lanes[at].name.clone()).branch.take();
-            let left = branch.map_or_else(String::new, |branch| format!("; its branch {branch} is left as it is"));
-            self.tell_lane(at, "plan", &format!("a person did it{left}"));
-            self.work.fleet.lanes[at].state = LaneState::Done;
+            self.leave_to_person(at);
             return;
         }
         // A blocker is a question to a person: `--retry` is no answer to it.
@@ -282,6 +302,14 @@ impl Lead<'_> {
                 self.work.fleet.lanes[at].state = LaneState::Dead { why, how: How::Session };
             }
         }
+    }
+
+    /// A step that a person did is done; what its workers left stays on their branch.
+    fn leave_to_person(&mut self, at: LaneAt) {
+        let branch = self.memory.lane(&self.work.fleet.lanes[at].name.clone()).branch.take();
+        let left = branch.map_or_else(String::new, |branch| format!("; its branch {branch} is left as it is"));
+        self.tell_lane(at, "settled", &format!("it was done by hand{left}"));
+        self.work.fleet.lanes[at].state = LaneState::Done;
     }
 
     /// Whether a step that its workers did not come to the end of is done now: then a person did it.
@@ -324,6 +352,7 @@ impl Lead<'_> {
         let is_story = self.work.lanes[at].dialect == Dialect::Pipeline;
         let continues_at = is_story.then(|| pipeline::continues_at(&self.place(at), &files, &self.moment())).flatten();
         let blockers = self.unit_of(at).map(|unit| unit.blockers).unwrap_or_default();
+        let is_taken = !is_retry && self.has_living_session(at, row);
         let lane = &mut self.work.fleet.lanes[at];
         if lane.is_staged() {
             lane.stage = written.unwrap_or(lane.stage);
@@ -338,6 +367,9 @@ impl Lead<'_> {
         lane.stage = continues_at.filter(|_| lane.is_staged()).unwrap_or(lane.stage);
         lane.state = match (&row.state, held_because(&row.state, &blockers)) {
             (_, Some(reason)) => LaneState::Paused { reason },
+            (State::Running | State::Waiting, None) if is_taken => {
+                LaneState::Paused { reason: "another session is at work on it, until it ends".to_owned() }
+            }
             (State::Queued, None) => LaneState::Queued,
             (State::Done, None) => LaneState::Done,
             (_, None) => again(Some(Lifecycle::Running), "no lead remembers its worker"),

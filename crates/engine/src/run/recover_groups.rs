@@ -4,6 +4,7 @@ use piton_dialect::build::is_same_gate;
 use piton_model::fleet::{Approval, GateKind, GateProgress, Halt, LaneState, PhaseState};
 use piton_model::{Dialect, State, Unit, UnitRef};
 use piton_store::journal::Entry;
+use piton_supervisor::quoted;
 use serde_json::Value;
 
 use super::RunRequest;
@@ -79,7 +80,11 @@ impl Lead<'_> {
                 phase.approval == Approval::Needed && phase.state == PhaseState::Merged
             });
         let begins = group.begin == Approval::Needed;
-        if !waits || !self.take_group_approval(at, open.filter(|_| !begins)) {
+        if !waits {
+            return;
+        }
+        let is_resumed = !begins && self.is_resumed_by_person(at);
+        if !self.take_group_approval(at, open.filter(|_| !begins)) && !is_resumed {
             return;
         }
         let group = &mut self.work.fleet.groups[at];
@@ -91,6 +96,15 @@ impl Lead<'_> {
             (_, Some(phase)) => group.phases[phase].approval = Approval::Given,
             (_, None) => {}
         }
+    }
+
+    /// Whether a person resumed a unit that its lead had paused: that approves the next phase.
+    fn is_resumed_by_person(&self, group: usize) -> bool {
+        let Some(unit) = &self.work.groups[group].unit else { return false };
+        let events = self.events_of(unit);
+        let paused = events.iter().rposition(|entry| entry.event == "paused" && entry.by == LEAD);
+        let resumes = |entry: &Entry| entry.event == "resumed" && is_by_person(entry);
+        paused.is_some_and(|paused| events[paused..].iter().any(resumes))
     }
 
     /// Whether the unit's documents have every command gate of a phase as passed, by more than a worker's word. The last
@@ -117,6 +131,19 @@ impl Lead<'_> {
     fn recover_unit_group(&mut self, group: usize, unit: &UnitRef, request: &RunRequest) {
         let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return };
         let is_plan = self.work.groups[group].dialect == Dialect::Plan;
+        if is_plan && self.is_elsewhere(&found.unit) {
+            let base = self.memory.run.base.clone().unwrap_or_default();
+            let reason = format!(
+                "the plan that is checked out is not that of {base}, into which this run merges; run it there: \
+                 git checkout {}",
+                quoted(&base)
+            );
+            let name = self.work.fleet.groups[group].name.clone();
+            self.tell(Some(&name), "halted", &reason);
+            let halt = Halt { reason, lane: None, is_failure: true, recorded: true };
+            self.work.fleet.groups[group].halted = Some(halt);
+            return;
+        }
         let is_paused = matches!(found.unit.state, State::Paused { .. });
         let reason = halted_because(&found.unit);
         let mut lanes = self.work.fleet.lanes.iter().filter(|lane| lane.group == group);

@@ -200,11 +200,17 @@ impl Lead<'_> {
         let own = self.work.units();
         let others: Vec<&String> = self.run.units.difference(&own).collect();
         let rows = if others.is_empty() { Vec::new() } else { crate::status(self.workspace, None, now).rows };
-        let is_done = |unit: &&String| {
-            let unit = UnitRef::parse(unit).ok();
+        // What was named for it lists units that have not begun, and no longer those that the user took out.
+        let wanted: Vec<String> = self.run.wanted.iter().map(|wanted| wanted.opened(self.workspace.root())).collect();
+        let listed = super::work::read_work(self.workspace, &self.settings, &wanted, now).map(|work| work.units());
+        let is_done = |name: &&String| {
+            let unit = UnitRef::parse(name).ok();
             let row = unit.and_then(|unit| rows.iter().find(|row| unit.means(row.dialect, &row.full_name)));
-            // A unit that is gone is nothing to go on with.
-            row.is_none_or(|row| row.state.lifecycle() == Lifecycle::Done)
+            match (&listed, row) {
+                (Ok(listed), _) if !listed.contains(*name) => true,
+                (_, Some(row)) => row.state.lifecycle() == Lifecycle::Done,
+                (listed, None) => listed.is_err(),
+            }
         };
         let is_finished = outcome == Outcome::Done && others.iter().all(is_done);
         (self.run.ended, self.run.waiting, self.run.is_finished) = (Some((outcome, now)), self.waiting(), is_finished);

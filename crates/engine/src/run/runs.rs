@@ -146,7 +146,14 @@ impl RunRecord {
         if units.is_superset(&self.units) {
             self.wanted = wanted;
         } else if !units.is_subset(&self.units) {
-            let new: Vec<Wanted> = wanted.into_iter().filter(|each| !self.wanted.contains(each)).collect();
+            // A run of the workspace's stories names nothing: beside other units each has to be named.
+            let named = |wanted: Vec<Wanted>, units: &BTreeSet<String>| match wanted.is_empty() {
+                true => units.iter().cloned().map(Wanted::Unit).collect(),
+                false => wanted,
+            };
+            let new = named(wanted, &units);
+            self.wanted = named(self.wanted, &self.units);
+            let new: Vec<Wanted> = new.into_iter().filter(|each| !self.wanted.contains(each)).collect();
             self.wanted.extend(new);
         }
         self.units.extend(units);
@@ -185,7 +192,16 @@ impl RunRecord {
         if !directory.starts_with(root) {
             command = command.within(&root.display().to_string());
         }
-        for wanted in &self.wanted {
+        // A file that is gone may have been moved: its units are known by their names.
+        let is_there = |wanted: &Wanted| match wanted {
+            Wanted::Unit(_) => true,
+            Wanted::File(file) => root.join(file).is_file(),
+        };
+        let wanted: Vec<Wanted> = match self.wanted.iter().all(is_there) {
+            true => self.wanted.clone(),
+            false => self.units.iter().cloned().map(Wanted::Unit).collect(),
+        };
+        for wanted in &wanted {
             command = command.arg(match wanted {
                 Wanted::Unit(unit) => Arg::unit(unit),
                 Wanted::File(_) => Arg::path(&wanted.typed(root, directory)),
@@ -309,19 +325,31 @@ mod tests {
         let other = known().widened(unit("build:C"), set(&["build:B", "build:C"]));
         let want = ["build:A", "build:B", "build:C"].map(|name| Wanted::Unit(name.to_owned()));
         assert_eq!(other.wanted, want);
+        // The stories of a workspace are named when something else comes beside them.
+        let want = ["pipeline:S", "pipeline:T", "plan:p"].map(|name| Wanted::Unit(name.to_owned()));
+        let stories = run(&[], &["pipeline:S", "pipeline:T"]).widened(unit("plan:p"), set(&["plan:p", "pipeline:S"]));
+        assert_eq!(stories.wanted, want);
+        let stories = run(&["plan:p"], &["plan:p"]).widened(Vec::new(), set(&["pipeline:S", "pipeline:T"]));
+        assert_eq!(stories.wanted.len(), 3, "{:?}", stories.wanted);
     }
 
     #[test]
     fn commands_can_be_typed_where_the_person_is() {
-        let mut record = run(&["build:PRD-009"], &[]);
+        let mut record = run(&["build:PRD-009"], &["build:PRD-009", "build:PRD-010"]);
         record.wanted.push(Wanted::File("docs/a b.md".to_owned()));
-        let root = Path::new("/w");
-        for (directory, want) in [
-            ("/w", "piton run build:PRD-009 'docs/a b.md' --yes --retry"),
-            ("/w/docs", "piton run build:PRD-009 'a b.md' --yes --retry"),
-            ("/elsewhere", "piton -C /w run build:PRD-009 '/w/docs/a b.md' --yes --retry"),
-        ] {
-            assert_eq!(record.command(root, Path::new(directory), &["--retry"]).to_string(), want);
-        }
+        let root = std::env::temp_dir().join(format!("piton-runs-{}", std::process::id()));
+        let typed = |directory: &str, want: &str| {
+            let directory = if directory.starts_with('/') { directory.into() } else { root.join(directory) };
+            let want = want.replace("ROOT", &root.display().to_string());
+            assert_eq!(record.command(&root, &directory, &["--retry"]).to_string(), want);
+        };
+        std::fs::create_dir_all(root.join("docs")).expect("a directory");
+        // A file that was moved is not there to be typed.
+        typed("", "piton run build:PRD-009 build:PRD-010 --yes --retry");
+        std::fs::write(root.join("docs/a b.md"), "").expect("a file");
+        typed("", "piton run build:PRD-009 'docs/a b.md' --yes --retry");
+        typed("docs", "piton run build:PRD-009 'a b.md' --yes --retry");
+        typed("/elsewhere", "piton -C ROOT run build:PRD-009 'ROOT/docs/a b.md' --yes --retry");
+        std::fs::remove_dir_all(&root).expect("it is there");
     }
 }

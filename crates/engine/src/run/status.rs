@@ -8,6 +8,7 @@ use piton_model::hint::verbs;
 use piton_model::{Dialect, Invocation, Led, LedWork, Time, UnitLead, UnitRef};
 use piton_supervisor::{End, Exit, Identity, KeeperProgram, Sight, Worker};
 
+use super::approvals::is_given;
 use super::memory::MEMORY;
 use super::runs::{self, RunRecord};
 use super::view::{PUBLISHED, Published, View, Waiting, kept};
@@ -53,14 +54,13 @@ pub struct RunStatus {
     pub workers: usize,
     /// When its last lead gave its last sign: it publishes what changes, and beats.
     pub seen: Option<Time>,
+    /// What it waits for the user's approval of.
+    pub waiting: Vec<Waiting>,
+    /// Whether the user approved something that it waited for, and no lead took that yet.
+    pub is_approved: bool,
 }
 
 impl RunStatus {
-    /// What it waits for a person's approval of.
-    pub fn waiting(&self) -> &[Waiting] {
-        self.view.as_ref().map_or(&self.run.waiting, |view| &view.waiting)
-    }
-
     /// How many of its lanes are done, of all; nothing when that is not known.
     pub fn progress(&self) -> Option<(usize, usize)> {
         let lanes = &self.view.as_ref()?.lanes;
@@ -68,11 +68,21 @@ impl RunStatus {
         (!lanes.is_empty()).then_some((done, lanes.len()))
     }
 
+    /// Whether nothing is left of it but what is paused.
+    fn is_all_paused(&self) -> bool {
+        let lanes = self.view.iter().flat_map(|view| &view.lanes);
+        let left: Vec<_> = lanes.filter(|lane| lane.state != "done").collect();
+        !left.is_empty() && self.waiting.is_empty() && left.iter().all(|lane| lane.state == "paused")
+    }
+
     /// The command that shows a run that is led, or continues one that is not, as it can be typed in a directory.
     pub fn command(&self, root: &Path, directory: &Path) -> Invocation {
         match self.state {
             RunState::Led => verbs::RUN.call(),
-            RunState::Paused if self.waiting().is_empty() => self.run.command(root, directory, &["--retry"]),
+            RunState::Paused if self.waiting.is_empty() && !self.is_approved => {
+                self.run.command(root, directory, &["--retry"])
+            }
+            RunState::NoLead if self.is_all_paused() => self.run.command(root, directory, &["--retry"]),
             RunState::NoLead | RunState::Paused | RunState::Stopped => self.run.command(root, directory, &[]),
         }
     }
@@ -113,7 +123,10 @@ fn status_of(workspace: &Workspace, run: RunRecord, last: Option<Published>, now
     let pid = run.lead.as_ref().map(|lead| lead.pid);
     let sign = if is_last { last_sign(workspace) } else { written(workspace, &kept(run.number)) };
     let seen = own.as_ref().and(sign).map(|at| at.max(run.lead_since));
-    RunStatus { pid, state, view: own.map(|published| published.view), workers, seen, run }
+    let view = own.map(|published| published.view);
+    let asked = view.as_ref().map_or(&run.waiting, |view| &view.waiting).iter().cloned();
+    let (given, waiting): (Vec<Waiting>, Vec<Waiting>) = asked.partition(|it| is_given(workspace, it));
+    RunStatus { pid, state, view, workers, seen, waiting, is_approved: !given.is_empty(), run }
 }
 
 /// When the last lead wrote last: what it knows, or a heartbeat.
@@ -192,7 +205,8 @@ impl LedUnits {
                 None => units.push((lane.unit, lane.attempt, work)),
             }
         }
-        for Waiting { unit, what, .. } in published.view.waiting {
+        let waiting = published.view.waiting.into_iter().filter(|it| !is_given(workspace, it));
+        for Waiting { unit, what, .. } in waiting {
             if let Some((_, _, known)) = units.iter_mut().find(|(name, _, _)| *name == unit) {
                 *known = std::mem::replace(known, LedWork::Settled).and(LedWork::Approval { what });
             }
@@ -217,7 +231,9 @@ impl LedUnits {
     pub fn of(&self, dialect: Dialect, full_name: &str, attempt: Option<u64>, written: Option<Time>) -> Option<Led> {
         let LedUnit { attempt: known, led, seen, .. } =
             self.units.iter().find(|known| known.unit.means(dialect, full_name))?;
-        let is_current = attempt.unwrap_or(0) <= *known;
+        // The lead itself, or a session before it, may have begun an attempt that is later than that of its last worker.
+        let is_untouched = !led.lead.is_at_work && written <= *seen;
+        let is_current = attempt.unwrap_or(0) <= *known || is_untouched;
         // What no worker of the run has begun is the lead's as long as it is at work.
         let is_waiting = *known == 0 && led.lead.is_at_work;
         if !is_current && !is_waiting {

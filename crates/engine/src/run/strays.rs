@@ -72,6 +72,13 @@ impl Lead<'_> {
             self.tell_lane(at, "stray", &format!("{stray} was written by its worker and is not JSON: it is not used"));
             return;
         }
+        if let Some(event) = self.recorded_by_person(at) {
+            let text = format!(
+                "{stray} was written by its worker and is not used: a person recorded `{event}` since it began"
+            );
+            self.tell_lane(at, "stray", &text);
+            return;
+        }
         match piton_store::replace(disk, &path, &written.bytes, Access::Shared) {
             Ok(()) => {
                 self.tell_lane(at, "stray", &format!("its worker wrote {stray}: that is its document now"));

@@ -100,8 +100,17 @@ impl Lead<'_> {
         let memory = self.memory.lane(&lane);
         let known = memory.branch.clone().map(|branch| (memory.worktree.clone().unwrap_or(place.clone()), branch));
         let created = match known {
-            // A branch that it has had stays, whatever became of its title.
-            Some((path, branch)) => self.create_worktree(&path, &branch, &target)?,
+            // A branch that it has had stays, whatever became of its title. When all of it is merged, the work begins with
+            // what the target has now.
+            Some((path, branch)) => {
+                let is_there = self.workspace.root().join(&path).symlink_metadata().is_ok();
+                if let (Some(repository), false) = (&self.repository, is_there) {
+                    let tip = repository.tip(&target).map_err(|error| explain(&error))?;
+                    tip.map_or(Ok(()), |tip| repository.forward_branch(&branch, &tip))
+                        .map_err(|error| explain(&error))?;
+                }
+                self.create_worktree(&path, &branch, &target)?
+            }
             None => self.create_new(at, &place, &name, &target)?,
         };
         let root = self.workspace.root();

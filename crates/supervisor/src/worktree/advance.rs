@@ -83,9 +83,13 @@ impl Repository {
     }
 
     pub(super) fn check_branch_name(&self, branch: &str) -> Result<(), GitError> {
-        let is_one = !branch.starts_with('-')
-            && branch != "HEAD"
-            && self.git().ask(&["check-ref-format", &format!("refs/heads/{branch}")])?.is_success();
+        let name = full(branch);
+        let question = ["check-ref-format", &name];
+        let said = self.git().ask(&question)?;
+        if said.is_failure() {
+            return Err(failed(&question, &said));
+        }
+        let is_one = !branch.starts_with('-') && branch != "HEAD" && said.is_success();
         if is_one { Ok(()) } else { refused(format!("not the name of a branch: {branch}")) }
     }
 

@@ -53,7 +53,7 @@ impl Repository {
     }
 
     /// Whether merging a ref would change a branch.
-    fn adds_to(&self, name: &str, target: &str) -> Result<bool, GitError> {
+    pub fn adds_to(&self, name: &str, target: &str) -> Result<bool, GitError> {
         let question = ["merge-tree", "--write-tree", "--no-messages", &full(target), name];
         let said = self.git().ask(&question)?;
         let tree = self.git().run(&["rev-parse", "--verify", &format!("{}^{{tree}}", full(target))])?;
@@ -63,7 +63,7 @@ impl Repository {
     /// The newest commit that a target had, that was taken off it, and that a branch is built on, when the branch would
     /// bring back what it changed.
     pub fn dropped(&self, branch: &str, target: &str) -> Result<Option<String>, GitError> {
-        let (branch, target) = (full(branch), full(target));
+        let (branch, base, target) = (full(branch), target, full(target));
         let git = self.git();
         let log = git.ask(&["log", "--walk-reflogs", "-n", MOVEMENTS, "--format=%H", &target, "--"])?.text();
         let had: HashSet<&str> = log.lines().collect();
@@ -75,7 +75,22 @@ impl Repository {
         let fork = git.run(&["merge-base", &target, dropped])?;
         let (changed, differs, own) = (files(&fork, dropped)?, files(&target, dropped)?, files(dropped, &branch)?);
         let comes_back = changed.iter().any(|path| differs.contains(path) && !own.contains(path));
-        Ok(comes_back.then(|| dropped.to_owned()))
+        // A commit that was rebased or squashed is on the target in another form: merging it adds nothing.
+        Ok((comes_back && self.adds_to(dropped, base)?).then(|| dropped.to_owned()))
+    }
+
+    /// Repositories that a ref added below its tree since it left a branch, and that `.gitmodules` does not name: git has
+    /// recorded a link to each, and none of their files.
+    pub fn embedded(&self, name: &str, target: &str) -> Result<Vec<String>, GitError> {
+        let range = format!("{}...{}", full(target), full(name));
+        let raw = self.git().bytes(&["diff", "--raw", "-z", "--no-renames", "--no-ext-diff", &range, "--"])?;
+        let fields = split(&raw);
+        let is_link = |info: &str| info.split(' ').nth(1) == Some("160000");
+        let links = fields.chunks_exact(2).filter(|pair| is_link(&pair[0])).map(|pair| pair[1].clone());
+        let blob = format!("--blob={}:.gitmodules", full(name));
+        let named = self.git().ask(&["config", &blob, "--get-regexp", r"^submodule\..*\.path$"])?.text();
+        let is_named = |path: &String| named.lines().any(|line| line.split_once(' ').is_some_and(|it| it.1 == path));
+        Ok(links.filter(|path| !is_named(path)).collect())
     }
 
     /// Whether a file of a worktree is as its target has it, so that a checkout put it there and no worker did. The path is
@@ -87,6 +102,17 @@ impl Repository {
         }
         let question = ["--literal-pathspecs", "diff", "--quiet", "--no-ext-diff", &fork, "--", path];
         Ok(Git::at(worktree).ask(&question)?.is_success())
+    }
+
+    /// When a file of the main worktree was last committed, in seconds since 1970; nothing when it differs from that. The
+    /// path is relative to the repository's root.
+    pub fn committed_at(&self, path: &str) -> Result<Option<i64>, GitError> {
+        let git = self.git();
+        if !git.ask(&["--literal-pathspecs", "diff", "--quiet", "--no-ext-diff", "HEAD", "--", path])?.is_success() {
+            return Ok(None);
+        }
+        let time = git.run(&["--literal-pathspecs", "log", "-1", "--format=%ct", "HEAD", "--", path])?;
+        Ok(time.parse().ok())
     }
 
     /// A file as it was where a worktree's branch left its target; nothing when it was not there.
