@@ -129,7 +129,7 @@ pub(super) fn question(blockers: &[String], is_whole: bool, events: &[Entry], re
 
 /// The event by which a person took away what held a unit, when nothing holds it since.
 pub(super) fn unblocked(events: &[Entry]) -> Option<u64> {
-    let holds = |entry: &&Entry| matches!(entry.event.as_str(), "blocked" | "paused" | "failed");
+    let holds = |entry: &&Entry| matches!(entry.event.as_str(), "blocked" | "paused" | "failed" | "step_failed");
     let frees = |entry: &&Entry| is_by_person(entry) && entry.event == "unblocked";
     let (held, freed) = (events.iter().rfind(holds)?.seq, events.iter().rfind(frees)?.seq);
     (freed > held).then_some(freed)

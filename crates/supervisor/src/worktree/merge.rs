@@ -65,7 +65,11 @@ impl Repository {
     /// The commit that a branch is at; nothing when there is no such branch.
     pub fn tip(&self, branch: &str) -> Result<Option<String>, GitError> {
         let wanted = format!("{}^{{commit}}", full(branch));
-        let said = self.git().ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])?;
+        let question = ["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted];
+        let said = self.git().ask(&question)?;
+        if said.is_failure() {
+            return Err(failed(&question, &said));
+        }
         Ok(said.is_success().then(|| said.text()))
     }
 
