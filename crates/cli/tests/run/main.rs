@@ -29,6 +29,8 @@ mod stopped_lead;
 mod stories;
 mod surroundings;
 mod terminal;
+mod two_runs;
 mod unmerged;
 mod ways_out;
+mod whose_word;
 mod yard;

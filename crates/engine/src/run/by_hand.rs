@@ -88,9 +88,8 @@ impl Lead<'_> {
     /// Whether a session that a person or their agent began is at work on a unit.
     pub(super) fn has_living_session(&self, at: LaneAt, row: &Row) -> bool {
         let events = self.events_of(&self.work.lanes[at].unit);
-        let begins = |entry: &&Entry| {
-            matches!(entry.event.as_str(), "started" | "restarted" | "resumed" | "reopened" | "taken_over")
-        };
+        let begins =
+            |entry: &&Entry| matches!(entry.event.as_str(), "started" | "restarted" | "resumed" | "taken_over");
         row.liveness == Liveness::Alive && events.iter().rfind(begins).is_some_and(is_by_person)
     }
 

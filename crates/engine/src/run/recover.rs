@@ -85,7 +85,7 @@ impl Lead<'_> {
         if is_known || !is_open || !has_begun || is_restarted {
             return;
         }
-        if let Some(reason) = self.left_on_branches(at) {
+        if let Some(reason) = self.left_on_branches(at).or_else(|| self.left_by_namesake(at)) {
             self.tell_lane(at, "paused", &reason);
             self.work.fleet.lanes[at].state = LaneState::Paused { reason };
         }

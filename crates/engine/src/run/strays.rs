@@ -4,6 +4,7 @@
 use piton_model::fleet::LaneAt;
 use piton_model::{Dialect, StepState, StepTo};
 use piton_store::disk::Access;
+use piton_supervisor::quoted;
 
 use super::claim::step;
 use super::lead::Lead;
@@ -99,11 +100,16 @@ impl Lead<'_> {
 
     /// Whether a plan had a task's box ticked where a lane's branch left its target.
     fn was_ticked(&self, at: LaneAt, path: &str, task: &str) -> bool {
-        let (Some(repository), Some(tree)) = (&self.repository, self.worktree_of(at)) else { return false };
+        self.at_fork(at, path).is_some_and(|before| is_ticked(path, &before, task))
+    }
+
+    /// A text as it was where a lane's branch left its target.
+    fn at_fork(&self, at: LaneAt, path: &str) -> Option<String> {
+        let (repository, tree) = (self.repository.as_ref()?, self.worktree_of(at)?);
         let (tree, inside) = (self.workspace.root().join(tree), repository.inside().join(path).display().to_string());
         let target = self.target_branch(&self.work.fleet.lanes[at]).unwrap_or_default();
-        let before = repository.at_fork(&tree, &target, &inside).ok().flatten().unwrap_or_default();
-        is_ticked(path, &String::from_utf8_lossy(&before), task)
+        let before = repository.at_fork(&tree, &target, &inside).ok().flatten()?;
+        Some(String::from_utf8_lossy(&before).into_owned())
     }
 
     /// Whether a worker wrote a file later than the unit's document was last written.
@@ -127,6 +133,16 @@ impl Lead<'_> {
         let stray = format!("{below}/{path}");
         let Ok(written) = self.workspace.disk.read(&stray) else { return };
         let text = String::from_utf8_lossy(&written.bytes).into_owned();
+        let branch = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.branch.clone());
+        if let (Some(before), Some(branch)) = (self.at_fork(at, &path), branch)
+            && unticked(&before) != unticked(&text)
+        {
+            let (branch, path) = (quoted(&branch), quoted(&path));
+            let seen = format!("git show {branch}:{path}");
+            let told =
+                format!("its worker changed the text of {path}, which is not merged; it is on its branch: {seen}");
+            self.tell_lane(at, "stray", &told);
+        }
         let is_open = self.unit_of(at).is_ok_and(|unit| {
             let known = unit.steps.iter().find(|known| known.id == own);
             known.is_some_and(|known| !matches!(known.state, StepState::Done { .. } | StepState::Skipped))
@@ -153,6 +169,11 @@ impl Lead<'_> {
         }
         Ok(missing)
     }
+}
+
+/// A plan's text without its ticks.
+fn unticked(text: &str) -> String {
+    text.replace("[x]", "[ ]").replace("[X]", "[ ]")
 }
 
 /// Whether a plan's text has a task's box ticked.

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use piton_model::Dialect;
 use piton_model::fleet::LaneAt;
+use piton_model::{Dialect, UnitRef};
 use piton_supervisor::{Created, Creation, GitError, Head, LeftBranch, NewWorktree, Removal, Repository, quoted};
 
 use super::lead::Lead;
@@ -202,6 +202,33 @@ impl Lead<'_> {
         Some(format!(
             "the branch {name} has work of it that is not on {base}, and no lead remembers it; merge it with: git merge {word}; \
              or remove it with: {tree}git branch -D {remote}{word}"
+        ))
+    }
+
+    /// The same for a step of a unit that was renamed since: its work is on the branch of the step of the old name.
+    pub(super) fn left_by_namesake(&self, at: LaneAt) -> Option<String> {
+        let (repository, base) = (self.repository.as_ref()?, self.memory.run.base.as_ref()?);
+        let work = &self.work.lanes[at];
+        let step = work.step.as_ref()?;
+        let is_namesake = |name: &str| {
+            let unit = name.strip_suffix(step.as_str()).and_then(|unit| unit.strip_suffix(' '));
+            let unit =
+                unit.and_then(|unit| UnitRef::parse(unit).ok()).filter(|unit| unit.dialect == Some(work.dialect));
+            unit.is_some_and(|unit| {
+                matches!(crate::find(self.workspace, &unit, self.time()), Err(crate::NotFound::Nothing { .. }))
+            })
+        };
+        let mut lanes = self.memory.lanes.iter().filter(|(_, known)| known.merged.is_none());
+        let branch = lanes.find_map(|(name, known)| {
+            let branch = known.branch.as_ref().filter(|_| is_namesake(name))?;
+            repository.tip(branch).ok().flatten()?;
+            repository.adds_to(&format!("refs/heads/{branch}"), base).ok()?.then_some(branch)
+        })?;
+        let word = quoted(branch);
+        Some(format!(
+            "the branch {branch} has work of it, from before it was renamed, that is not on {base}; merge it with: \
+             git merge {word}; or leave it on another branch: git branch -m {word} {}",
+            quoted(&format!("left/{branch}"))
         ))
     }
 
