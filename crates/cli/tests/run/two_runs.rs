@@ -71,7 +71,7 @@ fn an_approval_can_be_given_after_another_run_and_is_not_asked_twice() {
     assert!(text.contains(&next), "{text}");
     yard.run(&["approve", "build:PRD-071"]);
     let status = yard.run(&["status"]).stdout;
-    assert!(status.contains("approved; continue it: piton run") && !status.contains("waits for approval"), "{status}");
+    assert!(status.contains("approved; continue it: piton run") && !status.contains("piton approve"), "{status}");
     let text = why(&yard, "build:PRD-071");
     assert!(text.contains(&format!("next       continue the run: piton run {SPEC}\n")), "{text}");
     let ended = yard.piton(&["run", SPEC]);
@@ -86,7 +86,7 @@ fn an_approval_that_a_killed_lead_asked_for_can_be_given_after_another_run() {
     yard.run(&["approve", "--commands", SPEC, "pipeline:S-1"]);
     let mut lead = yard.command(&wanted).spawn().expect("it starts");
     let shown = || yard.piton(&["status"]).stdout;
-    wait_for("the question", || shown().contains("waits for approval"), shown);
+    wait_for("the question", || shown().contains("waits for approval: piton approve build:PRD-071"), shown);
     lead.kill().expect("it is there");
     finish(lead);
     yard.run(&["stop", "--workers"]);

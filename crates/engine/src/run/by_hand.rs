@@ -90,7 +90,10 @@ impl Lead<'_> {
         let events = self.events_of(&self.work.lanes[at].unit);
         let begins =
             |entry: &&Entry| matches!(entry.event.as_str(), "started" | "restarted" | "resumed" | "taken_over");
-        row.liveness == Liveness::Alive && events.iter().rfind(begins).is_some_and(is_by_person)
+        // A lead claims a unit in the name of the worker that it starts.
+        let is_own = |entry: &Entry| ["story-", "worker-"].iter().any(|start| entry.by.starts_with(start));
+        let begun = events.iter().rfind(begins);
+        row.liveness == Liveness::Alive && begun.is_some_and(|entry| is_by_person(entry) && !is_own(entry))
     }
 
     /// What a person recorded about a unit since its worker began: the worker's own document does not have it.

@@ -23,10 +23,6 @@ impl Lead<'_> {
                     Ok(unit) => self.proved(at, &unit, standing),
                     Err(_) => standing,
                 },
-                Standing::Halted { reason } => match self.unit_of(at).map(|unit| unit.state) {
-                    Ok(State::Paused { reason: Some(reason) }) => Standing::Halted { reason },
-                    _ => Standing::Halted { reason },
-                },
                 _ => standing,
             };
         }

@@ -224,7 +224,7 @@ impl Fleet {
         match (result, kind) {
             (GateResult::Passed, _) => {}
             (GateResult::Failed(why), GateKind::Command) => self.rework_phase(group, phase, why, decisions),
-            (GateResult::Failed(why), GateKind::Later) => self.halt_phase(group, phase, why.summary(), true),
+            (GateResult::Failed(why), GateKind::Later) => self.rework_done(group, phase, why, decisions),
             (GateResult::Broken { why }, GateKind::Command) => {
                 self.halt_phase(group, phase, format!("gate {gate} is broken: {why}"), false);
             }
@@ -263,6 +263,21 @@ impl Fleet {
             _ => {
                 self.halt_phase(group, phase, after_reworks(&why.summary(), self.limits.rework), true);
             }
+        }
+    }
+
+    /// What a person refuses after the merge goes back to the lane that joined the phase last.
+    fn rework_done(&mut self, group: GroupAt, phase: usize, why: Rework, decisions: &mut Vec<Decision>) {
+        let of_phase = |at: &LaneAt| {
+            (self.lanes[*at].group, self.lanes[*at].phase, &self.lanes[*at].state) == (group, phase, &LaneState::Done)
+        };
+        let last = self.groups[group].phases[phase].last.filter(of_phase);
+        match last.or_else(|| (0..self.lanes.len()).rfind(of_phase)) {
+            Some(at) if self.limits.rework > 0 => {
+                self.lane_reopened(at);
+                self.rework(at, why, decisions);
+            }
+            _ => self.halt_phase(group, phase, why.summary(), true),
         }
     }
 
