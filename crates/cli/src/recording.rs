@@ -140,7 +140,7 @@ fn is_own(wanted: &UnitRef) -> Result<(), Failure> {
         true => Ok(()),
         false => {
             let message = format!("PITON_ATTEMPT is an attempt of {own}, and not of {wanted}");
-            Err(Failure::new(REFUSED, message).hint(verbs::STATUS.on(&own.to_string()).to("see your own unit")))
+            Err(Failure::new(REFUSED, message).hint(verbs::STATUS.on(own.to_string()).to("see your own unit")))
         }
     }
 }
