@@ -170,7 +170,7 @@ pub fn approve_phase(
     now: Time,
 ) -> Result<ApprovedPhase, NotApproved> {
     let found = crate::find(workspace, wanted, now).map_err(NotApproved::NoUnit)?;
-    let began = beginning(workspace, wanted, now);
+    let began = first_event(workspace, wanted, now);
     // A run knows the unit by the name that it was given.
     let is_meant =
         |it: &&Waiting| UnitRef::parse(&it.unit).is_ok_and(|unit| unit.means(found.unit.dialect, &found.full_name));
@@ -230,7 +230,7 @@ impl Lead<'_> {
             return false;
         }
         let value: Value = serde_json::from_slice(&content.bytes).unwrap_or_default();
-        let began = UnitRef::parse(unit).map_or(0, |unit| beginning(self.workspace, &unit, self.time()));
+        let began = UnitRef::parse(unit).map_or(0, |unit| first_event(self.workspace, &unit, self.time()));
         let is_meant = value["run"] == self.run.number
             && value["unit"] == unit
             && value["began"] == began
@@ -272,7 +272,7 @@ pub(super) fn is_given(workspace: &Workspace, waiting: &Waiting) -> bool {
 }
 
 /// The number of the event with which a unit began, which an approval is for.
-fn beginning(workspace: &Workspace, unit: &UnitRef, now: Time) -> u64 {
+fn first_event(workspace: &Workspace, unit: &UnitRef, now: Time) -> u64 {
     let events = crate::log(workspace, unit, now).map(|log| log.log.events).unwrap_or_default();
     events.iter().rfind(|entry| super::recover::is_beginning(entry)).map_or(0, |entry| entry.seq)
 }
