@@ -214,20 +214,32 @@ impl Adapter {
     }
 
     /// Why no worker can be started by it, with what to do: its program is not found. `path` is the list of directories
-    /// in which programs are looked for.
-    pub fn missing(&self, path: &str) -> Option<String> {
+    /// in which programs are looked for, `directory` the worker's own, once it is there: a relative path means a file in
+    /// it.
+    pub fn missing(&self, path: &str, directory: Option<&Path>) -> Option<String> {
         let program = self.program();
-        if program.contains('/') {
-            // The system says what is wrong with it.
-            return None;
-        }
-        let is_there = std::env::split_paths(path).any(|directory| is_program(&directory.join(program)));
+        let named = Path::new(program);
+        let wrong = match (program.contains('/'), directory) {
+            (false, _) => {
+                let is_there = std::env::split_paths(path).any(|directory| is_program(&directory.join(named)));
+                (!is_there).then_some("is not in PATH")
+            }
+            (true, None) if named.is_relative() => None,
+            (true, directory) => {
+                let file = directory.unwrap_or(Path::new("/")).join(named);
+                match (file.exists(), is_program(&file)) {
+                    (false, _) => Some("does not exist"),
+                    (true, false) => Some("is no executable file"),
+                    (true, true) => None,
+                }
+            }
+        }?;
         let advice = match self.kind() {
             Kind::Claude => "install Claude Code, or choose another `adapter` in [worker] of piton.toml",
             Kind::Codex => "install Codex, or choose another `adapter` in [worker] of piton.toml",
             Kind::Command => "install it, or correct `command` in [worker] of piton.toml",
         };
-        (!is_there).then(|| format!("the worker's program `{program}` is not in PATH; {advice}"))
+        Some(format!("the worker's program `{program}` {wrong}; {advice}"))
     }
 }
 

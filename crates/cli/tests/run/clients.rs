@@ -152,6 +152,28 @@ fn a_client_that_is_missing_pauses_before_anything_is_claimed() {
 }
 
 #[test]
+fn a_program_that_is_named_by_a_path_and_missing_uses_no_attempt() {
+    let yard = Yard::with("", TWO);
+    for program in ["/no/such/agent", "./no-such-agent"] {
+        yard.workspace.write("piton.toml", format!("[run]\ngrace = 0.3\n[worker]\ncommand = [{program:?}]\n{TWO}"));
+        yard.commit(program);
+        let ended = yard.piton(&["run", "--yes", "--retry"]);
+        assert_eq!(ended.code, Some(4), "{}{}", ended.stdout, ended.stderr);
+        let reason = format!(
+            "the worker's program `{program}` does not exist; install it, or correct `command` in [worker] of piton.toml"
+        );
+        for story in ["S-1", "S-2"] {
+            let paused = format!("pipeline:{story} is paused: cannot start its worker: {reason}\n");
+            assert!(ended.stdout.contains(&paused), "{}", ended.stdout);
+            assert!(!yard.workspace.path(&format!(".pipeline/checkpoint-{story}.json")).exists(), "it was claimed");
+        }
+        let issues = yard.read_json(".pipeline/state.json")["infra_issues"].clone();
+        let named = issues.as_array().expect("a list").iter().filter(|issue| issue["message"] == reason.as_str());
+        assert_eq!(named.count(), 1, "{issues}");
+    }
+}
+
+#[test]
 fn a_client_that_cannot_be_used_is_started_once_and_counts_as_no_crash() {
     for (odd, want) in [
         ("logged-out", "Claude Code is not logged in (Not logged in · Please run /login); log in"),

@@ -100,7 +100,7 @@ impl Lead<'_> {
     fn try_start(&mut self, at: LaneAt, how: How) -> Result<(), String> {
         let name = self.work.fleet.lanes[at].name.clone();
         let id = self.work.lanes[at].id.clone();
-        let spec = self.worker_of(at);
+        let spec = self.worker_in_place(at)?;
         let (how, session) = self.session_for(at, how, &spec)?;
         let memory = self.memory.lane(&name);
         memory.session = session.clone();

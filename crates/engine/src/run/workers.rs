@@ -86,10 +86,27 @@ impl Lead<'_> {
     /// Remembers that workers with an account cannot work, so that no other is started in vain.
     pub(super) fn note_unavailable(&mut self, spec: &WorkerSpec, reason: &str) {
         if self.unavailable.insert(spec.account(), reason.to_owned()).is_none() {
-            let issue = ("start".to_owned(), "worker".to_owned(), reason.to_owned());
-            if !self.memory.issues.contains(&issue) {
-                self.memory.issues.push(issue);
+            self.note_issue(reason);
+        }
+    }
+
+    fn note_issue(&mut self, reason: &str) {
+        let issue = ("start".to_owned(), "worker".to_owned(), reason.to_owned());
+        if !self.memory.issues.contains(&issue) {
+            self.memory.issues.push(issue);
+        }
+    }
+
+    /// The worker for a lane whose directory is there, or why none can be started: a program that a relative path names
+    /// may be missing there.
+    pub(super) fn worker_in_place(&mut self, at: LaneAt) -> Result<WorkerSpec, String> {
+        let spec = self.worker_of(at);
+        match spec.adapter.missing(&self.worker_path(), Some(&self.directory_of(at))) {
+            Some(reason) => {
+                self.note_issue(&reason);
+                Err(reason)
             }
+            None => Ok(spec),
         }
     }
 
@@ -102,7 +119,7 @@ impl Lead<'_> {
     /// Why no worker of this kind can be started now.
     fn unavailable(&self, spec: &WorkerSpec) -> Option<String> {
         let known = self.unavailable.get(&spec.account()).cloned();
-        known.or_else(|| spec.adapter.missing(&self.worker_path()))
+        known.or_else(|| spec.adapter.missing(&self.worker_path(), None))
     }
 
     /// The directories in which workers look for programs, so that `piton` is this program.

@@ -4,14 +4,29 @@ use super::*;
 
 #[test]
 fn a_program_that_is_not_there_is_a_reason_with_advice() {
-    let missing = |program: &str| {
+    let bin = Some(Path::new("/bin"));
+    for (program, directory, want) in [
+        ("sh", None, None),
+        ("no-such-claude", None, Some("is not in PATH")),
+        ("no-such-claude", bin, Some("is not in PATH")),
+        ("/bin/sh", None, None),
+        ("/no/such/program", None, Some("does not exist")),
+        ("/no/such/program", bin, Some("does not exist")),
+        ("/etc/passwd", None, Some("is no executable file")),
+        ("/etc", None, Some("is no executable file")),
+        // Only its own directory shows whether it is there.
+        ("./sh", None, None),
+        ("./sh", bin, None),
+        ("./no-such-claude", bin, Some("does not exist")),
+    ] {
         let agent = Agent { program: vec![program.to_owned()], ..Agent::claude() };
-        Adapter::Claude(agent).missing("/no/such/directory:/bin:/usr/bin")
-    };
-    assert_eq!(missing("sh"), None);
-    assert_eq!(missing("/no/such/program"), None, "the system says so when it is started");
-    let want = "the worker's program `no-such-claude` is not in PATH; install Claude Code";
-    assert!(missing("no-such-claude").is_some_and(|why| why.starts_with(want)));
+        let found = Adapter::Claude(agent).missing("/no/such/directory:/bin:/usr/bin", directory);
+        let want = want.map(|wrong| {
+            let advice = "install Claude Code, or choose another `adapter` in [worker] of piton.toml";
+            format!("the worker's program `{program}` {wrong}; {advice}")
+        });
+        assert_eq!(found, want, "{program} {directory:?}");
+    }
 }
 
 pub(super) fn work() -> Work {

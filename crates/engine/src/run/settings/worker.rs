@@ -177,7 +177,7 @@ impl Workers {
     /// Where the settings name no client, uses one that is installed: Claude Code, else Codex.
     pub(in super::super) fn detect(&mut self, path: &str) {
         let codex = Adapter::Codex(Agent::codex());
-        if !self.is_chosen && self.base.adapter.missing(path).is_some() && codex.missing(path).is_none() {
+        if !self.is_chosen && self.base.adapter.missing(path, None).is_some() && codex.missing(path, None).is_none() {
             let is_default = |spec: &&mut WorkerSpec| spec.adapter == Adapter::Claude(Agent::claude());
             let others = self.stages.values_mut().chain(self.named.values_mut());
             std::iter::once(&mut self.base)
