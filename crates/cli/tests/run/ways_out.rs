@@ -21,7 +21,11 @@ fn a_build_whose_worker_cannot_start_has_no_live_agent_and_can_be_resumed() {
     let agent = yard.text("piton.toml");
     let agent = agent.lines().find_map(|line| line.strip_prefix("command = ")).expect("a worker").to_owned();
     yard.workspace.write("docs/EXECUTION-SPEC-PRD-031.md", SPEC);
-    set_worker(&yard, RUN, "[\"/nonexistent/worker\"]", "");
+    // It is there, so that only its start shows that it cannot be used.
+    let script = yard.outer("worker.sh");
+    std::fs::write(&script, "#!/nonexistent/interpreter\n").expect("a script");
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("its mode");
+    set_worker(&yard, RUN, &format!("[{:?}]", script.display().to_string()), "");
     let ended = yard.piton(&["run", "docs/EXECUTION-SPEC-PRD-031.md", "--yes"]);
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
     let checkpoint = yard.read_json(CHECKPOINT);
