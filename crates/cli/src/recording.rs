@@ -136,7 +136,12 @@ pub fn attempt_of_environment() -> Result<Option<Ticket>, Failure> {
 /// Refuses a worker's record about another unit than the one that its attempt is of.
 fn is_own(wanted: &UnitRef) -> Result<(), Failure> {
     let Some(own) = std::env::var("PITON_UNIT").ok().and_then(|unit| UnitRef::parse(&unit).ok()) else { return Ok(()) };
-    match own.dialect.is_none_or(|dialect| wanted.means(dialect, &own.full_name())) {
+    // Each may be the shorter name of the other.
+    let is_it = |dialect| {
+        wanted.means(dialect, &own.full_name())
+            || wanted.dialect.is_none_or(|it| it == dialect) && own.means(dialect, &wanted.full_name())
+    };
+    match own.dialect.is_none_or(is_it) {
         true => Ok(()),
         false => {
             let message = format!("PITON_ATTEMPT is an attempt of {own}, and not of {wanted}");

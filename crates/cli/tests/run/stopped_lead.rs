@@ -101,7 +101,8 @@ fn at_a_build_with_a_worktree_and_gates() {
 #[test]
 fn at_a_story_that_is_to_be_judged() {
     stop_everywhere(&Scenario {
-        wanted: &[],
+        // The user began it by hand, and hands it over.
+        wanted: &["--retry"],
         yard: || {
             let story = "[gates]\nmade = 'true'\n[[stories]]\nid = \"S-1\"\ntitle = \"One\"\n";
             let yard = Yard::with(SETTINGS, story);

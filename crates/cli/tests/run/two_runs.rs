@@ -99,6 +99,23 @@ fn an_approval_that_a_killed_lead_asked_for_can_be_given_after_another_run() {
 }
 
 #[test]
+fn an_approval_from_before_a_restart_is_not_used() {
+    let hook = r#"keep() { echo "$PITON_ATTEMPT" > "$1.txt"; git add -A; git commit -qm "$1"; }"#;
+    let yard = yard(hook, "", &[(SPEC, &build())]);
+    yard.run(&["approve", "--commands", SPEC]);
+    assert_eq!(yard.piton(&["run", SPEC]).code, Some(4));
+    yard.run(&["approve", "build:PRD-071"]);
+    yard.run(&["restart", "build:PRD-071", "--force"]);
+    let ended = yard.piton(&["run", SPEC]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let told = "an approval of another run, or from before a restart, was not used";
+    assert!(ended.stdout.contains(told) && !is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
+    yard.run(&["approve", "build:PRD-071"]);
+    let ended = yard.piton(&["run", SPEC]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
+
+#[test]
 fn a_build_that_a_person_resumes_has_its_next_phase_approved() {
     let yard = yard("", "", &[(SPEC, &build())]);
     yard.run(&["approve", "--commands", SPEC]);

@@ -158,8 +158,7 @@ fn a_stash_does_not_undo_what_is_merged() {
 fn a_box_that_the_user_unticks_is_done_again() {
     let yard = yard(r#"if [ "$step" = b ]; then hold b; fi"#, "", &[("plans/p/plan.md", PLAN)]);
     let ended = meanwhile(&yard, &["run", "plan:p", "--yes"], "b", || {
-        // Not as it was committed.
-        let text = yard.text("plans/p/plan.md").replace("[x] A", "[ ] A").replace("# P\n", "# P, again\n");
+        let text = yard.text("plans/p/plan.md").replace("[x] A", "[ ] A");
         yard.workspace.write("plans/p/plan.md", text);
         wait_for("the second worker", || workers(&yard).len() > 2, || yard.piton(&["status"]).stdout);
     });
@@ -390,6 +389,67 @@ keep S-1; exit 0"#;
     assert!(said(&ended).contains("is not used: a person recorded `paused` since it began"), "{}", said(&ended));
     assert!(!is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
     assert_eq!(yard.json(&["status", "pipeline:S-1", "--json"])["units"][0]["lifecycle"], "paused");
+}
+
+#[test]
+fn a_note_of_the_user_stays_when_the_worker_writes_its_checkpoint_by_hand() {
+    let hook = r#"hold S-1; mkdir -p .pipeline
+if [ "$PITON_STAGE" = 2 ]; then
+  sed 's/"tasksRemaining": \["S-1"\]/"tasksRemaining": []/; s/"tasksCompleted": \[\]/"tasksCompleted": ["S-1"]/' \
+    "$PITON_CHECKPOINT.kept" > .pipeline/checkpoint-S-1.json
+  keep S-1; exit 0
+fi"#;
+    let yard = yard(hook, STORY, &[]);
+    let ended = meanwhile(&yard, &["run", "--yes"], "S-1", || {
+        let checkpoint = ".pipeline/checkpoint-S-1.json";
+        // One line, so that a line of `sed` finds it.
+        let text = serde_json::to_string(&yard.read_json(checkpoint)).expect("it is JSON");
+        yard.workspace.write(&format!("{checkpoint}.kept"), text.replace(":[", ": ["));
+        yard.run(&["decide", "pipeline:S-1", "port 80"]);
+    });
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    let unit = yard.json(&["status", "pipeline:S-1", "--json"])["units"][0].clone();
+    assert!(unit["decisions"].to_string().contains("port 80"), "{unit}");
+}
+
+#[test]
+fn a_worker_may_name_its_unit_by_a_longer_name() {
+    let hook = r#"if [ "$step" = a ]; then keep a; "$PITON" step plan:plans/p done a --output a.txt && exit 0; fi"#;
+    let yard = yard(hook, "", &[("docs/plans/p/plan.md", PLAN)]);
+    set_hook(&yard, &hook.replace("plan:plans/p", "plan:docs/p"));
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert_eq!(workers(&yard), ["a", "b"], "{}", said(&ended));
+}
+
+#[test]
+fn an_output_that_was_never_made_is_not_done_by_hand() {
+    let spec = "---\nprd: PRD-072\nprd_title: A door\nworkstreams:\n  WS1:\n    name: Door\n    outputs: [WS1.txt]\n\
+                execution_phases:\n  - name: Door\n    parallel: [WS1]\n---\n# A door\n";
+    let path = "docs/EXECUTION-SPEC-PRD-072.md";
+    // It writes itself into the checkpoint, in place, and makes nothing.
+    let hook = r#"sed -i 's/"completed_workstreams": \[\]/"completed_workstreams": ["WS1"]/; s/"in_progress_workstreams": \["WS1"\]/"in_progress_workstreams": []/' "$PITON_CHECKPOINT"; exit 0"#;
+    let yard = yard(hook, "", &[(path, spec)]);
+    assert_eq!(yard.piton(&["run", path, "--yes"]).code, Some(4));
+    set_hook(&yard, "");
+    let ended = yard.piton(&["run", path, "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "WS1.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn the_last_task_of_a_plan_whose_merge_was_refused_is_retried() {
+    let plan = &PLAN[..PLAN.find("## Two").expect("two")];
+    let yard =
+        yard(r#"keep a; echo y > left.txt; "$PITON" step plan:p done a; exit 0"#, "", &[("plans/p/plan.md", plan)]);
+    assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
+    set_hook(&yard, "");
+    let settings = yard.text("piton.toml").replace("reworks = 0", "reworks = 1");
+    yard.workspace.write("piton.toml", settings);
+    yard.git(&["commit", "-qm", "reworks", "piton.toml"]);
+    let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "a.txt"), "{}", said(&ended));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! What a person did about a unit that a run has: finished it, left it out, holds it, or is at work on it.
 
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
-use piton_model::{Liveness, Row, State, StepState};
+use piton_model::{Event, Liveness, NotePurpose, Row, State, StepState};
 use piton_store::journal::Entry;
 use piton_supervisor::quoted;
+use serde_json::Value;
 
 use super::freed::is_by_person;
 use super::lead::Lead;
@@ -88,26 +89,27 @@ impl Lead<'_> {
     /// Whether a session that a person or their agent began is at work on a unit.
     pub(super) fn has_living_session(&self, at: LaneAt, row: &Row) -> bool {
         let events = self.events_of(&self.work.lanes[at].unit);
-        let begins =
-            |entry: &&Entry| matches!(entry.event.as_str(), "started" | "restarted" | "resumed" | "taken_over");
+        let begins = |entry: &&Entry| matches!(entry.event.as_str(), "started" | "resumed" | "taken_over");
         // A lead claims a unit in the name of the worker that it starts.
         let is_own = |entry: &Entry| ["story-", "worker-"].iter().any(|start| entry.by.starts_with(start));
         let begun = events.iter().rfind(begins);
         row.liveness == Liveness::Alive && begun.is_some_and(|entry| is_by_person(entry) && !is_own(entry))
     }
 
-    /// What a person recorded about a unit since its worker began: the worker's own document does not have it.
-    pub(super) fn recorded_by_person(&self, at: LaneAt) -> Option<String> {
+    /// What a person recorded about a unit since its worker began, which the worker's own document does not have: the event
+    /// that holds the unit, and what they said.
+    pub(super) fn recorded_by_person(&self, at: LaneAt) -> (Option<String>, Vec<Event>) {
         let events = self.events_of(&self.work.lanes[at].unit);
-        let began =
-            events.iter().rposition(|entry| matches!(entry.event.as_str(), "started" | "restarted" | "resumed"))?;
-        let is_record = |entry: &&Entry| {
-            is_by_person(entry)
-                && matches!(
-                    entry.event.as_str(),
-                    "paused" | "blocked" | "unblocked" | "failed" | "decided" | "noted" | "gate_passed" | "gate_failed"
-                )
+        let begins = |entry: &Entry| matches!(entry.event.as_str(), "started" | "restarted" | "resumed");
+        let began = events.iter().rposition(begins).map_or(0, |at| at + 1);
+        let own: Vec<&Entry> = events[began..].iter().filter(|entry| is_by_person(entry)).collect();
+        let holds = |entry: &&&Entry| matches!(entry.event.as_str(), "paused" | "blocked" | "failed");
+        let text = |entry: &Entry, key: &str| entry.data.get(key).and_then(Value::as_str).map(str::to_owned);
+        let said = |entry: &&Entry| match entry.event.as_str() {
+            "noted" => Some(Event::Noted { text: text(entry, "text")?, purpose: NotePurpose::Note }),
+            "decided" => Some(Event::Decided { text: text(entry, "text")?, reason: text(entry, "reason") }),
+            _ => None,
         };
-        events[began + 1..].iter().rfind(is_record).map(|entry| entry.event.clone())
+        (own.iter().rfind(holds).map(|entry| entry.event.clone()), own.iter().filter_map(said).collect())
     }
 }

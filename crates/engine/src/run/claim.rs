@@ -211,7 +211,13 @@ impl Lead<'_> {
         let shared = |attempt: u64| Claimed { ticket: attempt.into(), resumption: None };
         let claimed = match self.claimed[group].or_else(|| self.sibling_attempt(group)) {
             Some(attempt) => shared(attempt),
-            None => self.claim_whole(at, "lead")?,
+            None => match self.claim_whole(at, "lead") {
+                Ok(claimed) => claimed,
+                // Every box is ticked, and what was refused is seen to again.
+                Err(why) => {
+                    self.unit_of(at).ok().filter(is_all_done).and_then(|unit| unit.attempt).map(shared).ok_or(why)?
+                }
+            },
         };
         self.claimed[group] = Some(claimed.ticket.attempt);
         // What is approved from here on belongs to the life that this claim began or continues.
@@ -305,6 +311,11 @@ impl Lead<'_> {
             typed_below: String::new(),
         }
     }
+}
+
+/// Whether no step of a unit is left.
+fn is_all_done(unit: &piton_model::Unit) -> bool {
+    unit.steps.iter().all(|step| matches!(step.state, StepState::Done { .. } | StepState::Skipped))
 }
 
 pub(super) fn step(to: StepTo, name: String) -> Event {

@@ -107,6 +107,8 @@ pub(super) struct Live {
     /// When the last sign came, on the wall.
     pub seen: std::time::SystemTime,
     pub afar: Afar,
+    /// Whether its step was called done, and the journal does not say by whom.
+    pub is_ticked: bool,
     /// Why it was ended by the lead.
     pub stopped: Option<String>,
 }
@@ -116,7 +118,8 @@ impl Live {
     pub fn new(worker: Worker, reading: Reading) -> Live {
         let seen = std::time::SystemTime::now();
         // Whatever it printed so far is read with the first look: it may wait for a limit, or have said its session.
-        Live { worker, reading, signs: Signs::default(), document: None, seen, afar: Afar::default(), stopped: None }
+        let (signs, afar) = (Signs::default(), Afar::default());
+        Live { worker, reading, signs, document: None, seen, afar, is_ticked: false, stopped: None }
     }
 }
 

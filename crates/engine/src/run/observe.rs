@@ -318,22 +318,27 @@ impl Lead<'_> {
         let known = self.live.get(&at).and_then(|live| live.document.clone());
         let path = known.as_ref().map_or_else(|| self.document_of(at), |(path, _)| path.clone());
         let stamp = self.workspace.disk.stamp(&path).ok().flatten();
+        let patience = self.settings.limits.patience(self.work.fleet.lanes[at].stage);
         let Some(live) = self.live.get_mut(&at) else { return };
         live.document = Some((path, stamp));
-        if known.is_some_and(|(_, before)| before == stamp) {
+        // A worker that ticked its box by hand, and stays, is through when it gives no more signs.
+        let is_silent = live.seen.elapsed().is_ok_and(|silent| silent >= patience);
+        let is_through = live.is_ticked && is_silent;
+        if known.is_some_and(|(_, before)| before == stamp) && !is_through {
             return;
         }
         let standing = self.standing(at, false);
+        let is_complete = matches!(standing, Standing::Complete(_));
         // In a document that several share, only what concerns the lane itself is a sign of its worker. A step that
-        // another worker or the user calls done stays with its worker, who is judged by its own end.
+        // another worker or the user recorded as done stays with its worker, who is judged by its own end.
         let is_own = match self.work.lanes[at].step.clone() {
             None => true,
-            Some(step) => matches!(standing, Standing::Complete(_)) && self.is_own_word(at, &step),
+            Some(step) => is_complete && (is_through || self.is_own_word(at, &step)),
         };
+        let Some(live) = self.live.get_mut(&at) else { return };
+        live.is_ticked = is_complete && !is_own;
         if is_own {
-            if let Some(live) = self.live.get_mut(&at) {
-                live.seen = SystemTime::now();
-            }
+            live.seen = SystemTime::now();
             self.queue.push_back(FleetEvent::DocumentChanged { lane: at, standing });
         }
     }

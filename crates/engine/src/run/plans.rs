@@ -119,7 +119,7 @@ impl Lead<'_> {
                 news.push(self.settled(at, own));
             }
             let is_reopened = own == BoxState::Open && self.work.fleet.lanes[at].state == LaneState::Done;
-            if is_reopened && !self.is_put_back_by_git(at) {
+            if is_reopened && !self.is_stashed(at) {
                 self.tell_lane(at, "plan", "its box was unticked: it is done again");
                 news.push(FleetEvent::LaneReopened { lane: at });
             }
@@ -128,18 +128,16 @@ impl Lead<'_> {
         news
     }
 
-    /// Whether a plan's box is open because git restored the text from before the task was done, as `git stash` does. The
-    /// user did not untick it then.
-    pub(super) fn is_put_back_by_git(&self, at: LaneAt) -> bool {
+    /// Whether a plan's box is open because the user stashed the text that has its tick: they did not untick it then.
+    pub(super) fn is_stashed(&self, at: LaneAt) -> bool {
         if self.work.lanes[at].dialect != Dialect::Plan {
             return false;
         }
         let Some(repository) = &self.repository else { return false };
         let path = repository.inside().join(self.document_of(at)).display().to_string();
-        let Ok(Some(committed)) = repository.committed_at(&path) else { return false };
         let times = self.memory.lanes.get(&self.work.fleet.lanes[at].name).map(LaneMemory::all_times);
         let done = times.iter().flat_map(|times| times.values()).filter_map(|(_, end)| *end).max();
-        done.is_some_and(|done| committed <= done.unix_seconds())
+        done.is_some_and(|done| repository.is_stashed_since(&path, done.unix_seconds()).unwrap_or(false))
     }
 
     /// Whether the user settled a lane whose worker is about to start: ticked or removed its box, did or skipped its step,

@@ -110,9 +110,11 @@ impl Lead<'_> {
         let is_same_life = was.began == now.began || was == Origin::default();
         // An archived document: what is left of the unit is its journal. A claim that was under way had none yet.
         let is_gone = claiming.is_none() && was.attempt > 0 && self.is_document_gone(at);
+        // A board of stories is archived as a whole, to begin anew.
+        let is_board = self.work.lanes[at].dialect == Dialect::Pipeline;
         let lane = self.memory.lane(&name);
-        if is_gone && lane.workers > 0 {
-            // It had a worker in this very run: the document was removed, and not archived to begin anew.
+        if is_gone && lane.workers > 0 && !is_board {
+            // It had a worker in this very run: its document was removed by mistake.
             return;
         }
         if !is_same_life || is_gone {
@@ -202,7 +204,7 @@ impl Lead<'_> {
     /// A lane that was done is done as long as its documents say so.
     fn recover_done(&mut self, at: LaneAt, lifecycle: Option<Lifecycle>) {
         let is_done = match self.work.lanes[at].step {
-            Some(_) => matches!(self.standing(at, false), Standing::Complete(_)) || self.is_put_back_by_git(at),
+            Some(_) => matches!(self.standing(at, false), Standing::Complete(_)) || self.is_stashed(at),
             None => lifecycle == Some(Lifecycle::Done),
         };
         let name = self.work.fleet.lanes[at].name.clone();
@@ -320,7 +322,12 @@ impl Lead<'_> {
         let is_done = |unit: &piton_model::Unit| {
             unit.steps.iter().any(|known| known.id == step && matches!(known.state, StepState::Done { .. }))
         };
-        !was_complete && !self.is_workers_word(at, &step) && self.unit_of(at).is_ok_and(|unit| is_done(&unit))
+        // What a person did is where they work. A worker that writes documents by hand may have called it done.
+        let is_made = |path: &String| self.workspace.root().join(path).exists();
+        !was_complete
+            && !self.is_workers_word(at, &step)
+            && self.work.lanes[at].outputs.iter().all(is_made)
+            && self.unit_of(at).is_ok_and(|unit| is_done(&unit))
     }
 
     /// Takes the pause of a story or a task away. What it was paused for is then judged again; what was complete stays so.

@@ -104,15 +104,17 @@ impl Repository {
         Ok(Git::at(worktree).ask(&question)?.is_success())
     }
 
-    /// When a file of the main worktree was last committed, in seconds since 1970; nothing when it differs from that. The
-    /// path is relative to the repository's root.
-    pub fn committed_at(&self, path: &str) -> Result<Option<i64>, GitError> {
+    /// Whether the newest stash has a change of a file of the main worktree, which is as it was committed, and was made
+    /// at this time or later, in seconds since 1970. The path is relative to the repository's root.
+    pub fn is_stashed_since(&self, path: &str, seconds: i64) -> Result<bool, GitError> {
         let git = self.git();
-        if !git.ask(&["--literal-pathspecs", "diff", "--quiet", "--no-ext-diff", "HEAD", "--", path])?.is_success() {
-            return Ok(None);
-        }
-        let time = git.run(&["--literal-pathspecs", "log", "-1", "--format=%ct", "HEAD", "--", path])?;
-        Ok(time.parse().ok())
+        let is_same = |from: &[&str]| -> Result<bool, GitError> {
+            let question = ["--literal-pathspecs", "diff", "--quiet", "--no-ext-diff"];
+            Ok(git.ask(&[&question[..], from, &["--", path]].concat())?.is_success())
+        };
+        let made = git.ask(&["log", "-1", "--format=%ct", "refs/stash", "--"])?;
+        let is_later = made.is_success() && made.text().parse::<i64>().is_ok_and(|made| made >= seconds);
+        Ok(is_later && is_same(&["HEAD"])? && !is_same(&["refs/stash^1", "refs/stash"])?)
     }
 
     /// A file as it was where a worktree's branch left its target; nothing when it was not there.
