@@ -446,7 +446,7 @@ fn the_last_task_of_a_plan_whose_merge_was_refused_is_retried() {
     set_hook(&yard, "");
     let settings = yard.text("piton.toml").replace("reworks = 0", "reworks = 1");
     yard.workspace.write("piton.toml", settings);
-    yard.git(&["commit", "-qm", "reworks", "piton.toml"]);
+    yard.commit("reworks");
     let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(is_on_main(&yard, "a.txt"), "{}", said(&ended));
