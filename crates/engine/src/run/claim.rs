@@ -180,8 +180,15 @@ impl Lead<'_> {
         if self.work.lanes[at].dialect != Dialect::Task {
             return Ok(());
         }
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let started = events.iter().rfind(|entry| entry.event == "started");
+        let before = started.and_then(|entry| entry.data.get("steps")?.as_array().cloned()).unwrap_or_default();
+        let is_new = |step: &&String| {
+            known.steps.iter().all(|it| it.id != **step) && before.iter().all(|it| it.as_str() != Some(step.as_str()))
+        };
+        let is_stand_in = |step: &&String| known.id.rsplit('/').next() == Some(step.as_str());
         let listed = self.work.lanes[at].start.steps.iter();
-        let new: Vec<String> = listed.filter(|step| known.steps.iter().all(|it| it.id != **step)).cloned().collect();
+        let new: Vec<String> = listed.filter(is_new).filter(|step| !is_stand_in(step)).cloned().collect();
         match new.is_empty() {
             true => Ok(()),
             false => self.record_lane(at, &Event::StepMoved(StepMove::new(StepTo::Begun, new))),

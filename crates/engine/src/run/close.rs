@@ -231,7 +231,8 @@ impl Lead<'_> {
 
     pub(super) fn ask_approval(&mut self, group: usize, phase: Option<usize>) -> Result<(), RunError> {
         let name = self.work.fleet.groups[group].name.clone();
-        if self.take_group_approval(group, phase) {
+        let is_resumed = phase.is_some() && self.is_resumed_by_person(group);
+        if self.take_group_approval(group, phase) || is_resumed {
             self.approve_review(group);
             self.queue.push_back(FleetEvent::Approved { group });
             return Ok(());

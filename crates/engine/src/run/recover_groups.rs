@@ -98,13 +98,15 @@ impl Lead<'_> {
         }
     }
 
-    /// Whether a person resumed a unit that its lead had paused: that approves the next phase.
-    fn is_resumed_by_person(&self, group: usize) -> bool {
+    /// Whether a person resumed a unit that its lead had paused, and the lead began nothing since: that approves the next
+    /// phase.
+    pub(super) fn is_resumed_by_person(&self, group: usize) -> bool {
         let Some(unit) = &self.work.groups[group].unit else { return false };
         let events = self.events_of(unit);
-        let paused = events.iter().rposition(|entry| entry.event == "paused" && entry.by == LEAD);
-        let resumes = |entry: &Entry| entry.event == "resumed" && is_by_person(entry);
-        paused.is_some_and(|paused| events[paused..].iter().any(resumes))
+        let acts = |entry: &&Entry| entry.by == LEAD && matches!(entry.event.as_str(), "paused" | "step_begun");
+        let last = events.iter().rfind(acts).filter(|entry| entry.event == "paused").map(|entry| entry.seq);
+        let resumes = |entry: &&Entry| entry.event == "resumed" && is_by_person(entry);
+        last.is_some_and(|last| events.iter().rfind(resumes).is_some_and(|entry| entry.seq > last))
     }
 
     /// Whether the unit's documents have every command gate of a phase as passed, by more than a worker's word. The last

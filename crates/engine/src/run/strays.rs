@@ -178,7 +178,7 @@ impl Lead<'_> {
 }
 
 /// A plan's text without its ticks.
-fn unticked(text: &str) -> String {
+pub(super) fn unticked(text: &str) -> String {
     text.replace("[x]", "[ ]").replace("[X]", "[ ]")
 }
 

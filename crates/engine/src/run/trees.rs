@@ -7,6 +7,7 @@ use piton_model::{Dialect, UnitRef};
 use piton_supervisor::{Created, Creation, GitError, Head, LeftBranch, NewWorktree, Removal, Repository, quoted};
 
 use super::lead::Lead;
+use super::strays::unticked;
 use super::work::LaneWork;
 use super::{RunError, failed};
 
@@ -218,10 +219,14 @@ impl Lead<'_> {
                 matches!(crate::find(self.workspace, &unit, self.time()), Err(crate::NotFound::Nothing { .. }))
             })
         };
+        let text = self.workspace.read_text(&self.document_of(at)).ok().flatten()?;
         let mut lanes = self.memory.lanes.iter().filter(|(_, known)| known.merged.is_none());
         let branch = lanes.find_map(|(name, known)| {
             let branch = known.branch.as_ref().filter(|_| is_namesake(name))?;
             repository.tip(branch).ok().flatten()?;
+            // Its text is that of the unit which had the old name.
+            let named = repository.files_named(branch, "plan.md").ok()?;
+            named.iter().find(|known| unticked(known) == unticked(&text))?;
             repository.adds_to(&format!("refs/heads/{branch}"), base).ok()?.then_some(branch)
         })?;
         let word = quoted(branch);

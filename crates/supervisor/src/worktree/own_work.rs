@@ -124,6 +124,17 @@ impl Repository {
         Ok(said.is_success().then_some(said.out))
     }
 
+    /// The texts of all files of a branch that have a name, in whatever directory.
+    pub fn files_named(&self, branch: &str, name: &str) -> Result<Vec<String>, GitError> {
+        let list = self.git().bytes(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", &full(branch)])?;
+        let is_named = |path: &&String| Path::new(path.as_str()).file_name().is_some_and(|found| found == name);
+        let text = |path: &String| {
+            let said = self.git().ask(&["cat-file", "blob", &format!("{}:{path}", full(branch))])?;
+            Ok(String::from_utf8_lossy(&said.out).into_owned())
+        };
+        split(&list).iter().filter(is_named).map(text).collect()
+    }
+
     fn fork(&self, worktree: &Path, target: &str) -> Result<String, GitError> {
         Git::at(worktree).run(&["merge-base", &full(target), "HEAD"])
     }
