@@ -92,8 +92,11 @@ impl Lead<'_> {
         let begins = |entry: &&Entry| matches!(entry.event.as_str(), "started" | "resumed" | "taken_over");
         // A lead claims a unit in the name of the worker that it starts.
         let is_own = |entry: &Entry| ["story-", "worker-"].iter().any(|start| entry.by.starts_with(start));
-        let begun = events.iter().rfind(begins);
-        row.liveness == Liveness::Alive && begun.is_some_and(|entry| is_by_person(entry) && !is_own(entry))
+        let Some(begun) = events.iter().rfind(begins).filter(|entry| is_by_person(entry) && !is_own(entry)) else {
+            return false;
+        };
+        // A unit that was begun and nothing else is handed over by running it.
+        row.liveness == Liveness::Alive && events.iter().any(|entry| entry.seq > begun.seq && is_by_person(entry))
     }
 
     /// What a person recorded about a unit since its worker began, which the worker's own document does not have: the event

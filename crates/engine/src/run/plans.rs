@@ -7,6 +7,7 @@ use piton_model::{Dialect, Id, StepState, Unit, UnitRef};
 
 use super::lead::Lead;
 use super::memory::LaneMemory;
+use super::strays::is_ticked;
 use super::work::{LaneWork, plan_lane, plan_phase, stage_of};
 
 /// What a plan's text says about a task.
@@ -119,7 +120,12 @@ impl Lead<'_> {
                 news.push(self.settled(at, own));
             }
             let is_reopened = own == BoxState::Open && self.work.fleet.lanes[at].state == LaneState::Done;
-            if is_reopened && !self.is_stashed(at) {
+            // The stash may have been taken back since the text was read.
+            let is_open = || {
+                let step = self.work.lanes[at].step.as_deref();
+                self.unit_of(at).is_ok_and(|unit| box_state(&unit, step) == BoxState::Open)
+            };
+            if is_reopened && !self.is_stashed(at) && is_open() {
                 self.tell_lane(at, "plan", "its box was unticked: it is done again");
                 news.push(FleetEvent::LaneReopened { lane: at });
             }
@@ -130,14 +136,15 @@ impl Lead<'_> {
 
     /// Whether a plan's box is open because the user stashed the text that has its tick: they did not untick it then.
     pub(super) fn is_stashed(&self, at: LaneAt) -> bool {
+        let (Some(repository), Some(step)) = (&self.repository, &self.work.lanes[at].step) else { return false };
         if self.work.lanes[at].dialect != Dialect::Plan {
             return false;
         }
-        let Some(repository) = &self.repository else { return false };
         let path = repository.inside().join(self.document_of(at)).display().to_string();
         let times = self.memory.lanes.get(&self.work.fleet.lanes[at].name).map(LaneMemory::all_times);
         let done = times.iter().flat_map(|times| times.values()).filter_map(|(_, end)| *end).max();
-        done.is_some_and(|done| repository.is_stashed_since(&path, done.unix_seconds()).unwrap_or(false))
+        let stashed = done.and_then(|done| repository.stashed_since(&path, done.unix_seconds()).ok().flatten());
+        stashed.is_some_and(|text| is_ticked(&path, &String::from_utf8_lossy(&text), step))
     }
 
     /// Whether the user settled a lane whose worker is about to start: ticked or removed its box, did or skipped its step,

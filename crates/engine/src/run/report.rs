@@ -209,7 +209,8 @@ impl Lead<'_> {
             match (&listed, row) {
                 (Ok(listed), _) if !listed.contains(*name) => true,
                 (_, Some(row)) => row.state.lifecycle() == Lifecycle::Done,
-                (listed, None) => listed.is_err(),
+                // A file that is gone lists nothing; one that cannot be read may list it.
+                (_, None) => listed.is_err() && !wanted.iter().any(|file| std::path::Path::new(file).is_file()),
             }
         };
         let is_finished = outcome == Outcome::Done && others.iter().all(is_done);

@@ -183,7 +183,7 @@ pub(super) fn unticked(text: &str) -> String {
 }
 
 /// Whether a plan's text has a task's box ticked.
-fn is_ticked(path: &str, text: &str, task: &str) -> bool {
+pub(super) fn is_ticked(path: &str, text: &str, task: &str) -> bool {
     let parsed = piton_dialect::plan::parse(text, &mut piton_dialect::Findings::new(path.into(), text));
     parsed.tasks.iter().any(|mark| mark.id(text) == task && mark.is_ticked())
 }

@@ -104,17 +104,15 @@ impl Repository {
         Ok(Git::at(worktree).ask(&question)?.is_success())
     }
 
-    /// Whether the newest stash has a change of a file of the main worktree, which is as it was committed, and was made
-    /// at this time or later, in seconds since 1970. The path is relative to the repository's root.
-    pub fn is_stashed_since(&self, path: &str, seconds: i64) -> Result<bool, GitError> {
-        let git = self.git();
-        let is_same = |from: &[&str]| -> Result<bool, GitError> {
-            let question = ["--literal-pathspecs", "diff", "--quiet", "--no-ext-diff"];
-            Ok(git.ask(&[&question[..], from, &["--", path]].concat())?.is_success())
-        };
-        let made = git.ask(&["log", "-1", "--format=%ct", "refs/stash", "--"])?;
-        let is_later = made.is_success() && made.text().parse::<i64>().is_ok_and(|made| made >= seconds);
-        Ok(is_later && is_same(&["HEAD"])? && !is_same(&["refs/stash^1", "refs/stash"])?)
+    /// A file as the newest stash has it, when that was made at this time or later, in seconds since 1970. The path is
+    /// relative to the repository's root.
+    pub fn stashed_since(&self, path: &str, seconds: i64) -> Result<Option<Vec<u8>>, GitError> {
+        let made = self.git().ask(&["log", "-1", "--format=%ct", "refs/stash", "--"])?;
+        if !made.is_success() || made.text().parse::<i64>().is_ok_and(|made| made < seconds) {
+            return Ok(None);
+        }
+        let said = self.git().ask(&["cat-file", "blob", &format!("refs/stash:{path}")])?;
+        Ok(said.is_success().then_some(said.out))
     }
 
     /// A file as it was where a worktree's branch left its target; nothing when it was not there.
