@@ -117,14 +117,20 @@ fn an_approval_from_before_a_restart_is_not_used() {
 
 #[test]
 fn a_build_that_a_person_resumes_has_its_next_phase_approved() {
-    let yard = yard("", "", &[(SPEC, &build())]);
-    yard.run(&["approve", "--commands", SPEC]);
-    assert_eq!(yard.piton(&["run", SPEC]).code, Some(4));
-    let brief = yard.run(&["resume", "build:PRD-071"]);
-    assert!(said(&brief).contains("resuming approves of the next phase"), "{}", said(&brief));
-    let ended = yard.piton(&["run", SPEC]);
-    assert_eq!(ended.code, Some(0), "{}", said(&ended));
-    assert!(is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
+    // Phases that share a gate are judged again by the next lead.
+    let gates = "gates:\n  tests:\n    command: \"true\"\n    success_criteria: it passes\n---\n# A wall";
+    let shared = build().replace("---\n# A wall", gates).replace("]\n  - name", "]\n    gates: [tests]\n  - name");
+    let shared = shared.replace("parallel: [WS2]\n", "parallel: [WS2]\n    gates: [tests]\n");
+    for spec in [build(), shared] {
+        let yard = yard("", "", &[(SPEC, &spec)]);
+        yard.run(&["approve", "--commands", SPEC]);
+        assert_eq!(yard.piton(&["run", SPEC]).code, Some(4));
+        let brief = yard.run(&["resume", "build:PRD-071"]);
+        assert!(said(&brief).contains("resuming approves of the next phase"), "{}", said(&brief));
+        let ended = yard.piton(&["run", SPEC]);
+        assert_eq!(ended.code, Some(0), "{}", said(&ended));
+        assert!(is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
+    }
 }
 
 #[test]

@@ -256,6 +256,20 @@ fn work_of_a_plan_that_is_renamed_is_not_forgotten() {
 }
 
 #[test]
+fn work_of_a_plan_that_was_given_up_is_not_that_of_another_plan() {
+    let yard = yard(r#"keep half; exit 1"#, "", &[("plans/p/plan.md", PLAN)]);
+    assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
+    fs::remove_dir_all(yard.workspace.path("plans/p")).expect("it is there");
+    let other = PLAN.replace("# P", "# Another").replace("[ ] A", "[x] A");
+    yard.workspace.write("plans/q/plan.md", other);
+    yard.commit("another plan");
+    set_hook(&yard, "");
+    let ended = yard.piton(&["run", "plan:q", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert_eq!(workers(&yard), ["a", "b"], "{}", said(&ended));
+}
+
+#[test]
 fn text_that_a_worker_writes_into_its_plan_is_named() {
     let hook = r#"if [ "$step" = a ]; then echo 'Two tables.' >> plans/p/plan.md; fi"#;
     let yard = yard(hook, "", &[("plans/p/plan.md", PLAN)]);
