@@ -151,11 +151,12 @@ fn a_criterion_that_a_person_calls_not_met_is_worked_on_again() {
     yard.workspace.write("piton.toml", settings);
     yard.commit("reworks");
     assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
+    yard.run(&["note", "plan:p", "make it blue"]);
     yard.run(&["gate", "plan:p", "fail", "good"]);
     let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
     assert_eq!(workers(&yard), ["a", "a"], "{}", said(&ended));
     let prompt = std::fs::read_to_string(yard.outer("marks/prompt")).expect("a prompt");
-    assert!(prompt.contains("the judgement of a person"), "{prompt}");
+    assert!(prompt.contains("a person judged good: not met; make it blue"), "{prompt}");
     // The worker corrected it: the person judges again.
     assert!(ended.stdout.contains("piton gate plan:p pass good"), "{}", said(&ended));
     yard.run(&["gate", "plan:p", "pass", "good"]);

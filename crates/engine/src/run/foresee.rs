@@ -138,7 +138,12 @@ impl Shared {
 fn of_unit(row: &Row, known: Option<&LaneMemory>, is_retry: bool) -> Option<LaneState> {
     let may_retry = is_retry && matches!(row.state, State::Paused { .. } | State::Failed { .. });
     if row.state == State::Done {
-        return Some(LaneState::Done);
+        // What its worker calls done may have been refused.
+        return match known.and_then(paused) {
+            Some(_) if is_retry => None,
+            Some(refused) => Some(refused),
+            None => Some(LaneState::Done),
+        };
     }
     let reason = held_because(&row.state, &row.blockers).filter(|_| !may_retry)?;
     // What the lead paused it for says more.

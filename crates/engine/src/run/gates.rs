@@ -101,8 +101,7 @@ impl Lead<'_> {
             return GateResult::Passed;
         }
         if let Some(said) = self.refused_by_person(group, gate) {
-            let (command, exit) = ("the judgement of a person".to_owned(), "not met".to_owned());
-            return GateResult::Failed(Rework::GateFailed { gate: gate.to_owned(), command, exit, tail: said });
+            return GateResult::Failed(Rework::ReviewFailed { issues: said });
         }
         let judge = verbs::GATE.on(unit).word("pass").name(gate, "NAME");
         let judge = step.into_iter().fold(judge, |judge, step| judge.with("--step", Arg::name(&step, "STEP")));
@@ -122,7 +121,19 @@ impl Lead<'_> {
             let names = entry.data.get("gates").and_then(Value::as_array).into_iter().flatten();
             entry.event == "gate_failed" && is_by_person(entry) && names.filter_map(Value::as_str).any(|it| it == gate)
         };
-        events[since..].iter().rfind(is_meant).map(|entry| entry.summary.clone())
+        let refused = events[since..].iter().rfind(is_meant)?;
+        let evidence = |key: &str| refused.data.get("evidence").and_then(|it| it[key].as_str());
+        let said = evidence("tail").filter(|tail| !tail.is_empty()).or_else(|| evidence("command"));
+        let notes = events[since..].iter().filter(|entry| entry.event == "noted" && is_by_person(entry));
+        let notes = notes.filter_map(|entry| entry.data.get("text").and_then(Value::as_str));
+        let words: Vec<&str> = said.into_iter().chain(notes).collect();
+        Some(
+            [format!("a person judged {gate}: not met")]
+                .into_iter()
+                .chain(words.iter().map(|it| (*it).to_owned()))
+                .collect::<Vec<_>>()
+                .join("; "),
+        )
     }
 
     /// The step that a gate judges.

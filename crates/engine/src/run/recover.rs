@@ -359,6 +359,13 @@ impl Lead<'_> {
         let is_story = self.work.lanes[at].dialect == Dialect::Pipeline;
         let continues_at = is_story.then(|| pipeline::continues_at(&self.place(at), &files, &self.moment())).flatten();
         let blockers = self.unit_of(at).map(|unit| unit.blockers).unwrap_or_default();
+        let is_open = matches!(row.state, State::Running | State::Waiting) && blockers.is_empty();
+        let is_complete = !is_story && is_open && matches!(self.standing(at, true), Standing::Complete(_));
+        if is_complete {
+            // A person completed what its workers had left, or judged it: only the merge is left.
+            self.judge_again(at);
+            return;
+        }
         let is_taken = !is_retry && self.has_living_session(at, row);
         let lane = &mut self.work.fleet.lanes[at];
         if lane.is_staged() {

@@ -240,6 +240,9 @@ impl Lead<'_> {
         }
         if let Some(first) = stuck.first() {
             next.push(verbs::WHY.on(*first).to("see why"));
+        }
+        // A crew has no unit of its own to ask about.
+        if !stuck.is_empty() || self.work.fleet.groups.iter().any(|group| group.halted.is_some()) {
             next.push(self.command(&["--retry"]).to("when it is fixed"));
         }
         if outcome == Outcome::Stopped {

@@ -77,14 +77,13 @@ impl RunStatus {
 
     /// The command that shows a run that is led, or continues one that is not, as it can be typed in a directory.
     pub fn command(&self, root: &Path, directory: &Path) -> Invocation {
-        match self.state {
-            RunState::Led => verbs::RUN.call(),
-            RunState::Paused if self.waiting.is_empty() && !self.is_approved => {
-                self.run.command(root, directory, &["--retry"])
-            }
-            RunState::NoLead if self.is_all_paused() => self.run.command(root, directory, &["--retry"]),
-            RunState::NoLead | RunState::Paused | RunState::Stopped => self.run.command(root, directory, &[]),
-        }
+        let is_retried = match self.state {
+            RunState::Led => return verbs::RUN.call(),
+            RunState::Paused => self.waiting.is_empty() && !self.is_approved,
+            RunState::NoLead => self.is_all_paused(),
+            RunState::Stopped => false,
+        };
+        self.run.command(root, directory, if is_retried { &["--retry"] } else { &[] })
     }
 }
 
@@ -240,7 +239,9 @@ impl LedUnits {
             return None;
         }
         let is_past = !led.lead.is_at_work && matches!(led.work, LedWork::Paused { .. });
-        match is_past && written > *seen {
+        // What a person began, and perhaps finished, before its turn is what its document says.
+        let is_by_hand = !is_current && led.work == LedWork::Turn;
+        match is_past && written > *seen || is_by_hand {
             true => Some(Led { work: LedWork::Changed, ..led.clone() }),
             false => Some(led.clone()),
         }
