@@ -15,6 +15,9 @@ use super::work::LaneWork;
 use crate::record;
 use crate::record::record_with;
 
+/// How the lead's pause for an approval ends.
+pub(super) const WAITS: &str = "and waits for approval";
+
 impl Lead<'_> {
     /// Records that a lane's work is done, with the gates that judged it.
     pub(super) fn finish(&mut self, at: LaneAt) -> Result<(), RunError> {
@@ -241,13 +244,9 @@ impl Lead<'_> {
             Some(phase) => format!("{} is complete", self.work.fleet.groups[group].phases[phase].name),
             None => "its review says ship_with_gates".to_owned(),
         };
-        self.tell(
-            Some(&name),
-            "approval",
-            &verbs::APPROVE.on(&name).to(format!("{what} and waits for approval")).to_string(),
-        );
+        self.tell(Some(&name), "approval", &verbs::APPROVE.on(&name).to(format!("{what} {WAITS}")).to_string());
         if let (Some(unit), Some(_)) = (self.work.groups[group].unit.clone(), phase) {
-            let event = Event::Paused { reason: Some(format!("{what} and waits for approval")) };
+            let event = Event::Paused { reason: Some(format!("{what} {WAITS}")) };
             // A build that paused itself at the gate is paused already.
             let _ = record(self.workspace, &unit, &event, &self.recorder("lead"));
         }

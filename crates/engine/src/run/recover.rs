@@ -149,12 +149,14 @@ impl Lead<'_> {
             self.work.fleet.lanes[at].state = LaneState::Paused { reason: reason.to_string() };
             return Ok(());
         }
+        let is_step = self.work.lanes[at].step.is_some();
         let lane = &mut self.work.fleet.lanes[at];
         (lane.stage, lane.readiness) = (known.stage, known.readiness);
         lane.counts = Counts {
             crashes: known.crashes,
             no_gos: known.no_gos,
-            reworks: known.reworks,
+            // A phase that its gate refused has no lane that is paused: its lanes are granted reworks anew.
+            reworks: if request.retry && is_step { 0 } else { known.reworks },
             waves: known.put_off_waves,
             ..Counts::default()
         };

@@ -104,7 +104,11 @@ impl Lead<'_> {
         let Some(unit) = &self.work.groups[group].unit else { return false };
         let events = self.events_of(unit);
         let acts = |entry: &&Entry| entry.by == LEAD && matches!(entry.event.as_str(), "paused" | "step_begun");
-        let last = events.iter().rfind(acts).filter(|entry| entry.event == "paused").map(|entry| entry.seq);
+        let asks = |entry: &&Entry| {
+            let reason = entry.data.get("reason").and_then(Value::as_str);
+            entry.event == "paused" && reason.is_some_and(|reason| reason.ends_with(super::close::WAITS))
+        };
+        let last = events.iter().rfind(acts).filter(asks).map(|entry| entry.seq);
         let resumes = |entry: &&Entry| entry.event == "resumed" && is_by_person(entry);
         last.is_some_and(|last| events.iter().rfind(resumes).is_some_and(|entry| entry.seq > last))
     }

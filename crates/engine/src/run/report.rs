@@ -129,12 +129,13 @@ impl Lead<'_> {
 
     /// Writes what is to be told, and ends.
     pub(super) fn finish_run(mut self, outcome: Outcome) -> Result<RunEnd, RunError> {
-        // A story that waits for a person's approval or answer is neither DONE nor PAUSED, and the pipeline is not complete
-        // then.
+        // A story that waits for a person's approval or answer, or that another session is at, is neither DONE nor PAUSED,
+        // and the pipeline is not complete then.
         let is_settled = |at: usize| match self.work.fleet.lanes[at].state {
             LaneState::Done => true,
             LaneState::Paused { .. } => {
-                !self.unit_of(at).is_ok_and(|unit| unit.dialect == Dialect::Pipeline && unit.state == State::Blocked)
+                let is_open = |state: &State| matches!(state, State::Blocked | State::Running | State::Waiting);
+                !self.unit_of(at).is_ok_and(|unit| unit.dialect == Dialect::Pipeline && is_open(&unit.state))
             }
             _ => false,
         };

@@ -70,7 +70,8 @@ impl Lead<'_> {
         let disk = &*self.workspace.disk;
         let names = disk.list(layout::DIRECTORY).into_iter().filter(|name| layout::story_of(name).is_some());
         let paths = names.map(|name| format!("{}/{name}", layout::DIRECTORY));
-        paths.filter_map(|path| disk.read(&path).ok().map(|content| (path, content.bytes))).collect()
+        // One that is being written at this moment is waited for: a story without a checkpoint is a queued one.
+        paths.filter_map(|path| self.workspace.read(&path).ok().map(|content| (path, content.bytes))).collect()
     }
 
     fn lead_state(&self, stories: &[LaneAt], complete: bool) -> LeadState {
