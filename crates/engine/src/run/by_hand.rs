@@ -86,6 +86,15 @@ impl Lead<'_> {
         }
     }
 
+    /// Whether a person resumed a unit last, and did not open it again for more work.
+    pub(super) fn is_resumed_by_hand(&self, at: LaneAt) -> bool {
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let begins = |entry: &&Entry| {
+            matches!(entry.event.as_str(), "started" | "restarted" | "resumed" | "reopened" | "taken_over")
+        };
+        events.iter().rfind(begins).is_some_and(|entry| entry.event == "resumed" && is_by_person(entry))
+    }
+
     /// Whether a session that a person or their agent began is at work on a unit.
     pub(super) fn has_living_session(&self, at: LaneAt, row: &Row) -> bool {
         let events = self.events_of(&self.work.lanes[at].unit);

@@ -362,8 +362,8 @@ impl Lead<'_> {
         let continues_at = is_story.then(|| pipeline::continues_at(&self.place(at), &files, &self.moment())).flatten();
         let blockers = self.unit_of(at).map(|unit| unit.blockers).unwrap_or_default();
         let is_open = matches!(row.state, State::Running | State::Waiting) && blockers.is_empty();
-        let is_complete = !is_story && is_open && matches!(self.standing(at, true), Standing::Complete(_));
-        if is_complete {
+        let is_resumed = !is_story && is_open && self.is_resumed_by_hand(at);
+        if is_resumed && matches!(self.standing(at, true), Standing::Complete(_)) {
             // A person completed what its workers had left, or judged it: only the merge is left.
             self.judge_again(at);
             return;
