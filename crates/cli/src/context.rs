@@ -7,7 +7,7 @@ use piton_engine::Workspace;
 use piton_model::Time;
 
 use crate::args::Global;
-use crate::failure::{FAILED, Failure, USAGE};
+use crate::failure::{FAILED, Failure, REFUSED, USAGE};
 
 /// A table cannot be narrower than its fixed columns and a short name.
 const NARROWEST: usize = 60;
@@ -54,6 +54,17 @@ impl Context {
         let (is_worker, is_held) = (set("PITON_WORKER"), set("PITON_HELD"));
         let (width, height) = (width(), height());
         Ok(Context { workspace, now, color: color(global.color), width, height, is_worker, is_held })
+    }
+
+    /// Whether a worker of a run of this workspace calls.
+    pub fn is_led_worker(&self) -> bool {
+        self.is_worker && std::env::var_os("PITON_UNIT").is_some() && !is_outside(&self.workspace)
+    }
+
+    /// Refuses a worker what is its user's to do about a run.
+    pub fn led(&self, what: &str) -> Failure {
+        let failure = Failure::new(REFUSED, format!("a worker does not {what} the run that started it"));
+        failure.hint("go on with your work, or end: the lead does the rest")
     }
 }
 

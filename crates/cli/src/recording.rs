@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use piton_engine::{Recorded, Recorder, record};
-use piton_model::hint::verbs;
 use piton_model::{Event, Hint, Ticket, UnitRef};
 
 use crate::context::Context;
-use crate::failure::{Failure, REFUSED, USAGE};
+use crate::failure::{Failure, USAGE};
 use crate::output::{print, print_json};
 
 /// How long a lock is waited for when nobody says.
@@ -55,6 +54,7 @@ impl Writer {
             now: context.now,
             by: self.by.clone(),
             attempt: self.attempt.map_or_else(attempt_of_environment, |attempt| Ok(Some(attempt)))?,
+            own: unit_of_environment().filter(|_| self.attempt.is_none()),
             session: self.session.clone().or_else(session_of_environment),
             wait,
             holder: format!("`piton {verb}`, process {}, since {}", std::process::id(), context.now),
@@ -82,9 +82,6 @@ pub fn happen(matches: &ArgMatches, writing: &Writing, verb: &str, event: &Event
     let wanted = unit(&writing.unit)?;
     let context = Context::new(matches)?;
     let recorder = writing.writer.recorder(&context, verb)?;
-    if writing.writer.attempt.is_none() && recorder.attempt.is_some() {
-        is_own(&wanted)?;
-    }
     record(&context.workspace, &wanted, event, &recorder).map_err(|error| Failure::record(&wanted, &error))
 }
 
@@ -133,21 +130,9 @@ pub fn attempt_of_environment() -> Result<Option<Ticket>, Failure> {
     }
 }
 
-/// Refuses a worker's record about another unit than the one that its attempt is of.
-fn is_own(wanted: &UnitRef) -> Result<(), Failure> {
-    let Some(own) = std::env::var("PITON_UNIT").ok().and_then(|unit| UnitRef::parse(&unit).ok()) else { return Ok(()) };
-    // Each may be the shorter name of the other.
-    let is_it = |dialect| {
-        wanted.means(dialect, &own.full_name())
-            || wanted.dialect.is_none_or(|it| it == dialect) && own.means(dialect, &wanted.full_name())
-    };
-    match own.dialect.is_none_or(is_it) {
-        true => Ok(()),
-        false => {
-            let message = format!("PITON_ATTEMPT is an attempt of {own}, and not of {wanted}");
-            Err(Failure::new(REFUSED, message).hint(verbs::STATUS.on(own.to_string()).to("see your own unit")))
-        }
-    }
+/// The unit that the environment names.
+fn unit_of_environment() -> Option<UnitRef> {
+    std::env::var("PITON_UNIT").ok().and_then(|unit| UnitRef::parse(&unit).ok())
 }
 
 /// The user's name, for records of who asked for something; nothing where the environment does not say.

@@ -20,11 +20,6 @@ const NOT_EXECUTED: &[(&str, &str, &str)] = &[
      kernel for a free one",
     ),
     (
-        "crates/engine/src/next.rs",
-        "to(\"continue the run\")",
-        "the words are those of the run's own `next:` line, which the suites type; only the place that prints them differs",
-    ),
-    (
         "crates/engine/src/run/prompts/_first.md",
         "commit",
         "a worker that committed nothing gets it; the journeys' workers commit what they do",

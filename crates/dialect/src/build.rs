@@ -24,7 +24,7 @@ pub use gates::is_same_gate;
 pub use read::{FoundSpec, Wanted, read_checkpoint};
 pub use resume::{question, resume};
 pub use spec::{GateRule, Phase, Spec, SpecReading, Workstream, prd_of, read_spec};
-pub use unit::{is_refused, waits_for_person};
+pub use unit::{claims_complete, is_refused, waits_for_person};
 pub use write::{documents, record};
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ pub mod wire;
 mod write;
 
 pub use conflict::conflicts;
-pub use read::{is_ours, open_criteria, read_checkpoint};
+pub use read::{claims_complete, is_ours, open_criteria, read_checkpoint};
 pub use resume::resume;
 pub use status_file::{check_status_file, managed_block};
 pub use write::{StatusRow, awaited, documents, ready, record, status_block};

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use piton_dialect::{Detail, codes};
@@ -64,6 +64,12 @@ impl fmt::Display for NotFound {
 
 /// Finds the unit that somebody named.
 pub fn find(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found, NotFound> {
+    let (surveyed, name) = survey_one(workspace, wanted, now)?;
+    Ok(found(surveyed, name, &LedUnits::look(workspace, now), now))
+}
+
+/// The unit of a name, with the shortest name that it has.
+fn survey_one(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<(Surveyed, String), NotFound> {
     let mut all_names = Vec::new();
     let mut matching = Vec::new();
     survey(workspace, &Scope { dialect: wanted.dialect, ..Scope::new(Detail::Full) }, now, &mut |seen| {
@@ -84,7 +90,7 @@ pub fn find(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found,
         1 => {
             let surveyed = matching.remove(0);
             let name = short(surveyed.unit.dialect, &surveyed.full_name);
-            Ok(found(surveyed, name, &LedUnits::look(workspace, now), now))
+            Ok((surveyed, name))
         }
         0 => Err(NotFound::Nothing { similar: similar(wanted, &all_names) }),
         _ => {
@@ -111,6 +117,14 @@ pub fn find_or_led(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result
     Ok(Found { unit, name: own.to_string(), full_name, judgement, led: Some(led), findings: Vec::new() })
 }
 
+/// The steps of a crew's agent by the numbers that commands take; the first has the number 1.
+pub fn step_numbers(workspace: &Workspace, found: &Found) -> Vec<String> {
+    let document = found.unit.documents.first().filter(|_| found.unit.dialect == Dialect::Crew);
+    let content = document.and_then(|document| workspace.read(&document.path).ok());
+    let attempt = found.unit.attempt.unwrap_or(0);
+    content.map(|content| piton_dialect::crew::step_numbers(&content.bytes, attempt)).unwrap_or_default()
+}
+
 pub(crate) fn found(surveyed: Surveyed, name: String, leads: &LedUnits, now: Time) -> Found {
     let Surveyed { unit, full_name, findings } = surveyed;
     let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
@@ -120,6 +134,29 @@ pub(crate) fn found(surveyed: Surveyed, name: String, leads: &LedUnits, now: Tim
         None => judgement,
     };
     Found { unit, name, full_name, judgement, led, findings }
+}
+
+/// A unit as its own documents describe it: what a lead knows about it is not asked.
+pub(crate) fn find_alone(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Option<Unit> {
+    survey_one(workspace, wanted, now).ok().map(|(surveyed, _)| surveyed.unit)
+}
+
+/// The same for several units, which are read once, by their names.
+pub(crate) fn find_all(workspace: &Workspace, names: &BTreeSet<String>, now: Time) -> BTreeMap<String, Unit> {
+    let wanted = names.iter().filter_map(|name| Some((name, UnitRef::parse(name).ok()?)));
+    let wanted: Vec<(&String, UnitRef)> = wanted.collect();
+    let mut all = BTreeMap::new();
+    if wanted.is_empty() {
+        return all;
+    }
+    survey(workspace, &Scope::new(Detail::Full), now, &mut |seen| {
+        let Seen::Unit(surveyed) = seen else { return };
+        let is_meant = |(_, unit): &&(&String, UnitRef)| unit.means(surveyed.unit.dialect, &surveyed.full_name);
+        if let Some((name, _)) = wanted.iter().find(is_meant) {
+            all.insert((*name).clone(), surveyed.unit);
+        }
+    });
+    all
 }
 
 /// Reads the one unit of a target, and nothing else of the workspace; nothing when it cannot be read by itself.

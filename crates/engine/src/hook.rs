@@ -176,6 +176,7 @@ impl Hook<'_> {
             now: self.now,
             by,
             attempt: self.around.attempt,
+            own: None,
             session: Some(self.payload.session.to_string()),
             wait: WAIT,
             holder: format!("`piton hook {}`, process {}, since {}", self.event, std::process::id(), self.now),

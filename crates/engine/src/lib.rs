@@ -46,7 +46,7 @@ pub use check::{CheckError, Checked, Target, check};
 pub use compact::{CompactRequest, compact};
 pub use doctor::{Checkup, Health, Programs, doctor};
 pub use evidence::{Trust, approve, gate_command, is_approved, run_evidence};
-pub use find::{Found, NotFound, find, find_or_led};
+pub use find::{Found, NotFound, find, find_or_led, step_numbers};
 pub use history::{UnitLog, Version, log, rollback, show, touched};
 pub use hook::{HookDone, Surroundings, fired, hook, hook_fired, hook_log};
 pub use messages::{Inbox, NewMessage, PRIMARY, ReadMessage, check_inbox, inbox, mark_read, send};

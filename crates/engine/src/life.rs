@@ -54,8 +54,14 @@ pub(crate) fn exact(target: &Target) -> Result<UnitRef, RecordError> {
 
 /// A unit that a lead has is the lead's: whoever takes it makes two of one worker.
 fn refused_for_lead(name: &str, found: &Found, claim: &Claim<'_>, recorder: &Recorder) -> Option<Refusal> {
-    let led = found.led.as_ref().filter(|led| led.is_held() && !claim.force)?;
+    // A worker does not take its unit from the lead that started it.
+    let is_worker = recorder.attempt.is_some();
+    let led = found.led.as_ref().filter(|led| led.is_held() && (is_worker || !claim.force))?;
     let lead = led.lead.shown(recorder.now);
+    if is_worker {
+        let refusal = Refusal::rule(format!("{name} is led: {lead} (run {}), and you are its worker", led.lead.run));
+        return Some(refusal.hint("go on with your work, or end: the lead does the rest"));
+    }
     Some(
         Refusal::rule(format!("{name} is led: {lead} (run {})", led.lead.run))
             .hint(verbs::RUN.call().to("show the run"))

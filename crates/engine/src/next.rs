@@ -2,8 +2,12 @@
 
 use std::path::Path;
 
+use piton_dialect::task;
 use piton_model::hint::verbs;
-use piton_model::{Audience, Hint, LedWork, Lifecycle, Liveness, ResumeAction, UnitRef};
+use piton_model::{
+    Audience, Dialect, Gate, GateState, Hint, LedWork, Lifecycle, Liveness, ResumeAction, Step, StepState, Unit,
+    UnitRef,
+};
 
 use crate::run::{RunState, status_of_run};
 use crate::why::asks_person;
@@ -31,7 +35,14 @@ pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: pi
             return verbs::STATUS.on(name).to("see what its agent recorded");
         }
         Lifecycle::Blocked if asks_person(&found.unit) => {
-            return verbs::UNBLOCK.on(name).filled("--message", "TEXT").to("answer what blocks it");
+            let answer = verbs::UNBLOCK.on(name).filled("--message", "TEXT").to("answer what blocks it");
+            return match run.filter(|run| run.state != RunState::Led) {
+                Some(run) => {
+                    let step = run.own_step(name, root, directory);
+                    step.unwrap_or(answer)
+                }
+                None => answer,
+            };
         }
         Lifecycle::Queued
         | Lifecycle::Running
@@ -44,11 +55,37 @@ pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: pi
     if is_led && matches!(lifecycle, Lifecycle::Paused | Lifecycle::Failed) {
         return verbs::UNBLOCK.on(name).filled("--message", "TEXT").to("when it is fixed, tell the lead to continue");
     }
-    let is_blocked = lifecycle == Lifecycle::Blocked;
-    if let Some(run) = run.filter(|run| !is_blocked && run.state != RunState::Led) {
-        return run.command(root, directory).to("continue the run");
+    if lacks_id(&found.unit) {
+        let mark = verbs::PLAN_MARK.on(name).to("a box without an id is open; give ids");
+        return match run.filter(|run| run.state != RunState::Led) {
+            Some(run) => mark.then(run.run.command(root, directory, &[])),
+            None => mark,
+        };
     }
-    resume(workspace, name, now)
+    let is_partial = found.unit.dialect == Dialect::Task && task::claims_complete(&found.unit);
+    let is_blocked = lifecycle == Lifecycle::Blocked && !is_partial;
+    if let Some(run) = run.filter(|run| !is_blocked && run.state != RunState::Led) {
+        if let Some(step) = run.own_step(name, root, directory) {
+            return step;
+        }
+        return run.continuation("continue the run", root, directory);
+    }
+    match is_partial {
+        true => verbs::REOPEN.on(name).to("open it again for what is missing"),
+        false => resume(workspace, name, now),
+    }
+}
+
+/// Whether all that is left of a plan is a box without an id.
+fn lacks_id(unit: &Unit) -> bool {
+    let is_open = |step: &Step| !matches!(step.state, StepState::Done { .. } | StepState::Skipped);
+    let is_marked = !unit.steps.is_empty() || !unit.gates.is_empty();
+    let is_unmet = |gate: &Gate| !matches!(gate.state, GateState::Passed { .. });
+    unit.dialect == Dialect::Plan
+        && is_marked
+        && unit.current.is_some()
+        && !unit.steps.iter().any(is_open)
+        && !unit.gates.iter().any(is_unmet)
 }
 
 /// How a unit that no run has is resumed; where that is refused, what it is refused with.

@@ -78,11 +78,33 @@ pub fn unblock(
     let found = Target::find(workspace, wanted, recorder.now);
     let mut session = Session::open_found(workspace, wanted, found, recorder)?;
     session.fence_writer(recorder, "unblocked")?;
+    refuse_worker(workspace, wanted, &session, recorder)?;
     let (which, answer) = match (&unblocking.blocker, given(unblocking.answer.as_ref())?) {
         (None, Some(answer)) if is_blocker(workspace, &session, &answer, recorder.now) => (Some(answer), None),
         (blocker, answer) => (blocker.clone(), answer),
     };
     session.record(&Event::Unblocked { which, answer }, recorder)
+}
+
+/// What a person holds, a worker does not free.
+fn refuse_worker(
+    workspace: &Workspace,
+    wanted: &UnitRef,
+    session: &Session<'_>,
+    recorder: &Recorder,
+) -> Result<(), RecordError> {
+    let held = || {
+        let events = crate::log(workspace, wanted, recorder.now).ok()?.log.events;
+        let found = find(workspace, wanted, recorder.now).ok()?;
+        crate::run::person_pause(&found.unit, &events)
+    };
+    match recorder.attempt.is_some().then(held).flatten() {
+        Some((_, reason)) => {
+            let refusal = Refusal::rule(format!("{} is held by its user: {reason}", session.target.name));
+            Err(RecordError::Refused(refusal.hint("end now; what you made stays where it is")))
+        }
+        None => Ok(()),
+    }
 }
 
 fn given(answer: Option<&String>) -> Result<Option<String>, RecordError> {

@@ -1,8 +1,9 @@
 //! Brings the documents of a unit back into order: the dialect's own cascade, and what the journal can rebuild.
 
 use piton_model::hint::verbs;
-use piton_model::{Change, Dialect, Effect, Event, Lifecycle, Refusal, Time, UnitRef};
+use piton_model::{Change, Dialect, Effect, Event, Lifecycle, Refusal, State, Time, UnitRef};
 
+use crate::find::find_alone;
 use crate::record::{RecordError, Recorded, Recorder, Session};
 use crate::target::Target;
 use crate::{Workspace, status};
@@ -24,6 +25,15 @@ pub fn repair(workspace: &Workspace, wanted: &UnitRef, recorder: &Recorder) -> R
     {
         let refusal = Refusal::rule(format!("its document went away on purpose: {}", last.summary))
             .hint(verbs::LOG.on(&session.target.name).to("see where its work went"));
+        return Err(RecordError::Refused(refusal));
+    }
+    if !is_plan
+        && !is_there
+        && let Some(unit) = find_alone(workspace, wanted, recorder.now)
+        && let Some(document) = unit.documents.first().filter(|_| unit.state == State::Done)
+    {
+        let refusal = Refusal::rule(format!("it is done, and its document is archived: {}", document.path))
+            .hint(verbs::STATUS.on(&session.target.name).to("see what was done"));
         return Err(RecordError::Refused(refusal));
     }
     let gone = match is_plan {

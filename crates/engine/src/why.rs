@@ -1,4 +1,5 @@
 use piton_dialect::build::{is_refused, waits_for_person};
+use piton_dialect::task;
 use piton_model::hint::verbs;
 use piton_model::{Age, Dialect, LedWork, Lifecycle, PassedOver, Rule, Severity, State, Time, Unit};
 
@@ -91,11 +92,14 @@ fn reasons(found: &Found, now: Time) -> Vec<(&'static str, String)> {
 }
 
 /// Whether a unit waits for a person's answer. A review that blocks a build needs an approval or a verdict; a story may
-/// wait for other stories.
+/// wait for other stories, and a task that is called complete too early is opened again.
 pub(crate) fn asks_person(unit: &Unit) -> bool {
-    let waits_for_others = |blocker: &String| unit.dialect == Dialect::Pipeline && blocker.starts_with("waits for ");
+    // A story that has begun may be blocked with the same words.
+    let has_begun = unit.attempt.is_some() || unit.dialect != Dialect::Pipeline;
+    let waits_for_others = |blocker: &String| !has_begun && blocker.starts_with("waits for ");
     let is_question = unit.blockers.iter().any(|blocker| !waits_for_others(blocker));
-    unit.state == State::Blocked && is_question && !waits_for_person(unit) && !is_refused(unit)
+    let is_partial = unit.dialect == Dialect::Task && task::claims_complete(unit);
+    unit.state == State::Blocked && is_question && !waits_for_person(unit) && !is_refused(unit) && !is_partial
 }
 
 fn liveness(found: &Found) -> String {

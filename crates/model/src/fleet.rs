@@ -172,6 +172,7 @@ impl Fleet {
             FleetEvent::LaneAdded(lane) => self.lane_added(*lane),
             FleetEvent::LaneSettled { lane } => self.lane_settled(lane),
             FleetEvent::LaneFreed { lane } => self.lane_freed(lane),
+            FleetEvent::GroupFreed { group } => self.group_freed(group),
             FleetEvent::LaneReopened { lane } => self.lane_reopened(lane),
             FleetEvent::SignSeen { lane } => self.sign(lane, now),
             FleetEvent::DocumentChanged { lane, standing } => self.changed(lane, &standing, now),

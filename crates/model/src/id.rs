@@ -166,6 +166,14 @@ impl UnitRef {
         let mut found = full_name.rsplit('/');
         self.parts.iter().rev().all(|wanted| found.next().is_some_and(|found| same(wanted.as_str(), found)))
     }
+
+    /// Whether two names may be those of one unit: a name may leave out the dialect and directories, and agents of a crew
+    /// are known by names that fold. In doubt they are the same.
+    pub fn may_be(&self, other: &UnitRef) -> bool {
+        let is_same_kind = self.dialect.is_none() || other.dialect.is_none() || self.dialect == other.dialect;
+        let mut parts = self.parts.iter().rev().zip(other.parts.iter().rev());
+        is_same_kind && parts.all(|(own, other)| fold_agent(own.as_str()) == fold_agent(other.as_str()))
+    }
 }
 
 impl fmt::Display for UnitRef {
@@ -238,6 +246,17 @@ mod tests {
         assert!(
             means("crew:Agent-Primary", Dialect::Crew, "primary") && !means("crew:agent", Dialect::Crew, "primary")
         );
+        for (a, b, want) in [
+            ("plan:p1", "plan:shop/p1", true),
+            ("p1", "plan:p1", true),
+            ("crew:Secondary-A", "crew:epics/e7/secondary_a", true),
+            ("task:copy/T1", "task:copy/T2", false),
+            ("task:copy/T1", "task:other/T1", false),
+            ("build:A", "plan:A", false),
+        ] {
+            let parse = |text: &str| UnitRef::parse(text).expect("a reference");
+            assert_eq!((parse(a).may_be(&parse(b)), parse(b).may_be(&parse(a))), (want, want), "{a} {b}");
+        }
         assert!(means("crew:secondary_a", Dialect::Crew, "epics/epic-7/Secondary-A"));
         assert!(means("crew:epic-7/Secondary-A", Dialect::Crew, "epics/epic-7/Secondary-A"));
         assert!(!means("crew:epic-8/Secondary-A", Dialect::Crew, "epics/epic-7/Secondary-A"));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use piton_engine::{Problem, ProblemKind, Recorder, Workspace};
-use piton_model::{Id, Ticket, Time, UnitRef};
+use piton_model::{Ticket, Time, UnitRef};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -82,6 +82,7 @@ impl Door {
             now,
             by: writer.by.clone().unwrap_or_else(|| "main".to_owned()),
             attempt: self.ticket(writer.attempt, named),
+            own: self.own().filter(|_| writer.attempt.is_none()),
             session: writer.session.clone(),
             wait: Duration::from_secs_f64(seconds),
             holder: format!("`piton mcp` ({tool}), process {}, since {now}", std::process::id()),
@@ -91,29 +92,19 @@ impl Door {
     /// The attempt that a call names, else the environment's. A worker that says only the number of the attempt which it
     /// shares with others is still itself.
     fn ticket(&self, given: Option<u64>, named: Option<&str>) -> Option<Ticket> {
-        let own = self.attempt_of(named);
-        match given {
-            Some(attempt) => own.filter(|own| own.attempt == attempt).or(Some(Ticket::from(attempt))),
-            None => own,
-        }
-    }
-
-    /// The attempt that the environment names. When it names a unit as well, the attempt is that unit's alone.
-    fn attempt_of(&self, named: Option<&str>) -> Option<Ticket> {
-        let is_other = match (named.map(UnitRef::parse), self.unit.as_deref().map(UnitRef::parse)) {
-            (Some(Ok(named)), Some(Ok(own))) => !may_mean_the_same(&named, &own),
+        let Some(attempt) = given else { return self.attempt };
+        let is_other = match (named.map(UnitRef::parse), self.own()) {
+            (Some(Ok(named)), Some(own)) => !named.may_be(&own),
             _ => false,
         };
-        self.attempt.filter(|_| !is_other)
+        let own = self.attempt.filter(|own| own.attempt == attempt && !is_other);
+        own.or(Some(Ticket::from(attempt)))
     }
-}
 
-/// Whether two names may be those of one unit: a name may leave out the dialect and directories, and agents of a crew are
-/// known by names that fold. In doubt they are the same, because a worker that was replaced must not slip through.
-fn may_mean_the_same(a: &UnitRef, b: &UnitRef) -> bool {
-    let is_same_kind = a.dialect.is_none() || b.dialect.is_none() || a.dialect == b.dialect;
-    let fold = |part: &Id| part.as_str().to_ascii_lowercase().replace('-', "_");
-    is_same_kind && a.parts.iter().rev().zip(b.parts.iter().rev()).all(|(a, b)| fold(a) == fold(b))
+    /// The unit that the environment names.
+    fn own(&self) -> Option<UnitRef> {
+        self.unit.as_deref().and_then(|unit| UnitRef::parse(unit).ok())
+    }
 }
 
 /// Parses a unit's name.
@@ -141,8 +132,9 @@ mod tests {
         for (own, named, given, want) in [
             (Some("build:A"), None, None, Some(3)),
             (Some("build:A"), Some("build:A"), None, Some(3)),
-            (Some("build:A"), Some("build:B"), None, None),
-            (Some("build:A"), Some("plan:A"), None, None),
+            // The engine refuses it: the attempt is one of build:A.
+            (Some("build:A"), Some("build:B"), None, Some(3)),
+            (Some("build:A"), Some("plan:A"), None, Some(3)),
             (Some("build:A"), Some("A"), None, Some(3)),
             (Some("A"), Some("build:A"), None, Some(3)),
             (Some("task:x/A"), Some("A"), None, Some(3)),
@@ -155,6 +147,8 @@ mod tests {
             let want = want.map(Ticket::from);
             let recorder = door(own, Some("3")).recorder(&writer, named, "step").expect("a recorder");
             assert_eq!(recorder.attempt, want, "{own:?} {named:?} {given:?}");
+            let of = own.filter(|_| given.is_none());
+            assert_eq!(recorder.own.map(|own| own.to_string()).as_deref(), of, "{own:?} {named:?} {given:?}");
         }
     }
 
@@ -165,7 +159,7 @@ mod tests {
             ("build:A", Some(3), Some("3.7")),
             ("build:A", Some(4), Some("4")),
             ("build:B", Some(3), Some("3")),
-            ("build:B", None, None),
+            ("build:B", None, Some("3.7")),
         ] {
             let writer = Writer { attempt: given, ..Writer::default() };
             let recorder =

@@ -135,6 +135,7 @@ pub fn recorder(second: i64) -> Recorder {
         now: Time::from_unix_seconds(second),
         by: "main".to_owned(),
         attempt: None,
+        own: None,
         session: None,
         wait: Duration::from_secs(10),
         holder: "a benchmark".to_owned(),

@@ -1,9 +1,9 @@
 use clap::{ArgMatches, Args};
-use piton_engine::approve_review;
 use piton_engine::run::{
-    ApprovedPhase, NotApproved, RunError, RunRequest, WorkError, allow_denied, approve_commands, approve_phase,
-    approve_settings, plan_run,
+    ApprovedPhase, NotApproved, RunError, RunRequest, RunState, WorkError, allow_denied, approve_commands,
+    approve_phase, approve_settings, plan_run, status_of_run,
 };
+use piton_engine::{approve_review, find_or_led};
 use piton_model::UnitRef;
 use piton_model::hint::verbs;
 use piton_model::text::printable;
@@ -101,7 +101,7 @@ fn phases(context: &Context, args: &ApproveArgs) -> Result<u8, Failure> {
         let approved = approve_phase(&context.workspace, &wanted, by.as_deref(), context.now);
         let ApprovedPhase { unit, what, run, lead } = approved.map_err(|error| match error {
             NotApproved::NoUnit(error) => Failure::not_found(&wanted, &error),
-            NotApproved::NotWaiting { unit } => not_waiting(&unit),
+            NotApproved::NotWaiting { unit } => not_waiting(context, &wanted, &unit),
             NotApproved::Failed(error) => failure(&error, &[]),
         })?;
         for what in what {
@@ -116,8 +116,17 @@ fn phases(context: &Context, args: &ApproveArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn not_waiting(unit: &str) -> Failure {
-    Failure::new(REFUSED, format!("{unit} waits for no approval"))
+fn not_waiting(context: &Context, wanted: &UnitRef, unit: &str) -> Failure {
+    let failure = Failure::new(REFUSED, format!("{unit} waits for no approval"));
+    // What a run asks next, it asks when it gets there.
+    let led = find_or_led(&context.workspace, wanted, context.now).ok().and_then(|found| found.led);
+    let run = led.and_then(|led| status_of_run(&context.workspace, led.lead.run, context.now));
+    let directory = std::env::current_dir().unwrap_or_default();
+    let failure = match run.filter(|run| run.state != RunState::Led) {
+        Some(run) => failure.hint(run.continuation("continue the run", context.workspace.root(), &directory)),
+        None => failure,
+    };
+    failure
         .hint(verbs::STATUS.on(unit).to("see where it stands"))
         .hint(verbs::APPROVE.on(unit).flag("--commands").to("to approve the commands that a run of it needs"))
 }

@@ -68,6 +68,9 @@ pub fn run(matches: &ArgMatches, args: RunArgs) -> Result<u8, Failure> {
     if !args.detached
         && let Some(attached) = Attached::to(&context.workspace, attach::earlier(args.json), context.now)
     {
+        if context.is_led_worker() {
+            return Err(context.led("follow"));
+        }
         return match args.detach {
             true => detach::is_led(&context, &attached, &request, args.json),
             false => attach::follow(&context, attached, &request, args.json),

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use piton_engine::run::run_status;
-use piton_engine::{find_or_led, last_words, status};
+use piton_engine::{find_or_led, last_words, status, step_numbers};
 use piton_model::{Report, UnitRef};
 
 use crate::context::Context;
@@ -69,7 +69,8 @@ fn show(context: &Context, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<
                     render::json_text(&document)
                 }
                 false => {
-                    let text = render::unit::text(&found, context.color, context.width, context.now);
+                    let numbers = step_numbers(&context.workspace, &found);
+                    let text = render::unit::text(&found, &numbers, context.color, context.width, context.now);
                     text + &render::unit::last_words(words.as_ref(), context.color)
                 }
             };

@@ -1,6 +1,6 @@
 use clap::{ArgMatches, Args};
 use piton_engine::run::{LeftWorker, Pending, RunRecord, StopRequest, Stopping, status_of_run, stop_run};
-use piton_model::Invocation;
+use piton_model::Hint;
 use piton_model::hint::verbs;
 use piton_model::text::printable;
 
@@ -22,6 +22,9 @@ pub struct StopArgs {
 
 pub fn run(matches: &ArgMatches, args: &StopArgs) -> Result<u8, Failure> {
     let context = Context::new(matches)?;
+    if context.is_led_worker() {
+        return Err(context.led("stop"));
+    }
     let program = std::env::current_exe()
         .map_err(|error| Failure::new(FAILED, format!("cannot tell where this program is: {error}")))?;
     let request = StopRequest { workers: args.workers, user: user(), now: context.now, program };
@@ -32,7 +35,7 @@ pub fn run(matches: &ArgMatches, args: &StopArgs) -> Result<u8, Failure> {
             let ended = workers.iter().map(|worker| format!("ended {}\n", shown(worker))).collect::<String>();
             print(&ended)?;
             if let Some(run) = run {
-                print(&format!("{}\n", again(&context, &run).to(format!("continue run {}", run.number))))?;
+                print(&format!("{}\n", again(&context, &run, &format!("continue run {}", run.number))))?;
             }
         }
     }
@@ -63,14 +66,14 @@ fn no_lead(context: &Context, left: &[LeftWorker], run: Option<&RunRecord>) -> F
     if left.is_empty() {
         let again = run.map_or_else(
             || verbs::RUN.call().to("start one"),
-            |run| again(context, run).to(format!("continue run {}", run.number)),
+            |run| again(context, run, &format!("continue run {}", run.number)),
         );
         return failure.hint(again);
     }
     let listed = left.iter().map(|worker| format!("{} still runs\n", shown(worker))).collect::<String>();
     let failure = failure.quote(&listed).hint(verbs::STOP.call().flag("--workers").to("end them"));
     match run {
-        Some(run) => failure.hint(again(context, run).to("or continue with them")),
+        Some(run) => failure.hint(again(context, run, "or continue with them")),
         None => failure,
     }
 }
@@ -87,9 +90,12 @@ fn shown(worker: &LeftWorker) -> String {
 }
 
 #[track_caller]
-fn again(context: &Context, run: &RunRecord) -> Invocation {
+fn again(context: &Context, run: &RunRecord, why: &str) -> Hint {
     let directory = std::env::current_dir().unwrap_or_default();
     let root = context.workspace.root();
     let status = status_of_run(&context.workspace, run.number, context.now);
-    status.map_or_else(|| run.command(root, &directory, &[]), |status| status.command(root, &directory))
+    status.map_or_else(
+        || run.command(root, &directory, &[]).to(why.to_owned()),
+        |status| status.continuation(why, root, &directory),
+    )
 }

@@ -248,6 +248,8 @@ mod tests {
             worker: None,
             last_sign: None,
             reason: None,
+            after: Vec::new(),
+            known: None,
         }
     }
 
@@ -282,6 +284,7 @@ mod tests {
             eta: Some(120),
             mode: "draining".into(),
             waiting,
+            judging: Vec::new(),
             parked_until: None,
             others: Vec::new(),
         }

@@ -1,14 +1,12 @@
 //! A run: its plan, what happens in it, how it ended.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use piton_engine::run::{Choice, RunEnd, RunPlan, RunRecord, RunState, RunStatus, Unapproved, event_json};
 use piton_model::fleet::{Approval, LaneState};
-use piton_model::hint::verbs;
 use piton_model::text::{counted, printable};
-use piton_model::{Age, Arg, Dialect, Hint, Invocation, Lifecycle, Report, Time, UnitRef};
+use piton_model::{Age, Dialect, Invocation, Lifecycle, Report, Time, UnitRef};
 use serde_json::{Value, json};
 
 use super::Style;
@@ -152,24 +150,26 @@ pub fn status_lines(status: &RunStatus, report: &Report, root: &Path, directory:
     if has_ended && status.workers == 0 && !has_left {
         return None;
     }
-    let command = status.command(root, directory);
     let mut lines = vec![headline(status, report.as_of)];
-    // What continues a run stands in its own line: whoever reads no further can type it.
-    match (status.state, approve_command(status)) {
-        (RunState::Led, approve) => {
-            lines.extend(approve.map(|approve| approve.to("waits for approval").to_string()));
-            lines.push(command.to("show it").to_string());
+    let why = match status.state {
+        RunState::Led => {
+            lines.extend(status.approval().map(|approve| approve.to("waits for approval").to_string()));
+            "show it"
         }
-        (RunState::Paused, Some(approve)) => add(&mut lines[0], &approve.to("approve and continue").then(command)),
-        (RunState::Paused, None) if status.is_approved => add(&mut lines[0], &command.to("approved; continue it")),
-        (RunState::Paused, None) => add(&mut lines[0], &command.to("when it is fixed")),
-        (RunState::NoLead | RunState::Stopped, _) => add(&mut lines[0], &command.to("continue it")),
+        RunState::Paused if status.approval().is_some() => "approve and continue",
+        RunState::Paused if status.is_approved => "approved; continue it",
+        RunState::Paused if !status.is_freed() => "when it is fixed",
+        RunState::Paused | RunState::NoLead | RunState::Stopped => "continue it",
+    };
+    let hint = status.continuation(why, root, directory).to_string();
+    match status.state {
+        RunState::Led => lines.push(hint),
+        // The command that continues a run is in the first line.
+        RunState::Paused | RunState::NoLead | RunState::Stopped => {
+            let _ = write!(lines[0], "; {hint}");
+        }
     }
     Some(lines.iter().map(|line| printable(line)).collect::<Vec<_>>().join("\n  "))
-}
-
-fn add(line: &mut String, hint: &Hint) {
-    let _ = write!(line, "; {hint}");
 }
 
 fn headline(status: &RunStatus, now: Time) -> String {
@@ -183,6 +183,7 @@ fn headline(status: &RunStatus, now: Time) -> String {
             let seen = status.seen.map_or_else(String::new, |at| format!(", last seen{}", ago(at)));
             format!("run {number} has no lead: the last one{pid} is gone{seen}")
         }
+        RunState::Paused if status.is_part_done() => format!("run {number}: a part of it was done{ended}"),
         RunState::Paused => format!("run {number} was paused{ended}"),
         RunState::Stopped => format!("run {number} was stopped{ended}"),
     };
@@ -197,12 +198,6 @@ fn headline(status: &RunStatus, now: Time) -> String {
         let _ = write!(line, ", {} at work", counted(status.workers, "worker", "workers"));
     }
     line
-}
-
-fn approve_command(status: &RunStatus) -> Option<Invocation> {
-    let units: BTreeSet<&str> = status.waiting.iter().map(|it| it.unit.as_str()).collect();
-    let command = |command: Invocation, unit: &str| command.arg(Arg::unit(unit));
-    (!units.is_empty()).then(|| units.into_iter().fold(verbs::APPROVE.call(), command))
 }
 
 /// Whether something of a run is left to be done. A story that has not begun has no document yet.

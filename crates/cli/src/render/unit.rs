@@ -12,14 +12,14 @@ use super::{Style, clean, wrap};
 const MOST_STEPS: usize = 60;
 
 /// The unit as text.
-pub fn text(found: &Found, color: bool, width: usize, now: Time) -> String {
+pub fn text(found: &Found, numbers: &[String], color: bool, width: usize, now: Time) -> String {
     let style = Style::new(color);
     let unit = &found.unit;
     let mut out = String::new();
     let title = unit.title.as_deref().map(|title| format!("  {}", clean(title))).unwrap_or_default();
     let _ = writeln!(out, "{}{title}\n", style.bold(&clean(&found.name)));
     facts(&mut out, found, style, now);
-    steps(&mut out, unit, style);
+    steps(&mut out, unit, numbers, style);
     gates(&mut out, unit, style);
     list(&mut out, "blockers", unit.blockers.iter().map(|blocker| clean(blocker)), style, width);
     let troubles = unit.troubles.iter().map(|trouble| {
@@ -119,7 +119,7 @@ fn fact(out: &mut String, name: &str, value: &str) {
     let _ = writeln!(out, "{name:<10} {value}");
 }
 
-fn steps(out: &mut String, unit: &Unit, style: Style) {
+fn steps(out: &mut String, unit: &Unit, numbers: &[String], style: Style) {
     if unit.steps.is_empty() {
         return;
     }
@@ -135,15 +135,16 @@ fn steps(out: &mut String, unit: &Unit, style: Style) {
     }
     let shown = &unit.steps[start..unit.steps.len().min(start + MOST_STEPS)];
     let mut stage = None;
-    for (place, step) in shown.iter().enumerate() {
+    for step in shown {
         if step.stage != stage {
             stage = step.stage.clone();
             let _ = writeln!(out, "  {}", style.dim(&clean(stage.as_deref().unwrap_or(""))));
         }
         // An agent's steps are sentences; commands name them by their numbers.
-        let number = match unit.dialect {
-            Dialect::Crew => format!("{:>2}. ", start + place + 1),
-            Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Task => String::new(),
+        let number = match (unit.dialect, numbers.iter().position(|known| known.trim() == step.id.trim())) {
+            (Dialect::Crew, Some(at)) => format!("{:>2}. ", at + 1),
+            (Dialect::Crew, None) => "    ".to_owned(),
+            (Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Task, _) => String::new(),
         };
         let _ = writeln!(out, "  {number}{}", step_line(step));
     }

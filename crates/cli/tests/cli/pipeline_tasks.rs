@@ -146,3 +146,45 @@ fn an_ended_run_refuses_nothing() {
     assert_eq!((&state["complete"], &state["story_state"]["PROJ-42"]), (&json!(false), &json!("STAGE_1")));
     workspace.run(&["check"]).exits(0);
 }
+
+/// The user commits `.pipeline` while a story is planned, and git checks the commit out in worktrees of other stories.
+#[test]
+fn a_copy_that_git_made_of_a_checkpoint_takes_no_plan_back() {
+    let workspace = Workspace::new();
+    workspace.run(&["start", UNIT, "--stage", "0"]).exits(0);
+    let committed = fs::read(workspace.path(HOME)).expect("it is there");
+    let copy =
+        |later: u64| write(&workspace, ".worktrees/story-B/.pipeline/checkpoint-PROJ-42.json", &committed, later);
+    copy(10);
+    workspace.run(&["step", UNIT, "begin", "PROJ-101", "--title", "Door", "--description", "Hang it."]).exits(0);
+    copy(20);
+    workspace.run(&["verdict", UNIT, "PLAN", "--score", "3"]).exits(0);
+    copy(30);
+    assert_eq!(unit(&workspace)["steps"][0]["id"], "PROJ-101", "{}", unit(&workspace));
+    workspace.run(&["stage", UNIT, "1"]).exits(0);
+    copy(40);
+    workspace.run(&["verdict", UNIT, "GO", "--score", "8"]).exits(0);
+    workspace.run(&["stage", UNIT, "2"]).exits(0);
+    assert_eq!(unit(&workspace)["steps"][0]["state"], "pending", "{}", unit(&workspace));
+}
+
+#[test]
+fn only_the_settings_leave_stages_out() {
+    let workspace = Workspace::new();
+    workspace.run(&["start", UNIT, "--stage", "0"]).exits(0);
+    workspace.run(&["step", UNIT, "begin", "PROJ-101", "--title", "Door", "--description", "Hang it."]).exits(0);
+    workspace.run(&["verdict", UNIT, "PLAN", "--score", "3"]).exits(0);
+    for words in ["validation is left out", "planning is left out"] {
+        let phase = format!("Stage 2 started; {words}");
+        let refused = workspace.run(&["stage", UNIT, "2", "--phase", &phase]).exits(4);
+        assert!(refused.stderr.contains("from stage 0 a story does not go to stage 2"), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_question_that_sounds_like_waiting_is_answered_like_any_other() {
+    let workspace = planned();
+    workspace.run(&["block", UNIT, "--message", "waits for the API key"]).exits(0);
+    let why = workspace.run(&["why", UNIT]).exits(0).stdout;
+    assert!(why.contains(&format!("answer what blocks it: piton unblock {UNIT} --message TEXT")), "{why}");
+}

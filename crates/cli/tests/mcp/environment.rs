@@ -17,10 +17,14 @@ fn a_call_that_names_no_unit_means_the_environments() {
     let recorded = client.does("step", json!({ "deed": "begin", "steps": ["WS1"] }));
     assert_eq!(recorded["unit"], "build:PRD-001");
     assert_eq!(client.does("why", json!({}))["unit"], "build:PRD-001");
-    // Another unit has attempts of its own.
+    // Another unit has attempts of its own. A worker may begin one, and says which attempt it means from then on.
+    let other = json!({ "unit": "build:PRD-002" });
     assert_eq!(client.does("start", json!({ "unit": "build:PRD-002", "steps": ["WS1"] }))["attempt"], 1);
-    assert_eq!(client.does("resume", json!({ "unit": "build:PRD-002" }))["attempt"], 2);
-    client.does("beat", json!({ "unit": "build:PRD-002" }));
+    for tool in ["resume", "beat"] {
+        let words = client.refuses(tool, other.clone());
+        assert!(words.starts_with("error: attempt 1 is one of build:PRD-001, and not of build:PRD-002"), "{words}");
+    }
+    client.does("beat", json!({ "unit": "build:PRD-002", "attempt": 1 }));
 }
 
 #[test]

@@ -300,6 +300,11 @@ fn open_boxes_without_an_id_are_named() {
     let yard = with_plan("", "# P\n- [ ] A <!-- TASK: a -->\n- [ ] B\n");
     let ended = yard.piton(&["run", "plan:p", "--yes"]);
     assert!(ended.stdout.contains("1 open box has no id, so no worker does it"), "{}", said(&ended));
+    // What no worker does is not done.
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(yard.run(&["status"]).stdout.contains("paused: 1 open box has no id"), "{}", said(&ended));
+    let why = yard.run(&["why", "plan:p"]).stdout;
+    assert!(why.contains("give ids: piton plan mark plan:p && piton run plan:p --yes\n"), "{why}");
     yard.run(&["plan", "mark", "plan:p"]);
     let ended = yard.piton(&["run", "plan:p", "--yes"]);
     assert_eq!((ended.code, yard.ledger().len()), (Some(0), 2), "{}", said(&ended));

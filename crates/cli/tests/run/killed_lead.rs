@@ -103,7 +103,7 @@ fn a_living_worker_is_adopted_and_not_started_again() {
     lead.wait().expect("it is gone");
     assert!(!yard.processes().is_empty(), "the worker went with its lead");
     let ended = yard.run(&["run"]);
-    assert!(ended.stdout.contains("its worker lives and goes on"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("its worker is alive and continues"), "{}", ended.stdout);
     assert_eq!(yard.ledger().len(), 2, "{:?}", yard.ledger());
     yard.assert_nothing_left();
 }

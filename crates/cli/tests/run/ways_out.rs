@@ -41,7 +41,7 @@ fn a_build_whose_worker_cannot_start_has_no_live_agent_and_can_be_resumed() {
 }
 
 /// A repository with one unit of each dialect, and what is run there.
-fn each_dialect() -> Vec<(Yard, &'static str, &'static str)> {
+pub fn each_dialect() -> Vec<(Yard, &'static str, &'static str)> {
     let task = "[[tasks]]\nagent = \"copy\"\nid = \"T1\"\ntitle = \"A copy\"\nsubtasks = [\"one\", \"two\"]\nacceptance_criteria = [\"works\"]\n";
     let agent = "[[agents]]\nagent = \"Secondary-A\"\nfeature = \"feature_01\"\ntype = \"secondary\"\n";
     let plan = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n";
@@ -63,7 +63,7 @@ fn each_dialect() -> Vec<(Yard, &'static str, &'static str)> {
     dialects.into_iter().map(ground).collect()
 }
 
-fn run_with(yard: &Yard, bad: &str, arguments: &[&str]) -> Ended {
+pub fn run_with(yard: &Yard, bad: &str, arguments: &[&str]) -> Ended {
     crate::yard::finish(yard.command(arguments).env("BAD", bad).spawn().expect("it starts"))
 }
 
@@ -72,7 +72,8 @@ fn a_question_that_no_person_answered_starts_no_worker() {
     for (yard, unit, work) in each_dialect() {
         let asked = run_with(&yard, "blocks", &["run", work, "--yes"]);
         assert_eq!(asked.code, Some(4), "{unit}: {}", said(&asked));
-        let answer = format!("next: answer what blocks it: piton unblock {unit} --message TEXT\n");
+        let answer =
+            format!("next: answer what blocks it: piton unblock {unit} --message TEXT && piton run {work} --yes\n");
         assert!(asked.stdout.contains(&answer), "{unit}: {}", said(&asked));
         let begun = yard.ledger().len();
         let retried = yard.piton(&["run", work, "--yes", "--retry"]);

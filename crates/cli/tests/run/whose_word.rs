@@ -325,7 +325,7 @@ fi"#;
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(is_on_main(&yard, "T2.txt"), "its own worker came to its end: {}", said(&ended));
     let heard = fs::read_to_string(yard.outer("marks/heard")).expect("it heard something");
-    assert!(heard.contains("PITON_ATTEMPT is an attempt of task:copy/T1, and not of task:copy/T2"), "{heard}");
+    assert!(heard.contains("attempt 1 is one of task:copy/T1, and not of task:copy/T2"), "{heard}");
     assert!(heard.contains("hint: see your own unit: piton status task:copy/T1"), "{heard}");
     yard.run(&["status", "task:copy/T1"]);
 }

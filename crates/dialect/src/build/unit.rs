@@ -226,6 +226,11 @@ fn gates(root: Value<'_, '_>, checkpoint: &Checkpoint) -> Vec<Gate> {
     passed.chain(waiting).chain(review).collect()
 }
 
+/// Whether a build is called complete, but is not.
+pub fn claims_complete(unit: &Unit) -> bool {
+    unit.state == State::Blocked && unit.status_text == "complete"
+}
+
 /// Whether a review waits for a person's approval before work begins.
 pub fn waits_for_person(unit: &Unit) -> bool {
     unit.gates.iter().any(|gate| gate.name == REVIEW && gate.state == GateState::Pending)

@@ -37,6 +37,8 @@ pub struct Checkpoint {
     skipped: Vec<String>,
     /// The story's tasks, as they follow from all of that.
     pub(super) tasks: Tasks,
+    /// Tasks that neither of its lists has, though they were planned.
+    pub(super) dropped: Vec<String>,
     /// What its stage must give and does not, each as a fragment.
     pub(super) lacks: Vec<String>,
     /// Files of its tasks.
@@ -66,13 +68,17 @@ impl Checkpoint {
     }
 
     /// Whether it counts before another checkpoint of its story: it is newer by the times of the files, else by what they
-    /// say themselves. Git makes copies of old checkpoints in worktrees, so it is not of an earlier stage, and takes no task
-    /// back that the other has as done.
+    /// say themselves. Git makes new files with old checkpoints in worktrees, so it is not of an earlier stage, and
+    /// takes no task back that the other has as done or planned.
     pub(super) fn is_later_than(&self, other: &Checkpoint, now: Time) -> bool {
         let lacks =
             |one: &Checkpoint, other: &Checkpoint| other.tasks.done.iter().any(|task| !one.tasks.done.contains(task));
         if self.stage == other.stage && lacks(self, other) != lacks(other, self) {
             return lacks(other, self);
+        }
+        let is_planned = |checkpoint: &Checkpoint| !checkpoint.tasks.plan.is_empty();
+        if is_planned(other) && !is_planned(self) && self.stage == Some(0) {
+            return false;
         }
         let by_file = self.file_time.zip(other.file_time).filter(|(own, other)| own != other);
         let by_file = by_file.map(|(own, other)| own > other);
@@ -118,10 +124,12 @@ pub fn read_remembering(
     }
     shape::check(root, wire::CHECKPOINT, now, &mut findings);
     let mut checkpoint = take(root, source, file);
+    let mut completed_before = Vec::new();
     if !checkpoint.has_plan && checkpoint.stage != Some(0) {
-        let Plan { tasks, skipped } = remember().unwrap_or_default();
+        let Plan { tasks, skipped, completed } = remember().unwrap_or_default();
         checkpoint.planned = tasks;
         checkpoint.skipped.extend(skipped);
+        completed_before = completed;
     }
     checkpoint.tasks = Tasks::new(&Lists {
         stage: checkpoint.stage,
@@ -129,7 +137,11 @@ pub fn read_remembering(
         remaining: &checkpoint.remaining,
         skipped: &checkpoint.skipped,
         planned: &checkpoint.planned,
+        completed_before: &completed_before,
     });
+    let known = checkpoint.tasks.done.iter().chain(&checkpoint.tasks.open);
+    let is_listed = |id: &&String| checkpoint.completed.contains(id) || checkpoint.remaining.contains(id);
+    checkpoint.dropped = known.filter(|id| !is_listed(id)).cloned().collect();
     checkpoint.stage_line = root.get("stage").map(|stage| findings.line(stage.span().start));
     let mut rules =
         Rules { root, offsets: Offsets::new(root), checkpoint: &checkpoint, findings: &mut findings, awaited: vec![] };
@@ -169,6 +181,7 @@ fn take(root: Value<'_, '_>, source: &Source<'_>, file: layout::File) -> Checkpo
         planned: tasks::planned(root).unwrap_or_default(),
         skipped: content::texts(root, "tasksSkipped"),
         tasks: Tasks::default(),
+        dropped: Vec::new(),
         lacks: Vec::new(),
         files: root.get("taskFiles").into_iter().flat_map(Value::entries).flat_map(|(_, list)| texts(list)).collect(),
         awaits: content::texts(root, "awaits"),
@@ -291,10 +304,9 @@ impl Rules<'_, '_, '_, '_> {
             let message = format!("`tasksRemaining` has {} at stage 3", counted(listed, "task", "tasks"));
             self.at("tasksRemaining", &codes::PIPELINE_TASKS_LEFT, message);
         }
-        let is_dropped = |id: &&String| !self.checkpoint.remaining.contains(id);
-        let dropped: Vec<_> = self.checkpoint.tasks.open.iter().filter(is_dropped).map(String::as_str).collect();
-        if !dropped.is_empty() {
-            let message = format!("`tasksCompleted` lacks what was planned, at stage 3: {}", dropped.join(", "));
+        if !self.checkpoint.dropped.is_empty() {
+            let dropped = self.checkpoint.dropped.join(", ");
+            let message = format!("`tasksCompleted` lacks what was planned, at stage 3: {dropped}");
             self.at("tasksCompleted", &codes::PIPELINE_TASKS_LEFT, message);
         }
     }

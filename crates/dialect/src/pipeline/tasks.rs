@@ -20,6 +20,8 @@ pub(super) const PLANNED: &str = "plannedTasks";
 pub struct Plan {
     pub(super) tasks: Vec<PlannedTask>,
     pub(super) skipped: Vec<String>,
+    /// The tasks that this version has as done.
+    pub(super) completed: Vec<String>,
 }
 
 impl Plan {
@@ -28,13 +30,13 @@ impl Plan {
     fn in_version(bytes: &[u8]) -> Option<Plan> {
         let editor = Editor::open("", bytes).ok().filter(|editor| editor.look(is_our_checkpoint))?;
         editor.look(|root| {
-            let skipped = content::texts(root, "tasksSkipped");
+            let (skipped, completed) = (content::texts(root, "tasksSkipped"), content::texts(root, "tasksCompleted"));
             if let Some(tasks) = planned(root).filter(|tasks| !tasks.is_empty()) {
-                return Some(Plan { tasks, skipped });
+                return Some(Plan { tasks, skipped, completed });
             }
             let is_planning = root.get("stage").and_then(Value::as_int) == Some(0);
             let listed = ["tasksRemaining", "tasksCompleted"].into_iter().flat_map(|key| content::texts(root, key));
-            is_planning.then(|| Plan { tasks: listed.map(untitled).collect(), skipped })
+            is_planning.then(|| Plan { tasks: listed.map(untitled).collect(), skipped, completed })
         })
     }
 }
@@ -110,6 +112,8 @@ pub(super) struct Lists<'c> {
     pub skipped: &'c [String],
     /// The planned tasks: of the checkpoint itself, or of the journal.
     pub planned: &'c [PlannedTask],
+    /// Tasks that the journal has as done.
+    pub completed_before: &'c [String],
 }
 
 /// The tasks of a story as they stand.
@@ -126,7 +130,8 @@ pub(super) struct Tasks {
 
 impl Tasks {
     /// The story's tasks. While stage 0 plans, its lists decide; later a planned task stays one, whatever the
-    /// checkpoint lists, and a task that a worker added is one too.
+    /// checkpoint lists, and a task that a worker added is one too. Stage 3 judges what stage 2 completed: a task that its
+    /// list forgets stays done.
     pub fn new(lists: &Lists<'_>) -> Tasks {
         let mut tasks = Tasks::default();
         let is_open = |id: &String| lists.remaining.contains(id);
@@ -146,8 +151,10 @@ impl Tasks {
         let is_planning = lists.stage == Some(0);
         for task in lists.planned {
             let is_new = !tasks.is_listed(&task.id) && !tasks.skipped.contains(&task.id);
+            let was_done = lists.stage == Some(3) && lists.completed_before.contains(&task.id);
             if is_new && !is_planning {
-                tasks.open.push(task.id.clone());
+                let list = if was_done { &mut tasks.done } else { &mut tasks.open };
+                list.push(task.id.clone());
             }
         }
         let known = lists.planned.iter().filter(|task| tasks.is_listed(&task.id)).cloned();
@@ -230,8 +237,25 @@ mod tests {
                 remaining: &remaining,
                 skipped: &skipped,
                 planned: &planned,
+                completed_before: &[],
             });
             assert_eq!((&tasks.done, &tasks.open), (&texts(done), &texts(open)), "stage {stage}: {completed:?}");
+        }
+    }
+
+    #[test]
+    fn a_task_that_a_review_forgets_stays_done() {
+        let planned: Vec<_> = texts("A B C").into_iter().map(untitled).collect();
+        for (stage, remaining, done, open) in [(3, "", "A B", "C"), (3, "B", "A", "B C"), (2, "", "A", "B C")] {
+            let tasks = Tasks::new(&Lists {
+                stage: Some(stage),
+                completed: &texts("A"),
+                remaining: &texts(remaining),
+                skipped: &[],
+                planned: &planned,
+                completed_before: &texts("A B"),
+            });
+            assert_eq!((&tasks.done, &tasks.open), (&texts(done), &texts(open)), "stage {stage}: {remaining:?}");
         }
     }
 

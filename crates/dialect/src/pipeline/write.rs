@@ -17,6 +17,8 @@ mod verdicts;
 #[cfg(test)]
 mod tests;
 
+pub use stages::{NO_PLANNING, NO_VALIDATION};
+
 pub(super) use draft::{Draft, clean};
 pub(super) use stages::{back_to_work, judged};
 pub(super) use tasks::mend;

@@ -48,6 +48,17 @@ pub struct Unmarked {
     pub last_line_end: u32,
 }
 
+impl Unmarked {
+    /// Whether it is open, and not a detail of the box above it: those are indented.
+    pub fn is_open(&self, text: &str) -> bool {
+        let at = self.box_at as usize;
+        // `- [ ]`: a bullet, a space and a bracket stand before it.
+        let before = at.checked_sub(4).and_then(|start| text.as_bytes().get(start));
+        let is_nested = matches!(before, Some(b' ' | b'\t'));
+        !is_nested && !matches!(text.as_bytes().get(at), Some(b'x' | b'X'))
+    }
+}
+
 /// A phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phase {

@@ -109,6 +109,8 @@ pub(super) struct Ticked {
     /// How many of those are ticked, and the text of the first one that is not.
     pub unmarked_done: usize,
     pub unmarked_open: Option<String>,
+    /// The first of them that is no detail of a task, in a plan that has ids.
+    pub left_over: Option<String>,
     /// Whether any text could be parsed at all.
     pub parsed: bool,
 }
@@ -149,17 +151,25 @@ fn note_form(plan: &Parsed, findings: &mut Findings<'_>) {
     }
 }
 
+/// How much of a box without an id is shown.
+const LONGEST_TITLE: usize = 300;
+
 /// Adds a file's tasks to the unit. Of an id that an earlier file has too the later one counts, as within one file.
 fn add_plan(unit: &mut Unit, ticked: &mut Ticked, plan: &Parsed, text: &str, findings: &mut Findings<'_>) {
     ticked.parsed = true;
     ticked.unmarked_boxes += plan.unmarked_boxes;
     for found in &plan.unmarked {
+        let words = || {
+            let words = text.get(found.box_at as usize + 2..found.text_end as usize).unwrap_or_default();
+            let start: String = words.chars().take(LONGEST_TITLE).collect();
+            start.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        if ticked.left_over.is_none() && found.is_open(text) {
+            ticked.left_over = Some(words());
+        }
         match text.as_bytes().get(found.box_at as usize) {
             Some(b'x' | b'X') => ticked.unmarked_done += 1,
-            _ if ticked.unmarked_open.is_none() => {
-                let words = text.get(found.box_at as usize + 2..found.text_end as usize).unwrap_or_default();
-                ticked.unmarked_open = Some(words.split_whitespace().collect::<Vec<_>>().join(" "));
-            }
+            _ if ticked.unmarked_open.is_none() => ticked.unmarked_open = Some(words()),
             _ => {}
         }
     }

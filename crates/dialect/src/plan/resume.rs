@@ -90,6 +90,10 @@ fn from_book(book: &Book<'_>, unit: &str) -> ResumePlan {
         return ResumePlan { reasons: vec![reason.into(), mark], ..plan };
     }
     let (Some(phase), task) = book.position() else {
+        if book.open_unmarked() > 0 {
+            let reason = "every box with an id is ticked, and one without an id is open".to_owned();
+            return ResumePlan { reasons: vec![reason.into(), verbs::PLAN_MARK.on(unit).to("give ids")], ..plan };
+        }
         let reason = "every task is done and every criterion is met; nothing is left to do".to_owned();
         let again = verbs::REOPEN.on(unit).to("untick in plan.md what is to be done again, then");
         return ResumePlan { reasons: vec![reason.into(), again], ..plan };

@@ -52,6 +52,10 @@ pub(super) fn judge(unit: &mut Unit, ticked: &Ticked) {
         unit.progress = Progress { done: ticked.unmarked_done as u64, total: ticked.unmarked_boxes as u64 };
         unit.current = ticked.unmarked_open.clone();
     }
+    if is_marked && unit.current.is_none() {
+        // A box without an id is open all the same.
+        unit.current.clone_from(&ticked.left_over);
+    }
     let done = unit.progress.done;
     let (state, word) = match () {
         () if !is_marked && !has_boxes => (State::Unknown, "no tasks".to_owned()),

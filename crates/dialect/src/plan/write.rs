@@ -267,7 +267,7 @@ fn lifecycle(book: &Book<'_>, draft: &Draft<'_>) -> Lifecycle {
         !draft.own.blockers.is_empty() || book.sheets.iter().any(|sheet| !sheet.parsed.blockers.is_empty());
     match () {
         () if !book.is_marked() => Lifecycle::Unknown,
-        () if is_done => Lifecycle::Done,
+        () if is_done && book.open_unmarked() == 0 => Lifecycle::Done,
         () if draft.own.paused.is_some() => Lifecycle::Paused,
         () if is_blocked => Lifecycle::Blocked,
         () if book.progress().done == 0 && !is_at_work(&draft.agents) => Lifecycle::Queued,

@@ -269,7 +269,7 @@ fn step(index: usize, item: Value<'_, '_>) -> Step {
 /// subtask is left. A criterion that has a command is judged by running it. Reviews are not the agent's to give.
 pub fn open_criteria<'a>(unit: &'a Unit, has_command: &dyn Fn(&str) -> bool) -> Option<Vec<&'a str>> {
     let is_open = |step: &Step| !matches!(step.state, StepState::Done { .. } | StepState::Skipped);
-    let has_done_all = matches!(unit.state, State::Running | State::Done)
+    let has_done_all = (matches!(unit.state, State::Running | State::Done) || claims_complete(unit))
         && unit.progress.total > 0
         && unit.progress.done == unit.progress.total
         && !unit.steps.iter().any(is_open);
@@ -278,6 +278,11 @@ pub fn open_criteria<'a>(unit: &'a Unit, has_command: &dyn Fn(&str) -> bool) -> 
         is_judged || gate.name.starts_with(REVIEW_BY) || has_command(&gate.name)
     };
     has_done_all.then(|| unit.gates.iter().filter(|gate| !is_met(gate)).map(|gate| gate.name.as_str()).collect())
+}
+
+/// Whether a task's document says that it is complete, and that something of it is not.
+pub fn claims_complete(unit: &Unit) -> bool {
+    unit.state == State::Blocked && wire::STATUS.read(&unit.status_text).word() == Some("complete")
 }
 
 /// How the gate of a review is called, before the reviewer's name.

@@ -2,7 +2,7 @@
 //! not matter how long a writer slept before it came.
 
 use piton_model::hint::verbs;
-use piton_model::{Admission, Refusal, Shift, admit};
+use piton_model::{Admission, Refusal, Shift, UnitRef, admit};
 use serde_json::{Map, Value, json};
 
 use super::{RecordError, Recorder, Session};
@@ -16,6 +16,16 @@ impl Session<'_> {
         let current = self.unit.attempt();
         let Some(ticket) = recorder.attempt else { return Ok(()) };
         let name = self.target.name.clone();
+        let is_own = |own: &UnitRef| UnitRef::parse(&name).is_ok_and(|unit| own.may_be(&unit));
+        if let Some(own) = recorder.own.as_ref().filter(|own| !is_own(own)) {
+            // A worker may begin a unit of its own making; every other one has its own workers.
+            if what == "started" {
+                return Ok(());
+            }
+            let refusal = Refusal::rule(format!("attempt {ticket} is one of {own}, and not of {name}"))
+                .hint(verbs::STATUS.on(own.to_string()).to("see your own unit"));
+            return Err(RecordError::Refused(refusal));
+        }
         let (summary, refusal) = match admit(ticket, current, &self.shift()) {
             Admission::Admitted => return Ok(()),
             Admission::NotBegun => {

@@ -3,13 +3,14 @@
 
 use piton_model::hint::verbs;
 use piton_model::{
-    Arg, Event, GateJudgement, Hint, Invocation, Refusal, RefusalKind, ResumeAction, ResumeMode, Start, StepMove,
-    StepTo, Verdict,
+    Arg, Event, GateJudgement, Hint, Invocation, Refusal, RefusalKind, ResumeAction, ResumeMode, Start, State,
+    StepMove, StepTo, Verdict,
 };
 
 use super::dialects::{self, resume_plan};
 use super::{RecordError, Recorder, Session};
-use crate::life::Claim;
+use crate::find;
+use crate::life::{Claim, exact};
 
 /// How many refusals are followed from one hint.
 const DEEPEST: u8 = 3;
@@ -19,11 +20,20 @@ impl Session<'_> {
     pub(crate) fn advised(&self, error: RecordError, recorder: &Recorder) -> RecordError {
         match error {
             RecordError::Refused(mut refusal) => {
-                refusal.hints = self.hints_that_work(refusal.hints, recorder);
+                // What a person paused is continued by a person.
+                refusal.hints = match recorder.attempt.is_some() && self.is_paused(recorder) {
+                    true => vec!["it is paused by its user: end now; what you made stays where it is".into()],
+                    false => self.hints_that_work(refusal.hints, recorder),
+                };
                 RecordError::Refused(refusal)
             }
             RecordError::NotFound(_) | RecordError::Busy { .. } | RecordError::Failed { .. } => error,
         }
+    }
+
+    fn is_paused(&self, recorder: &Recorder) -> bool {
+        let found = exact(&self.target).ok().and_then(|unit| find(self.workspace, &unit, recorder.now).ok());
+        found.is_some_and(|found| matches!(found.unit.state, State::Paused { .. }))
     }
 
     /// Hints that the rules accept as the unit stands, each once.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use piton_model::{Hint, Refusal, Ticket, Time};
+use piton_model::{Hint, Refusal, Ticket, Time, UnitRef};
 use piton_store::ContactError;
 use piton_store::disk::DiskError;
 
@@ -19,6 +19,8 @@ pub struct Recorder {
     pub by: String,
     /// The attempt that the writer belongs to, and which of its workers it is; nothing when it does not say.
     pub attempt: Option<Ticket>,
+    /// The unit that the attempt is of, where the writer's environment names both. The attempt holds for no other one.
+    pub own: Option<UnitRef>,
     /// The worker's own session, when it is known.
     pub session: Option<String>,
     /// How long to wait for a lock.

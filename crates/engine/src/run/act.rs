@@ -1,6 +1,7 @@
 //! What is decided is done here; what fails answers with an event.
 
 use piton_model::fleet::{Achievement, Decision, FleetEvent, How, LaneAt, Mode, StageResult, StopReason};
+use piton_model::hint::verbs;
 use piton_model::{Dialect, Event, Rework, State, Verdict};
 use piton_store::disk::Access;
 use piton_supervisor::{About, Gently, Launch, Reading, Worker, new_session_id};
@@ -11,6 +12,7 @@ use super::memory::DIRECTORY;
 use super::others::mark_stopped;
 use super::prompt::{prompt, question};
 use super::settings::WorkerSpec;
+use super::ways::GONE;
 use super::{RunError, failed};
 use crate::Workspace;
 
@@ -51,6 +53,27 @@ impl Lead<'_> {
     /// Makes and sets up the worktree, then claims the unit and starts a worker in it.
     fn start(&mut self, at: LaneAt, how: How) -> Result<(), RunError> {
         if self.is_settled_by_hand(at) || !self.can_start(at) {
+            return Ok(());
+        }
+        let has_begun = self.memory.lane(&self.work.fleet.lanes[at].name.clone()).origin.attempt > 0;
+        // The lead's own state names a story whose checkpoint is gone.
+        let is_story = self.work.lanes[at].dialect == Dialect::Pipeline;
+        let is_lost = |lead: &Self| {
+            let is_there = matches!(lead.workspace.disk.stamp(&lead.document_of(at)), Ok(Some(_)));
+            is_story && !is_there || lead.is_document_gone(at)
+        };
+        if has_begun && is_lost(self) {
+            // A lead that was killed may have recorded its beginning, and not have come to write it.
+            self.finish_claim(at);
+        }
+        if has_begun && is_lost(self) {
+            // A new document would not have what was planned and done.
+            let message = verbs::REPAIR.on(&self.work.lanes[at].unit_name).to(GONE);
+            self.queue.push_back(FleetEvent::StartFailed { lane: at, message: message.to_string() });
+            return Ok(());
+        }
+        if let Some(message) = self.held_by_person(&self.work.lanes[at].unit.clone()).or_else(|| self.taken_since(at)) {
+            self.queue.push_back(FleetEvent::StartFailed { lane: at, message });
             return Ok(());
         }
         match self.ensure_worktree(at).and_then(|_| self.set_up_lane(at, how)) {
@@ -292,6 +315,9 @@ impl Lead<'_> {
             StopReason::Asked => "its worker is asked to end",
             StopReason::Silent => "silent, and did not answer: its worker is ended",
             StopReason::TooLong => "it took too long: its worker is ended",
+            StopReason::Lingering if self.held_by_person(&self.work.lanes[at].unit).is_some() => {
+                "its user holds it: its worker is asked to go"
+            }
             StopReason::Lingering => "its work is complete: its worker is asked to go",
         };
         let text = match hint {

@@ -187,6 +187,7 @@ pub fn approve_phase(
             "run": run.number,
             "unit": it.unit,
             "began": began,
+            "after": last_event(workspace, &it.unit, now),
             "key": it.key,
             "by": by,
             "at": now.to_string(),
@@ -269,6 +270,22 @@ impl Lead<'_> {
 /// Whether the user approved what a run waits for, and no lead took the approval yet.
 pub(super) fn is_given(workspace: &Workspace, waiting: &Waiting) -> bool {
     matches!(workspace.disk.stamp(&path(&waiting.unit, &waiting.key)), Ok(Some(_)))
+}
+
+/// Whether the user approved something of a unit after one of its events.
+pub(super) fn approved_after(workspace: &Workspace, unit: &str, event: u64) -> bool {
+    let directory = format!("{DIRECTORY}/approved");
+    workspace.disk.list(&directory).iter().any(|name| {
+        let content = workspace.disk.read(&format!("{directory}/{name}"));
+        let value: Value =
+            content.ok().and_then(|content| serde_json::from_slice(&content.bytes).ok()).unwrap_or_default();
+        value["unit"] == unit && value["after"].as_u64().is_some_and(|after| after >= event)
+    })
+}
+
+fn last_event(workspace: &Workspace, unit: &str, now: Time) -> u64 {
+    let log = UnitRef::parse(unit).ok().and_then(|unit| crate::log(workspace, &unit, now).ok());
+    log.and_then(|log| log.log.events.last().map(|event| event.seq)).unwrap_or(0)
 }
 
 /// The number of the event with which a unit began, which an approval is for.

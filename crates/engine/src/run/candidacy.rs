@@ -54,6 +54,8 @@ pub(super) struct Question {
     pub results: Vec<String>,
     /// Where the branch was when it was last seen.
     pub seen: Option<String>,
+    /// New files that who only judged the work left in the worktree.
+    pub leftovers: Vec<String>,
     /// The lanes that the branch has collected, each with a commit that has its work.
     pub collected: Vec<(LaneAt, String)>,
     /// Whether work without a commit is no work: a story's.
@@ -81,7 +83,8 @@ impl Question {
         let inside = self.repository.inside();
         let is_document =
             |path: &String| self.documents.iter().any(|document| inside.join(document) == Path::new(path));
-        let mut files: Vec<String> = state.changed.iter().filter(|path| !is_document(path)).cloned().collect();
+        let changed = state.changed.iter().filter(|path| !is_document(path) && !self.leftovers.contains(path));
+        let mut files: Vec<String> = changed.cloned().collect();
         files.extend(state.under_way.map(|what| format!("{what} that is under way")));
         files.extend(state.holds.clone());
         if !files.is_empty() {
@@ -107,6 +110,12 @@ impl Question {
         if !embedded.is_empty() {
             let named = |path: &String| format!("the files of {path}, which is a repository of its own");
             return Ok(Some(Rework::Uncommitted { files: embedded.iter().map(named).collect() }));
+        }
+        let unpublished = self.repository.unpublished(tree, &self.branch, &self.target)?;
+        if !unpublished.is_empty() {
+            let named =
+                |path: &String| format!("the commit of the submodule {path}, which is on no remote branch of it");
+            return Ok(Some(Rework::Uncommitted { files: unpublished.iter().map(named).collect() }));
         }
         if state.ahead > 0 {
             *git = Some(self.repository.statistics(tree, &format!("refs/heads/{}", self.target))?);

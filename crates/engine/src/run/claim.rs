@@ -10,10 +10,13 @@ use piton_model::{
     Start, StepMove, StepState, StepTo, Ticket, UnitRef,
 };
 
+use piton_store::journal::Entry;
+
 use super::lead::Lead;
+use super::recover::is_beginning;
 use crate::record::{DiskFiles, Session, record_with};
 use crate::target::Target;
-use crate::{RecordError, Recorder, ResumeRequest, Resumption, record, resume};
+use crate::{RecordError, Recorder, ResumeRequest, Resumption, record, resume, rollback};
 
 /// How long a brief may be.
 const BUDGET: usize = 10_000;
@@ -92,6 +95,11 @@ impl Lead<'_> {
     /// sees it all the same, so a unit that is done would not be touched again.
     pub(super) fn finish_records(&self) {
         let recorder = self.recorder("lead");
+        for (at, lane) in self.work.fleet.lanes.iter().enumerate() {
+            if self.memory.lanes.get(&lane.name).is_some_and(|known| known.claiming.is_some()) {
+                self.finish_claim(at);
+            }
+        }
         let units: BTreeMap<String, &UnitRef> =
             self.work.lanes.iter().map(|lane| (lane.unit.to_string(), &lane.unit)).collect();
         for unit in units.into_values() {
@@ -134,10 +142,24 @@ impl Lead<'_> {
 
     /// Brings a story's document to the stage at which the lead has it.
     fn ensure_stage(&mut self, at: LaneAt, how: How) -> Result<(), String> {
-        let lane = &self.work.fleet.lanes[at];
+        let lane = self.work.fleet.lanes[at].clone();
         let (stage, reworks) = (lane.stage, lane.counts.reworks);
         if pipeline::must_enter(&self.place(at), &DiskFiles::new(&*self.workspace.disk, None), stage, &self.moment()) {
-            self.record_lane(at, &Event::StageEntered { stage: stage.to_string(), phase: None })?;
+            let is_unvalidated = stage == 2 && self.document_stage(at) == Some(0) && !lane.stages.contains(&1);
+            let phase = match lane.stages.contains(&0) {
+                true => pipeline::NO_VALIDATION,
+                false => pipeline::NO_PLANNING,
+            };
+            if is_unvalidated && !lane.stages.contains(&0) && self.unit_of(at).is_ok_and(|unit| unit.steps.is_empty()) {
+                // A story that is not planned is its own task.
+                let (work, whole) = (&self.work.lanes[at], self.work.lanes[at].id.clone());
+                let (title, description) = (work.title.clone(), work.text.clone());
+                let task = StepMove { title, description, ..plain(StepTo::Begun, whole) };
+                self.record_lane(at, &Event::StepMoved(task))?;
+            }
+            let phase = is_unvalidated.then(|| phase.to_owned());
+            let entered = self.record_lane(at, &Event::StageEntered { stage: stage.to_string(), phase });
+            entered.or_else(|why| if self.restore_stage(at, stage) { Ok(()) } else { Err(why) })?;
         }
         if stage == 2 && reworks > 0 && how == How::Fresh {
             // A rework is a task like any other: without one the stage would be complete before anybody came.
@@ -148,6 +170,32 @@ impl Lead<'_> {
             self.record_lane(at, &Event::StepMoved(StepMove { title, description, ..plain(StepTo::Begun, fix) }))?;
         }
         Ok(())
+    }
+
+    /// Brings a checkpoint back to the version with which its stage was entered, when a worker wrote an earlier stage over
+    /// it. Whether that was possible.
+    fn restore_stage(&mut self, at: LaneAt, stage: u8) -> bool {
+        if self.document_stage(at).is_none_or(|written| written >= stage) {
+            return false;
+        }
+        let unit = self.work.lanes[at].unit.clone();
+        let events = self.events_of(&unit);
+        let life = events.iter().rposition(is_beginning).unwrap_or(0);
+        let named = stage.to_string();
+        let enters = |entry: &&Entry| entry.event == "stage_entered" && entry.data["stage"].as_str() == Some(&named);
+        let Some(seq) = events[life..].iter().rfind(enters).map(|entry| entry.seq) else { return false };
+        if self.taken_back_to(at).is_some() {
+            return false;
+        }
+        let is_restored = rollback(self.workspace, &unit, seq, &self.recorder("lead")).is_ok();
+        if is_restored {
+            self.tell_lane(
+                at,
+                "restored",
+                &format!("its checkpoint said an earlier stage; it is at stage {stage} again"),
+            );
+        }
+        is_restored
     }
 
     pub(super) fn document_stage(&self, at: LaneAt) -> Option<u8> {
@@ -175,7 +223,7 @@ impl Lead<'_> {
         }
     }
 
-    /// Subtasks that a task's file lists and its checkpoint does not have were added since it began.
+    /// Subtasks and criteria that a task's file lists and its checkpoint does not have were added since it began.
     fn add_subtasks(&mut self, at: LaneAt, known: &piton_model::Unit) -> Result<(), String> {
         if self.work.lanes[at].dialect != Dialect::Task {
             return Ok(());
@@ -189,10 +237,18 @@ impl Lead<'_> {
         let is_stand_in = |step: &&String| known.id.rsplit('/').next() == Some(step.as_str());
         let listed = self.work.lanes[at].start.steps.iter();
         let new: Vec<String> = listed.filter(is_new).filter(|step| !is_stand_in(step)).cloned().collect();
-        match new.is_empty() {
-            true => Ok(()),
-            false => self.record_lane(at, &Event::StepMoved(StepMove::new(StepTo::Begun, new))),
+        if !new.is_empty() {
+            self.record_lane(at, &Event::StepMoved(StepMove::new(StepTo::Begun, new)))?;
         }
+        let before = started.and_then(|entry| entry.data.get("criteria")?.as_array().cloned()).unwrap_or_default();
+        let is_new = |name: &&String| {
+            known.gates.iter().all(|it| it.name != **name) && before.iter().all(|it| it.as_str() != Some(name.as_str()))
+        };
+        let names: Vec<String> = self.work.lanes[at].start.criteria.iter().filter(is_new).cloned().collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        self.record_lane(at, &Event::GateJudged(GateJudgement { passed: false, names, step: None, evidence: None }))
     }
 
     /// A unit whose agent called it complete, and whose work was refused, is opened again for what was refused.

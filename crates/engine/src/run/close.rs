@@ -1,6 +1,7 @@
 //! Ends: a lane's work is on the base and is recorded; a group is halted, waits for a person, or is complete.
 
-use piton_dialect::task;
+use piton_dialect::build::spec_of;
+use piton_dialect::{Place, task};
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf};
 use piton_model::hint::verbs;
 use piton_model::{
@@ -13,7 +14,7 @@ use super::lead::Lead;
 use super::merging::Key;
 use super::work::LaneWork;
 use crate::record;
-use crate::record::record_with;
+use crate::record::{DiskFiles, record_with};
 
 /// How the lead's pause for an approval ends.
 pub(super) const WAITS: &str = "and waits for approval";
@@ -87,7 +88,7 @@ impl Lead<'_> {
     /// All lanes and gates of a group's unit are done.
     pub(super) fn complete_group(&mut self, group: usize) -> Result<(), RunError> {
         let result = match self.work.groups[group].unit.clone() {
-            Some(unit) => self.complete_unit(&unit),
+            Some(unit) => self.tick_stashed(group).and_then(|()| self.complete_unit(&unit)),
             None => Ok(()),
         };
         if let Err(why) = &result {
@@ -103,6 +104,7 @@ impl Lead<'_> {
 
     fn complete_unit(&mut self, unit: &UnitRef) -> Result<(), String> {
         let found = crate::find(self.workspace, unit, self.time()).map_err(|error| error.to_string())?;
+        self.refuse_unmarked(&found.unit)?;
         if found.unit.state.lifecycle() == Lifecycle::Done {
             return Ok(());
         }
@@ -110,14 +112,34 @@ impl Lead<'_> {
         record(self.workspace, unit, &Event::Finished, &self.recorder("lead")).map(drop).map_err(explain)
     }
 
-    /// Workstreams that a person took out of the specification are not built.
+    /// Whether a build's specification, as it is now, has a workstream; true where it cannot be read.
+    pub(super) fn is_specified(&self, unit: &UnitRef, stream: &str) -> bool {
+        let found = crate::find(self.workspace, unit, self.time()).ok();
+        let document = found.and_then(|found| found.unit.documents.first().map(|it| it.path.to_string()));
+        let id = unit.parts.last().cloned().into_iter().collect();
+        let place = Place { base: String::new(), id, document, root: String::new(), typed_below: String::new() };
+        let spec = spec_of(&place, &DiskFiles::new(&*self.workspace.disk, None), self.time());
+        spec.is_none_or(|spec| spec.workstreams.iter().any(|known| known.id == stream))
+    }
+
+    /// Workstreams that a person took out of the specification are not built. Those that they added since this lead began
+    /// are the next lead's.
     fn skip_removed(&mut self, unit: &UnitRef, build: &Unit) -> Result<(), String> {
+        if build.dialect != Dialect::Build {
+            return Ok(());
+        }
         let is_known =
             |step: &str| self.work.lanes.iter().any(|work| work.unit == *unit && work.step.as_deref() == Some(step));
         let is_open = |step: &&Step| matches!(step.state, StepState::Pending | StepState::Running | StepState::Failed);
-        let removed = build.steps.iter().filter(is_open).map(|step| step.id.clone()).filter(|step| !is_known(step));
-        let removed: Vec<String> = removed.collect();
-        if build.dialect != Dialect::Build || removed.is_empty() {
+        let open = build.steps.iter().filter(is_open).map(|step| step.id.clone());
+        let (added, removed): (Vec<String>, Vec<String>) = open
+            .filter(|step| !is_known(step) || !self.is_specified(unit, step))
+            .partition(|step| self.is_specified(unit, step));
+        if !added.is_empty() {
+            let text = format!("added to the specification during the run: {}; do them", added.join(", "));
+            return Err(self.command(&["--retry"]).to(text).to_string());
+        }
+        if removed.is_empty() {
             return Ok(());
         }
         self.tell(
@@ -134,6 +156,10 @@ impl Lead<'_> {
         let name = self.work.fleet.groups[group].name.clone();
         self.tell(Some(&name), "halted", reason);
         let Some(unit) = self.work.groups[group].unit.clone() else { return Ok(()) };
+        if self.held_by_person(&unit).is_some_and(|held| reason.contains(&held)) {
+            // What the user wrote down stands as it is.
+            return self.save();
+        }
         let recorder = self.recorder("lead");
         if is_failure && self.work.groups[group].dialect == Dialect::Plan {
             // A criterion that was met before is not met any more.
@@ -258,10 +284,13 @@ impl Lead<'_> {
             return Ok(());
         }
         let name = self.work.lanes[at].unit_name.clone();
-        let text = verbs::APPROVE.on(&name).to(format!(
-            "it changes what judges it: {}; it passed with the base's version. Look at it, then",
-            files.join(", ")
-        ));
+        // A lane without gates of its own is judged with its phase.
+        let judged = match self.work.fleet.lanes[at].gates.is_empty() {
+            true => "it will be judged with the base's version",
+            false => "it passed with the base's version",
+        };
+        let changes = format!("it changes what judges it: {}; {judged}. Look at it, then", files.join(", "));
+        let text = verbs::APPROVE.on(&name).to(changes);
         self.tell_lane(at, "approval", &text.to_string());
         Ok(())
     }

@@ -39,6 +39,14 @@ pub(super) fn read(
     }
     let wanted = request.wanted.clone();
     let work = work::read_work(workspace, settings, &wanted, now)?;
+    if wanted.is_empty() {
+        let units = work.units();
+        let run = runs::all(workspace).find(|run| !run.is_finished && !run.units.is_disjoint(&units));
+        let left = Left { workspace, settings, now };
+        let is_delisted =
+            |unit: &&String| unit.starts_with("pipeline:") && !units.contains(*unit) && left.is_gone(unit);
+        gone.extend(run.iter().flat_map(|run| run.units.iter().filter(is_delisted).cloned()));
+    }
     Ok(Continued { wanted, work, gone })
 }
 

@@ -2,12 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use piton_model::fleet::{Approval, LaneAt, LaneState};
-use piton_model::{Dialect, Row, State, Time, Unit, UnitRef};
+use piton_dialect::task;
+use piton_model::fleet::{Approval, Closing, LaneAt, LaneState};
+use piton_model::{Dialect, Liveness, Row, State, Time, Unit, UnitRef};
 use piton_store::journal::Entry;
+use serde_json::Value;
 
+use super::by_hand::{person_pause, taken};
+use super::left_work::NOT_ON_BASE;
 use super::memory::{LaneMemory, Memory, SavedState};
 use super::recover::held_because;
+use super::recover_groups::taken_by_session;
 use super::{RunPlan, RunRequest, Waiting, approvals, freed, recover_groups, runs};
 use crate::Workspace;
 
@@ -16,25 +21,64 @@ use crate::Workspace;
 pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, now: Time) {
     let memory = Memory::load(workspace).unwrap_or_default();
     let rows = crate::status::recorded(workspace, now);
-    let shared = Shared::of_all(workspace, plan, now);
+    let shared = Shared::of_all(workspace, plan, &rows, now);
     for (lane, work) in plan.work.fleet.lanes.iter_mut().zip(&plan.work.lanes) {
         let row = rows.iter().find(|row| work.unit.means(row.dialect, &row.full_name));
         let known = memory.lanes.get(&lane.name);
         let state = match (row, shared.get(&work.unit_name), work.step.is_some()) {
-            (Some(row), _, false) => of_unit(row, known, request.retry),
-            (_, Some(unit), true) => known.and_then(paused).filter(|state| unit.holds_step(state, request.retry)),
+            (Some(row), _, false) if is_partial(workspace, row, &work.unit, now) => None,
+            (Some(row), _, false) => of_unit(row, known, request.retry).or_else(|| {
+                let is_stranger = known.is_none_or(|known| known.origin.attempt == 0) && !request.retry;
+                let events = crate::log(workspace, &work.unit, now).map(|log| log.log.events).unwrap_or_default();
+                let is_at_work = is_stranger && matches!(row.state, State::Running | State::Waiting);
+                let taken = taken(row.dialect, &events, row.liveness).filter(|_| is_at_work);
+                taken.map(|reason| LaneState::Paused { reason })
+            }),
+            (_, Some(unit), true) => known.filter(|known| unit.holds_step(known, request.retry)).and_then(paused),
             (_, None, true) | (None, _, false) => known.and_then(paused).filter(|_| !request.retry),
         };
-        lane.state = state.unwrap_or_else(|| lane.state.clone());
+        let state = state.unwrap_or_else(|| lane.state.clone());
+        let is_by_hand = || match (&work.step, shared.get(&work.unit_name)) {
+            (Some(step), Some(unit)) => unit.is_done_by_person(step),
+            _ => false,
+        };
+        lane.state = match known.and_then(unmerged) {
+            Some(unmerged) if state == LaneState::Done && !is_by_hand() => unmerged,
+            _ => state,
+        };
     }
     let waiting = open_approvals(workspace, plan, &memory, request, now);
     let held = |at: &LaneAt| {
         let is_settled = plan.work.fleet.lanes[*at].state.is_settled();
         (!is_settled).then(|| held(plan, *at, &shared, &waiting, request)).flatten()
     };
-    let held: BTreeMap<LaneAt, String> =
-        (0..plan.work.fleet.lanes.len()).filter_map(|at| Some((at, held(&at)?))).collect();
-    plan.held = held;
+    let lanes = &plan.work.fleet.lanes;
+    let mut all: BTreeMap<LaneAt, String> = (0..lanes.len()).filter_map(|at| Some((at, held(&at)?))).collect();
+    // What waits for a lane that gets no worker gets none either.
+    loop {
+        let is_stuck =
+            |before: &&LaneAt| matches!(lanes[**before].state, LaneState::Paused { .. }) || all.contains_key(*before);
+        let waits = |at: &LaneAt| {
+            let before = lanes[*at].depends_on.iter().find(is_stuck)?;
+            let is_new = !lanes[*at].state.is_settled() && !all.contains_key(at);
+            is_new.then(|| (*at, format!("it waits for {}", lanes[*before].name)))
+        };
+        let Some((at, reason)) = (0..lanes.len()).find_map(|at| waits(&at)) else { break };
+        all.insert(at, reason);
+    }
+    plan.held = all;
+}
+
+/// Where a lane stands whose document calls it done, and whose work did not reach the base.
+fn unmerged(known: &LaneMemory) -> Option<LaneState> {
+    match known.state {
+        SavedState::Reworking | SavedState::Dead { .. } | SavedState::Between | SavedState::Parked { .. } => {
+            Some(LaneState::Queued)
+        }
+        SavedState::Worked { .. } | SavedState::Closing => Some(LaneState::Closing(Closing::Queued)),
+        SavedState::Integrated => Some(LaneState::Integrated),
+        SavedState::Queued | SavedState::Done | SavedState::Paused { .. } => None,
+    }
 }
 
 /// Why a lane that is neither done nor paused gets no worker: its unit is held, a sibling is paused, or a person has not
@@ -96,15 +140,23 @@ fn open_approvals(
 /// A unit of which lanes are the steps.
 struct Shared {
     unit: Unit,
+    /// Whether a session is at it, by its own signs.
+    liveness: Liveness,
+    /// Why a person wants it to wait.
+    pause: Option<String>,
     events: Vec<Entry>,
 }
 
 impl Shared {
-    fn of_all(workspace: &Workspace, plan: &RunPlan, now: Time) -> BTreeMap<String, Shared> {
+    fn of_all(workspace: &Workspace, plan: &RunPlan, rows: &[Row], now: Time) -> BTreeMap<String, Shared> {
         let of = |wanted: &UnitRef| {
             let unit = crate::find(workspace, wanted, now).ok()?.unit;
+            let row = rows.iter().find(|row| wanted.means(row.dialect, &row.full_name));
+            let liveness = row.map_or(Liveness::Unknown, |row| row.liveness);
             let events = crate::log(workspace, wanted, now).map(|log| log.log.events).unwrap_or_default();
-            Some(Shared { unit, events })
+            let is_approved = |paused: u64| approvals::approved_after(workspace, &wanted.to_string(), paused);
+            let pause = person_pause(&unit, &events).filter(|(paused, _)| !is_approved(*paused));
+            Some(Shared { unit, liveness, pause: pause.map(|(_, reason)| reason), events })
         };
         let mut all = BTreeMap::new();
         for work in plan.work.lanes.iter().filter(|work| work.step.is_some()) {
@@ -117,25 +169,56 @@ impl Shared {
         all
     }
 
-    /// Whether a paused step stays so: its worker's question is open, or no person asks for a retry or freed its unit.
-    fn holds_step(&self, state: &LaneState, is_retry: bool) -> bool {
-        let LaneState::Paused { reason } = state else { return false };
+    /// Whether a paused step stays so: its worker's question is open, or no person asks for a retry, freed its unit or
+    /// resumed it.
+    fn holds_step(&self, known: &LaneMemory, is_retry: bool) -> bool {
+        let SavedState::Paused { reason } = &known.state else { return false };
+        let is_same_attempt = self.events.last().is_some_and(|last| last.attempt == known.origin.attempt);
         freed::question(&self.unit.blockers, false, &self.events, reason).is_some()
-            || !is_retry && freed::unblocked(&self.events).is_none()
+            || !is_retry && is_same_attempt && freed::unblocked(&self.events).is_none()
     }
 
     /// Why its documents halt it.
     fn held(&self, is_retry: bool, are_done: bool) -> Option<String> {
-        let reason = recover_groups::halted_because(&self.unit)?;
-        let is_paused = matches!(self.unit.state, State::Paused { .. });
+        let unit = &self.unit;
+        let taken = taken_by_session(unit, self.liveness, &self.events).or_else(|| self.pause.clone());
+        if let Some(taken) = taken.filter(|_| !is_retry) {
+            return Some(taken);
+        }
+        let reason = recover_groups::halted_because(unit)?;
+        let is_paused = matches!(unit.state, State::Paused { .. });
         // A plan's blocker is a remark; other tasks may still be done.
-        let is_remark = self.unit.dialect == Dialect::Plan && !is_paused;
+        let is_remark = unit.dialect == Dialect::Plan && !is_paused;
         let is_let_go = is_retry || is_paused && recover_groups::is_let_go(&self.events, are_done);
-        (!is_remark && (!is_let_go || self.unit.state == State::Blocked)).then_some(reason)
+        (!is_remark && (!is_let_go || unit.state == State::Blocked)).then_some(reason)
+    }
+
+    /// Whether a person recorded that a step is done.
+    fn is_done_by_person(&self, step: &str) -> bool {
+        let names = |entry: &Entry| entry.data.get("steps").and_then(Value::as_array).cloned().unwrap_or_default();
+        let ends =
+            |entry: &&Entry| entry.event == "step_done" && names(entry).iter().any(|name| name.as_str() == Some(step));
+        self.events.iter().rfind(ends).is_some_and(freed::is_by_person)
     }
 }
+
+/// Whether a task is called complete while something of it is open: a run opens it again.
+fn is_partial(workspace: &Workspace, row: &Row, unit: &UnitRef, now: Time) -> bool {
+    row.dialect == Dialect::Task
+        && row.state == State::Blocked
+        && crate::find(workspace, unit, now).is_ok_and(|found| task::claims_complete(&found.unit))
+}
+
 /// The state of a lane that is a whole unit; nothing when a worker would start.
 fn of_unit(row: &Row, known: Option<&LaneMemory>, is_retry: bool) -> Option<LaneState> {
+    // A lane that was put off before it began is queued again, unless work of it is left elsewhere.
+    if let Some((known, SavedState::Paused { reason })) = known.map(|known| (known, &known.state)) {
+        if reason.contains(NOT_ON_BASE) && known.origin.attempt == 0 {
+            return Some(LaneState::Paused { reason: reason.clone() });
+        } else if known.put_off {
+            return None;
+        }
+    }
     let may_retry = is_retry && matches!(row.state, State::Paused { .. } | State::Failed { .. });
     if row.state == State::Done {
         // What its worker calls done may have been refused.

@@ -1,10 +1,13 @@
 //! Paused lanes that the user frees, while a lead is at work or before the next one.
 
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, Standing};
-use piton_model::{Lifecycle, State};
+use piton_model::{Event, Lifecycle, State, UnitRef};
 use piton_store::journal::Entry;
+use serde_json::Value;
 
+use super::by_hand::LeftBy;
 use super::lead::Lead;
+use crate::record;
 use crate::record::TICKET;
 
 /// Who records for a lead.
@@ -14,7 +17,7 @@ impl Lead<'_> {
     /// Restarts paused lanes that the user freed. An event frees a lane once: a lane that pauses again waits for another.
     pub(super) fn look_for_freed(&mut self) {
         for at in 0..self.work.fleet.lanes.len() {
-            if !matches!(self.work.fleet.lanes[at].state, LaneState::Paused { .. }) {
+            if !matches!(self.work.fleet.lanes[at].state, LaneState::Paused { .. }) || self.is_done_since(at) {
                 continue;
             }
             let freed = match self.work.lanes[at].step {
@@ -38,6 +41,75 @@ impl Lead<'_> {
                     self.judge_again(at);
                 }
                 _ => self.queue.push_back(FleetEvent::LaneFreed { lane: at }),
+            }
+        }
+    }
+
+    /// Whether a person did what a paused lane was to do: it is settled, and no worker starts.
+    fn is_done_since(&mut self, at: LaneAt) -> bool {
+        if self.is_done_by_hand(at) {
+            self.leave_to_person(at, LeftBy::Settling);
+            let unit = self.work.lanes[at].unit.clone();
+            let group = self.work.fleet.lanes[at].group;
+            let mut others = (0..self.work.lanes.len()).filter(|other| *other != at);
+            let is_paused = |other: usize| {
+                let lane = &self.work.fleet.lanes[other];
+                lane.group == group && matches!(lane.state, LaneState::Paused { .. })
+            };
+            if !others.any(is_paused) {
+                self.lift_own_pause(&unit);
+            }
+            return true;
+        }
+        let is_whole = self.work.lanes[at].step.is_none();
+        let is_done = is_whole && self.unit_of(at).is_ok_and(|unit| unit.state == State::Done);
+        if !is_done || !self.is_finished_by_person(at) {
+            return false;
+        }
+        let finished = self.events_of(&self.work.lanes[at].unit).last().map_or(0, |entry| entry.seq);
+        if self.freed.insert(at, finished) != Some(finished) {
+            self.take_finished(at, false);
+        }
+        true
+    }
+
+    /// Takes away a pause of the lead's own. What cannot be recorded shows when the next worker starts.
+    fn lift_own_pause(&self, unit: &UnitRef) {
+        let found = crate::find(self.workspace, unit, self.time());
+        let is_paused = found.is_ok_and(|found| matches!(found.unit.state, State::Paused { .. }));
+        if is_paused && self.held_by_person(unit).is_none() {
+            let continued = Event::Unblocked { which: None, answer: None };
+            let _ = record(self.workspace, unit, &continued, &self.recorder(LEAD));
+        }
+    }
+
+    /// Continues groups that no lane halted, when a person unblocked their unit or judged a gate of it since.
+    pub(super) fn look_for_freed_groups(&mut self) {
+        for group in 0..self.work.fleet.groups.len() {
+            let is_halted = self.work.fleet.groups[group].halted.as_ref().is_some_and(|halt| halt.recorded);
+            let mut lanes = self.work.fleet.lanes.iter().filter(|lane| lane.group == group);
+            let Some(unit) = self.work.groups[group].unit.clone().filter(|_| is_halted) else { continue };
+            if lanes.any(|lane| matches!(lane.state, LaneState::Paused { .. })) {
+                continue;
+            }
+            let events = self.events_of(&unit);
+            let holds =
+                |entry: &&Entry| entry.by == LEAD && matches!(entry.event.as_str(), "paused" | "blocked" | "failed");
+            let Some(held) = events.iter().rfind(holds).map(|entry| entry.seq) else { continue };
+            let frees = |entry: &&Entry| {
+                is_by_person(entry) && matches!(entry.event.as_str(), "unblocked" | "gate_passed" | "gate_failed")
+            };
+            let Some(event) = events.iter().rfind(frees).map(|entry| entry.seq).filter(|event| *event > held) else {
+                continue;
+            };
+            if self.held_by_person(&unit).is_some() {
+                continue;
+            }
+            if self.freed_groups.insert(group, event) != Some(event) {
+                self.lift_own_pause(&unit);
+                let name = self.work.fleet.groups[group].name.clone();
+                self.tell(Some(&name), "freed", "freed by the user; it continues");
+                self.queue.push_back(FleetEvent::GroupFreed { group });
             }
         }
     }
@@ -105,8 +177,12 @@ impl Lead<'_> {
         // Where nothing was recorded about the pause, the last event alone tells.
         let from = events.iter().rposition(pauses).unwrap_or(events.len().saturating_sub(1));
         let since = &events[from..];
-        let is_same_attempt = since.iter().all(|entry| entry.attempt == since[0].attempt);
-        since.iter().rfind(frees).filter(|_| is_same_attempt).map(|entry| entry.seq)
+        let freed = since.iter().rposition(|entry| frees(&entry))?;
+        // Who resumed it by hand may note something about their own work. An answer is meant for the next worker.
+        let is_answer = matches!(since[freed].event.as_str(), "unblocked" | "reopened");
+        let untaken = if is_answer { &since[freed..] } else { since };
+        let is_same_attempt = untaken.iter().all(|entry| entry.attempt == untaken[0].attempt);
+        is_same_attempt.then_some(since[freed].seq)
     }
 
     /// The event by which a person took away what held a step's unit: a worker's question, or the lead's pause.
@@ -133,6 +209,20 @@ pub(super) fn unblocked(events: &[Entry]) -> Option<u64> {
     let frees = |entry: &&Entry| is_by_person(entry) && entry.event == "unblocked";
     let (held, freed) = (events.iter().rfind(holds)?.seq, events.iter().rfind(frees)?.seq);
     (freed > held).then_some(freed)
+}
+
+/// Whether a person changed something since about a lane that a lead left paused: about its unit, or the step that it is.
+pub(super) fn is_changed(events: &[Entry], step: Option<&str>, known: u64) -> bool {
+    let names = |entry: &Entry| {
+        let steps = entry.data.get("steps").and_then(Value::as_array);
+        steps.is_some_and(|steps| steps.iter().any(|name| name.as_str() == step))
+    };
+    let changes = |entry: &Entry| match entry.event.as_str() {
+        "started" | "restarted" | "reopened" | "resumed" | "finished" | "unblocked" => true,
+        "step_done" | "step_skipped" => step.is_some() && names(entry),
+        _ => false,
+    };
+    events.iter().any(|entry| entry.seq > known && is_by_person(entry) && changes(entry))
 }
 
 /// Whether a person recorded an event, and no lead or worker.

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use piton_dialect::build::is_same_gate;
-use piton_model::fleet::{FleetEvent, GateOf, GateResult, LaneAt, MergeOf};
-use piton_model::hint::verbs;
-use piton_model::{Arg, Dialect, Event, Evidence, GateJudgement, GateState, NotePurpose, Rework};
+use piton_model::fleet::{
+    FleetEvent, GateKind, GateOf, GateProgress, GateResult, LaneAt, MergeOf, PhaseGate, PhaseState,
+};
+use piton_model::{Dialect, Event, Evidence, Gate, GateJudgement, GateState, NotePurpose, Rework};
 use piton_store::journal::Entry;
 use piton_supervisor::Scratch;
 use serde_json::Value;
@@ -16,6 +17,7 @@ use super::commands::Purpose;
 use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::merging::Key;
+use super::ways::Judging;
 use crate::evidence::toml_key;
 use crate::record;
 
@@ -88,28 +90,39 @@ impl Lead<'_> {
         let group = self.group_of(of);
         let unit = &self.work.fleet.groups[group].name;
         let step = self.step_of(of, gate);
-        let is_passed = self.work.groups[group].unit.as_ref().is_some_and(|unit| {
-            crate::find(self.workspace, unit, self.time()).is_ok_and(|found| {
-                found.unit.gates.iter().any(|known| {
-                    (known.name == gate || found.unit.dialect == Dialect::Build && is_same_gate(&known.name, gate))
-                        && matches!(known.state, GateState::Passed { .. })
-                        && step.as_ref().is_none_or(|step| known.step.as_ref() == Some(step))
-                })
-            })
-        });
-        if is_passed {
+        let judging = Judging { unit: unit.to_string(), gate: gate.to_owned(), step };
+        let found = self.work.groups[group].unit.as_ref();
+        let found = found.and_then(|unit| crate::find(self.workspace, unit, self.time()).ok());
+        if found.is_some_and(|found| judging.is(&found.unit, |state| matches!(state, GateState::Passed { .. }))) {
             return GateResult::Passed;
         }
         if let Some(said) = self.refused_by_person(group, gate) {
             return GateResult::Failed(Rework::ReviewFailed { issues: said });
         }
-        let judge = verbs::GATE.on(unit).word("pass").name(gate, "NAME");
-        let judge = step.into_iter().fold(judge, |judge, step| judge.with("--step", Arg::name(&step, "STEP")));
-        let why = judge.to(format!(
+        let why = judging.command().to(format!(
             "no command is known for it; name one in piton.toml, [gates] {} = \"COMMAND\", or judge it",
             toml_key(gate)
         ));
         GateResult::Broken { why: why.to_string() }
+    }
+
+    /// What halted groups wait for a person to judge.
+    pub(super) fn judging(&self) -> Vec<Judging> {
+        let mut judging = Vec::new();
+        for (at, group) in self.work.fleet.groups.iter().enumerate() {
+            if group.halted.is_none() || self.work.groups[at].unit.is_none() {
+                continue;
+            }
+            let merged = group.phases.iter().enumerate().filter(|(_, phase)| phase.state == PhaseState::Merged);
+            for (place, phase) in merged {
+                let is_open = |gate: &&PhaseGate| gate.kind == GateKind::Later && gate.state != GateProgress::Passed;
+                for gate in phase.gates.iter().filter(is_open) {
+                    let step = self.step_of(GateOf::Phase(at, place), &gate.name);
+                    judging.push(Judging { unit: group.name.clone(), gate: gate.name.clone(), step });
+                }
+            }
+        }
+        judging
     }
 
     /// What a person said who judged that a gate is not met, when no worker was started since.
@@ -262,11 +275,10 @@ impl Lead<'_> {
             return false;
         };
         let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return false };
-        let is_passed = found.unit.gates.iter().any(|known| {
-            names.contains(&known.name)
-                && matches!(known.state, GateState::Passed { .. })
-                && (step.is_none() || known.step == *step)
-        });
+        // One gate may be that of several phases: as long as it is due for one of them, it is recorded.
+        let is_meant = |known: &&Gate| names.contains(&known.name) && (step.is_none() || known.step == *step);
+        let mut meant = found.unit.gates.iter().filter(is_meant).peekable();
+        let is_passed = meant.peek().is_some() && meant.all(|known| matches!(known.state, GateState::Passed { .. }));
         is_passed && self.evidence_of(unit, names, step.as_deref()) == evidence.tree
     }
 
@@ -287,6 +299,7 @@ impl Lead<'_> {
     }
 }
 
+/// The command with which a person says that a gate is met.
 fn judged(gate: &str, step: Option<String>, evidence: Evidence) -> Event {
     let names = vec![gate.to_owned()];
     Event::GateJudged(GateJudgement { passed: true, names, step, evidence: Some(evidence) })

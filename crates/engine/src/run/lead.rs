@@ -85,6 +85,10 @@ pub(super) struct Lead<'w> {
     pub unmarked: BTreeMap<usize, usize>,
     /// The event that last freed each paused lane.
     pub freed: BTreeMap<LaneAt, u64>,
+    /// The last event of each lane's unit when this lead began.
+    pub begun_with: BTreeMap<LaneAt, u64>,
+    /// The event that last freed each halted group.
+    pub freed_groups: BTreeMap<usize, u64>,
     outcome: Option<Outcome>,
     last_look: Duration,
     last_beat: Duration,
@@ -179,6 +183,8 @@ impl<'w> Lead<'w> {
             kept_requests: BTreeSet::new(),
             unmarked: BTreeMap::new(),
             freed: BTreeMap::new(),
+            begun_with: BTreeMap::new(),
+            freed_groups: BTreeMap::new(),
             outcome: None,
             last_look: steady,
             last_beat: steady,
@@ -190,13 +196,17 @@ impl<'w> Lead<'w> {
         lead.slept = (lead.surroundings.slept)();
         lead.set_to = lead.clock_ahead();
         lead.memory.begin_run(&lead.run, &lead.work.fleet);
-        Published::keep_other(workspace, lead.run.number, now);
+        Published::keep_other(workspace, lead.run.number, &lead.work.units(), now);
         // From here on readers know who leads; what that lead knows follows.
         let view = lead.view();
         lead.publish(&super::View { lanes: Vec::new(), waiting: Vec::new(), ..view });
         (lead.surroundings.watcher)(&Progress::Leads { run: lead.run.number, directory: &lead.run.directory() });
         for gone in gone {
-            lead.tell(None, "gone", &format!("{gone} no longer exists; the run continues without it"));
+            let what = match gone.starts_with("pipeline:") {
+                true => "is in no list of stories any more",
+                false => "no longer exists",
+            };
+            lead.tell(None, "gone", &format!("{gone} {what}; the run continues without it"));
         }
         lead.open_repository()?;
         lead.recover(request)?;
@@ -238,6 +248,11 @@ impl<'w> Lead<'w> {
         let before = (!matches!(event, FleetEvent::SignSeen { .. })).then(|| self.work.fleet.clone());
         self.refresh_accounts();
         let decisions = self.work.fleet.step(event, self.now());
+        for (was, is) in before.iter().flat_map(|before| &before.lanes).zip(&self.work.fleet.lanes) {
+            if was.counts != is.counts {
+                self.memory.lane(&is.name).again.add(&was.counts, &is.counts);
+            }
+        }
         let is_same = before.is_none_or(|before| same_but_signs(&before, &self.work.fleet));
         if decisions.is_empty() && is_same {
             return Ok(());
@@ -402,6 +417,7 @@ impl<'w> Lead<'w> {
             now: self.time(),
             by: by.to_owned(),
             attempt: None,
+            own: None,
             session: None,
             wait: Duration::from_secs(10),
             holder: format!("`piton run`, process {}", std::process::id()),

@@ -8,7 +8,7 @@ mod saved;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use piton_model::fleet::{Fleet, Group, Lane};
+use piton_model::fleet::{Counts, Fleet, Group, Lane};
 use piton_model::{Rework, Time};
 use piton_store::ReadError;
 use piton_store::disk::{Access, DiskError};
@@ -109,17 +109,25 @@ pub(super) struct LaneMemory {
     pub seen: Option<String>,
     /// The branch's commit that was found to have work of its own.
     pub worked: Option<String>,
+    /// The branch's commit at which a story was executed and its worktree clean.
+    pub clean: Option<String>,
+    /// New files that its reviewer left in the worktree.
+    pub leftovers: Vec<String>,
     /// Whether the worktree's files were copied and its set-up command has passed.
     pub is_set_up: bool,
     /// The commit on the base branch that holds its work.
     pub merged: Option<String>,
     /// The commit that holds its work on the branch on which its phase is collected.
     pub collected: Option<String>,
+    /// Whether the lane was done in an earlier life of its unit: what its workers find on the base is theirs.
+    pub was_done: bool,
     pub results: BTreeMap<u8, String>,
     /// The run that the times, deaths, resumes and gates below are of.
     pub run: u64,
     /// How many workers it has had in that run.
     pub workers: u64,
+    /// What was done again in that run.
+    pub again: Again,
     #[serde(with = "saved::spans")]
     pub times: BTreeMap<u8, (Option<Time>, Option<Time>)>,
     /// The times of stages in earlier runs.
@@ -143,6 +151,31 @@ pub(super) struct LaneMemory {
     pub approved: Option<String>,
     /// Whether a lead put it off before any worker had begun: the next lead may queue it again.
     pub put_off: bool,
+}
+
+/// How often something was done again, whatever was granted anew since.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Again {
+    /// Dead workers that were followed by another.
+    pub respawns: u32,
+    /// NO-GOs that were validated again.
+    pub no_gos: u32,
+    /// FAILs, failed gates and conflicts that were worked on again.
+    pub reworks: u32,
+}
+
+impl Again {
+    /// Takes up what a decision granted.
+    pub fn add(&mut self, before: &Counts, after: &Counts) {
+        self.respawns += u32::from(after.crashes > before.crashes || after.waves > before.waves);
+        self.no_gos += u32::from(after.no_gos > before.no_gos);
+        self.reworks += u32::from(after.reworks > before.reworks);
+    }
+
+    pub fn sum(&self) -> u32 {
+        self.respawns + self.no_gos + self.reworks
+    }
 }
 
 /// What is remembered of a group.
@@ -232,6 +265,7 @@ impl LaneMemory {
         let times = std::mem::take(&mut self.times);
         self.earlier_times.extend(times);
         (self.run, self.workers, self.resumes, self.saved) = (run, 0, 0, 0);
+        self.again = Again::default();
         self.deaths.clear();
         self.gates.clear();
     }
@@ -248,9 +282,11 @@ impl LaneMemory {
     pub fn begin_anew(&mut self) {
         let old = std::mem::take(self);
         *self = LaneMemory {
+            was_done: old.was_done || old.state == SavedState::Done,
             spawned: old.spawned,
             run: old.run,
             workers: old.workers,
+            again: old.again,
             costs: old.costs,
             deaths: old.deaths,
             ..LaneMemory::default()
@@ -267,10 +303,14 @@ impl LaneMemory {
             branch: old.branch,
             seen: old.seen,
             worked: old.worked,
+            was_done: old.was_done,
+            clean: old.clean,
+            leftovers: old.leftovers,
             is_set_up: old.is_set_up,
             results: old.results,
             run: old.run,
             workers: old.workers,
+            again: old.again,
             times: old.times,
             earlier_times: old.earlier_times,
             git: old.git,

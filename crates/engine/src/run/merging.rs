@@ -70,6 +70,7 @@ impl Lead<'_> {
                     judges,
                     results,
                     seen,
+                    leftovers: memory.leftovers,
                     collected: Vec::new(),
                     needs_commit,
                     is_judged,
@@ -94,6 +95,7 @@ impl Lead<'_> {
                     judges,
                     results,
                     seen: None,
+                    leftovers: Vec::new(),
                     collected,
                     needs_commit: false,
                     is_judged,
@@ -191,12 +193,14 @@ impl Lead<'_> {
             return self.merge_ended(of, MergeResult::Merged);
         };
         let Some(candidate) = merged.candidate else { return self.merge_ended(of, MergeResult::Merged) };
-        if let MergeOf::Lane(at) = of
-            && let Some(reason) = self.held_by_person(at)
-        {
+        let is_base = self.memory.run.base.as_ref() == Some(&candidate.base_branch);
+        let unit = match of {
+            MergeOf::Lane(at) => Some(self.work.lanes[at].unit.clone()),
+            MergeOf::Phase(group, _) => self.work.groups[group].unit.clone(),
+        };
+        if let Some(reason) = unit.filter(|_| is_base).and_then(|unit| self.held_by_person(&unit)) {
             return self.merge_ended(of, MergeResult::Blocked { reason });
         }
-        let is_base = self.memory.run.base.as_ref() == Some(&candidate.base_branch);
         self.jobs.run(move || JobEnd::Merged(of, advance(&repository, &candidate, is_base)))
     }
 

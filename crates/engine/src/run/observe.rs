@@ -2,8 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
+use piton_dialect::{build, task};
 use piton_model::fleet::{Approval, Closing, End, FleetEvent, LaneAt, LaneState, StageResult, Standing};
-use piton_model::{Event, Time};
+use piton_model::{Dialect, Event, Time, Unit};
+use piton_store::journal::Entry;
 use piton_supervisor::{
     Condition, Denied, Exit, Kind, Limit, LimitScope, Outcome, Reading, Remedy, Stream, Wait, Worker, readable, tail,
 };
@@ -114,13 +116,25 @@ impl Lead<'_> {
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::NotStarted { .. } | Exit::Vanished) => End::Vanished,
         };
         self.adopt_strays(at);
+        self.reopen_partial(at);
         let standing = match self.standing(at, judged == End::Exited(0)) {
             Standing::Complete(StageResult::Executed) => {
                 self.note_own_work(at);
                 self.executed(at)
             }
+            // A person finished what its worker was in the middle of.
+            standing @ Standing::Complete(_)
+                if self.work.lanes[at].step.is_none() && self.is_finished_by_person(at) =>
+            {
+                self.asks_about_branch(at).map_or(standing, |reason| Standing::Halted { reason })
+            }
+            // What was done before it was refused says nothing about the worker that was to correct it.
+            Standing::Complete(_) if judged != End::Exited(0) && self.was_to_correct(at, worker) => Standing::Open,
             standing => standing,
         };
+        if matches!(standing, Standing::Complete(StageResult::Passed { .. } | StageResult::Failed { .. })) {
+            self.note_leftovers(at);
+        }
         let is_open = matches!(standing, Standing::Open);
         let judged = match judged {
             End::Exited(0) if is_open && self.has_done_nothing(at) => End::Idle,
@@ -129,6 +143,24 @@ impl Lead<'_> {
         let judged = self.denied_or(at, judged, &standing, &seen.denied);
         let words = if matches!(standing, Standing::Complete(_)) { None } else { last_words(worker, kind) };
         JudgedEnd { end: judged, standing, words }
+    }
+
+    /// A task that its document calls complete while something of it is open is opened again for exactly that: criteria with
+    /// a command are the lead's to judge, the rest is the next worker's.
+    pub(super) fn reopen_partial(&mut self, at: LaneAt) {
+        let is_partial = |unit: &Unit| match self.work.lanes[at].dialect {
+            Dialect::Task => task::claims_complete(unit),
+            // Its specification has more workstreams than it had.
+            Dialect::Build => build::claims_complete(unit),
+            Dialect::Pipeline | Dialect::Plan | Dialect::Crew => false,
+        };
+        if !self.unit_of(at).is_ok_and(|unit| is_partial(&unit)) {
+            return;
+        }
+        if let Err(why) = self.record_lane(at, &Event::Reopened) {
+            let name = self.work.fleet.lanes[at].name.clone();
+            self.memory.issues.push((name, "record".to_owned(), why));
+        }
     }
 
     /// Remembers that a story's branch has work of its own: later its user may merge, rebase or squash it by hand.
@@ -141,8 +173,39 @@ impl Lead<'_> {
         let documents: Vec<String> = self.documents_of(at).iter().map(inside).collect();
         if repository.has_own_work(&branch, &target, &documents).unwrap_or(false) {
             let tip = repository.tip(&branch).ok().flatten();
-            self.memory.lane(&name).worked = tip;
+            let tree = self.worktree_of(at).map(|tree| self.workspace.root().join(tree));
+            let state = tree.and_then(|tree| repository.state(&tree, &format!("refs/heads/{target}")).ok());
+            let memory = self.memory.lane(&name);
+            let is_left = |path: &String| memory.leftovers.contains(path);
+            let is_clean = state.is_some_and(|state| state.changed.iter().all(is_left));
+            memory.clean = tip.clone().filter(|_| is_clean);
+            memory.worked = tip;
         }
+    }
+
+    /// Whether a worker was started for something that was refused, and recorded nothing as done.
+    fn was_to_correct(&self, at: LaneAt, worker: &Worker) -> bool {
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let ticket = worker.launch().about.attempt.as_deref();
+        let is_done = |entry: &Entry| {
+            matches!(entry.event.as_str(), "step_done" | "finished")
+                && entry.data.get(TICKET).and_then(serde_json::Value::as_str) == ticket
+        };
+        let is_staged = self.work.fleet.lanes[at].is_staged();
+        !is_staged
+            && known.is_some_and(|known| !known.rework.is_empty())
+            && !self.events_of(&self.work.lanes[at].unit).iter().any(is_done)
+    }
+
+    /// Remembers new files that a reviewer left, such as logs: they are no work of the story. What a reviewer changed is.
+    fn note_leftovers(&mut self, at: LaneAt) {
+        let name = self.work.fleet.lanes[at].name.clone();
+        let memory = self.memory.lane(&name).clone();
+        let tree = self.worktree_of(at).map(|tree| self.workspace.root().join(tree));
+        let (Some(repository), Some(branch), Some(tree)) = (&self.repository, memory.branch, tree) else { return };
+        let is_judged = memory.clean.is_some() && repository.tip(&branch).ok().flatten() == memory.clean;
+        let left = if is_judged { repository.untracked(&tree).unwrap_or_default() } else { Vec::new() };
+        self.memory.lane(&name).leftovers = left;
     }
 
     /// What a story's tasks made has to be on its branch: the next stage judges nothing else.
@@ -238,6 +301,7 @@ impl Lead<'_> {
         }
         self.look_for_lane_approvals();
         self.look_for_freed();
+        self.look_for_freed_groups();
         Ok(())
     }
 
@@ -316,7 +380,7 @@ impl Lead<'_> {
 
     fn look_at_document(&mut self, at: LaneAt) {
         let known = self.live.get(&at).and_then(|live| live.document.clone());
-        let path = known.as_ref().map_or_else(|| self.document_of(at), |(path, _)| path.clone());
+        let path = known.as_ref().map_or_else(|| self.recorded_in(at), |(path, _)| path.clone());
         let stamp = self.workspace.disk.stamp(&path).ok().flatten();
         let patience = self.settings.limits.patience(self.work.fleet.lanes[at].stage);
         let Some(live) = self.live.get_mut(&at) else { return };

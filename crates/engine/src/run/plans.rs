@@ -1,9 +1,9 @@
 //! A plan is its user's text: boxes that are ticked, added or removed during a run are respected.
 
 use piton_dialect::{Findings, plan};
-use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
+use piton_model::fleet::{FleetEvent, Lane, LaneAt, LaneState, Phase, PhaseGate, PhaseState};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Id, StepState, Unit, UnitRef};
+use piton_model::{Dialect, Hint, Id, StepState, Unit, UnitRef};
 
 use super::lead::Lead;
 use super::memory::LaneMemory;
@@ -26,11 +26,19 @@ fn box_state(plan: &Unit, step: Option<&str>) -> BoxState {
     }
 }
 
+/// What is said about open boxes that have no id.
+fn without_ids(name: &str, open: usize) -> Hint {
+    let text = match open {
+        1 => "1 open box has no id, so no worker does it".to_owned(),
+        open => format!("{open} open boxes have no id, so no worker does them"),
+    };
+    verbs::PLAN_MARK.on(name).to(format!("{text}; give ids"))
+}
+
 /// How many boxes of a plan's text are open and have no id.
 fn open_unmarked(path: &str, text: &str) -> usize {
     let parsed = plan::parse(text, &mut Findings::new(path.into(), text));
-    let is_open = |found: &&plan::Unmarked| text.as_bytes().get(found.box_at as usize) == Some(&b' ');
-    parsed.unmarked.iter().filter(is_open).count()
+    parsed.unmarked.iter().filter(|found| found.is_open(text)).count()
 }
 
 impl Lead<'_> {
@@ -77,22 +85,30 @@ impl Lead<'_> {
 
     /// Reports open boxes without an id, once for each number of them: no worker does them.
     fn tell_unmarked(&mut self, group: usize, plan: &Unit) {
-        let texts = plan.documents.iter().filter(|document| document.path.ends_with(".md"));
-        let open: usize = texts
-            .filter_map(|document| {
-                let content = self.workspace.disk.read(&document.path).ok()?;
-                Some(open_unmarked(&document.path, &String::from_utf8_lossy(&content.bytes)))
-            })
-            .sum();
+        let open = self.count_unmarked(plan);
         if self.unmarked.insert(group, open).unwrap_or(0) == open || open == 0 {
             return;
         }
         let name = self.work.fleet.groups[group].name.clone();
-        let text = match open {
-            1 => "1 open box has no id, so no worker does it".to_owned(),
-            open => format!("{open} open boxes have no id, so no worker does them"),
-        };
-        self.tell(Some(&name), "plan", &verbs::PLAN_MARK.on(&name).to(format!("{text}; give ids")).to_string());
+        let text = without_ids(&name, open).to_string();
+        self.tell(Some(&name), "plan", &text);
+    }
+
+    fn count_unmarked(&self, plan: &Unit) -> usize {
+        let texts = plan.documents.iter().filter(|document| document.path.ends_with(".md"));
+        let open = texts.filter_map(|document| {
+            let content = self.workspace.disk.read(&document.path).ok()?;
+            Some(open_unmarked(&document.path, &String::from_utf8_lossy(&content.bytes)))
+        });
+        open.sum()
+    }
+
+    /// Refuses to call a plan done that has open boxes which no worker could do.
+    pub(super) fn refuse_unmarked(&self, plan: &Unit) -> Result<(), String> {
+        match if plan.dialect == Dialect::Plan { self.count_unmarked(plan) } else { 0 } {
+            0 => Ok(()),
+            open => Err(without_ids(&format!("plan:{}", plan.id), open).to_string()),
+        }
     }
 
     /// Brings the lanes of a plan into line with its text. What a worker is at stays with its worker.
@@ -131,7 +147,41 @@ impl Lead<'_> {
             }
         }
         news.extend(self.add_steps(group, unit, plan));
+        self.follow_criteria(group, plan);
         news
+    }
+
+    /// Phases that no worker has begun are judged by what the plan lists now.
+    fn follow_criteria(&mut self, group: usize, plan: &Unit) {
+        let lanes: Vec<&Lane> = self.work.fleet.lanes.iter().filter(|lane| lane.group == group).collect();
+        let had_worker = |lane: &&&Lane| {
+            let is_settled = lane.state == LaneState::Done
+                && self.memory.lanes.get(&lane.name).is_none_or(|known| known.origin.attempt == 0);
+            lane.state != LaneState::Queued && !is_settled
+        };
+        let has_begun = |place: usize| lanes.iter().filter(|lane| lane.phase == place).any(|lane| had_worker(&lane));
+        let phases = &self.work.fleet.groups[group].phases;
+        // One that was renamed keeps its gates as long as the plan lists them.
+        let is_named = |place: &usize| plan.steps.iter().any(|step| stage_of(&step.stage) == phases[*place].name);
+        let is_open = |place: &usize| phases[*place].state == PhaseState::Open && !has_begun(*place);
+        let open: Vec<usize> = (0..phases.len()).filter(is_open).filter(is_named).collect();
+        let last = phases.len().saturating_sub(1);
+        for place in open {
+            let name = self.work.fleet.groups[group].phases[place].name.clone();
+            let new = plan_phase(plan, &name, place == last, &|gate| self.settings.gates.contains_key(gate));
+            self.work.fleet.groups[group].phases[place].gates = new.gates;
+        }
+        // A phase at work is not judged yet: what the plan does not ask for any more is not asked for.
+        let is_listed = |gate: &PhaseGate| plan.gates.iter().any(|known| known.name == gate.name);
+        let at_work = self.work.fleet.groups[group].phases.iter_mut().filter(|phase| phase.state == PhaseState::Open);
+        at_work.for_each(|phase| phase.gates.retain(is_listed));
+    }
+
+    /// Whether the user's newest stash has a file of the workspace.
+    pub(super) fn is_in_stash(&self, path: &str) -> bool {
+        let Some(repository) = &self.repository else { return false };
+        let path = repository.inside().join(path).display().to_string();
+        repository.stashed_since(&path, 0).ok().flatten().is_some()
     }
 
     /// Whether a plan's box is open because the user stashed the text that has its tick: they did not untick it then.
@@ -140,11 +190,31 @@ impl Lead<'_> {
         if self.work.lanes[at].dialect != Dialect::Plan {
             return false;
         }
-        let path = repository.inside().join(self.document_of(at)).display().to_string();
         let times = self.memory.lanes.get(&self.work.fleet.lanes[at].name).map(LaneMemory::all_times);
         let done = times.iter().flat_map(|times| times.values()).filter_map(|(_, end)| *end).max();
-        let stashed = done.and_then(|done| repository.stashed_since(&path, done.unix_seconds()).ok().flatten());
-        stashed.is_some_and(|text| is_ticked(&path, &String::from_utf8_lossy(&text), step))
+        let Some(done) = done else { return false };
+        // The box may be in any of the plan's files.
+        self.texts_of(at).iter().any(|path| {
+            let path = repository.inside().join(path).display().to_string();
+            let stashed = repository.stashed_since(&path, done.unix_seconds()).ok().flatten();
+            stashed.is_some_and(|text| is_ticked(&path, &String::from_utf8_lossy(&text), step))
+        })
+    }
+
+    /// Ticks the boxes again whose ticks are in the user's stash, when all of a plan is done: a plan with open boxes is not
+    /// complete.
+    pub(super) fn tick_stashed(&mut self, group: usize) -> Result<(), String> {
+        for at in 0..self.work.fleet.lanes.len() {
+            let (lane, work) = (&self.work.fleet.lanes[at], self.work.lanes[at].clone());
+            let Some(step) = work.step.as_deref().filter(|_| work.dialect == Dialect::Plan) else { continue };
+            let is_done = lane.group == group && lane.state == LaneState::Done;
+            let is_open = || self.unit_of(at).is_ok_and(|unit| box_state(&unit, Some(step)) == BoxState::Open);
+            if is_done && is_open() && self.is_stashed(at) {
+                self.finish_step(&work, step)?;
+                self.tell_lane(at, "plan", "its tick is in the stash, and its work is merged: its box is ticked again");
+            }
+        }
+        Ok(())
     }
 
     /// Whether the user settled a lane whose worker is about to start: ticked or removed its box, did or skipped its step,
@@ -159,7 +229,8 @@ impl Lead<'_> {
         }
         let own = box_state(&plan, self.work.lanes[at].step.as_deref());
         let name = &self.work.fleet.lanes[at].name;
-        let has_begun = self.memory.lanes.get(name).is_some_and(|memory| memory.origin.attempt > 0);
+        let known = self.memory.lanes.get(name);
+        let has_begun = known.is_some_and(|memory| memory.origin.attempt > 0 || !memory.rework.is_empty());
         let is_settled = own == BoxState::Removed || own == BoxState::Ticked && !has_begun;
         if is_settled {
             let event = self.settled(at, own);
@@ -180,7 +251,9 @@ impl Lead<'_> {
             BoxState::Removed => "its box was removed from the plan; no worker starts",
             BoxState::Ticked | BoxState::Open => "its box was ticked by hand; no worker starts",
         };
-        self.tell_lane(at, "plan", text);
+        let branch = self.memory.lane(&self.work.fleet.lanes[at].name.clone()).branch.take();
+        let left = branch.map_or_else(String::new, |branch| format!("; its branch {branch} is left as it is"));
+        self.tell_lane(at, "plan", &format!("{text}{left}"));
         FleetEvent::LaneSettled { lane: at }
     }
 
@@ -194,7 +267,7 @@ impl Lead<'_> {
             if known.contains(&step.id) || !is_open || Id::parse(&step.id).is_err() {
                 continue;
             }
-            let phase = self.phase_for(group, plan, &stage_of(&step.stage));
+            let phase = self.phase_for(group, plan, &stage_of(&step.stage), &mut news);
             let (lane, work) = plan_lane(unit, step, group, phase, place);
             self.tell(Some(&lane.name), "plan", "its box was added to the plan");
             self.work.lanes.push(work);
@@ -203,13 +276,32 @@ impl Lead<'_> {
         news
     }
 
-    /// The place of a phase of a plan. One that is new comes after all that are there.
-    fn phase_for(&mut self, group: usize, plan: &Unit, name: &str) -> usize {
-        let phases = &mut self.work.fleet.groups[group].phases;
-        if let Some(known) = phases.iter().position(|phase| phase.name == name) {
+    /// The place of a phase of a plan. One that is new comes where the text has it, unless a later one has begun: then it
+    /// comes after all that are there.
+    fn phase_for(&mut self, group: usize, plan: &Unit, name: &str, news: &mut [FleetEvent]) -> usize {
+        let phases = &self.work.fleet.groups[group].phases;
+        let known = |name: &str| phases.iter().position(|phase| phase.name == name);
+        if let Some(known) = known(name) {
             return known;
         }
-        phases.push(plan_phase(plan, name, true, &|gate| self.settings.gates.contains_key(gate)));
-        phases.len() - 1
+        let stages: Vec<String> = plan.steps.iter().map(|step| stage_of(&step.stage)).collect();
+        let behind = stages.iter().skip_while(|stage| *stage != name).find_map(|stage| known(stage));
+        let has_begun = |place: usize| {
+            let is_open = |phase: &Phase| phase.state == PhaseState::Open;
+            let lanes = self.work.fleet.lanes.iter().filter(|lane| lane.group == group && lane.phase >= place);
+            !phases[place..].iter().all(is_open) || !lanes.into_iter().all(|lane| lane.state == LaneState::Queued)
+        };
+        let place = behind.filter(|place| !has_begun(*place)).unwrap_or(phases.len());
+        let new = plan_phase(plan, name, place == phases.len(), &|gate| self.settings.gates.contains_key(gate));
+        self.work.fleet.groups[group].phases.insert(place, new);
+        let added = news.iter_mut().chain(&mut self.queue).filter_map(|event| match event {
+            FleetEvent::LaneAdded(lane) => Some(&mut **lane),
+            _ => None,
+        });
+        let lanes = self.work.fleet.lanes.iter_mut().chain(added);
+        for lane in lanes.filter(|lane| lane.group == group && lane.phase >= place) {
+            lane.phase += 1;
+        }
+        place
     }
 }

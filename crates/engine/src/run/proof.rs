@@ -100,12 +100,14 @@ impl Lead<'_> {
         steps
     }
 
-    /// Whether another lane's step is through: what is still being closed lies in its own worktree.
+    /// Whether another lane's step is through: what is still being closed lies in its own worktree, and what no lane has any
+    /// more may be on a branch that the lead does not merge.
     fn is_closed(&self, at: LaneAt, step: &Step) -> bool {
         let group = self.work.fleet.lanes[at].group;
         let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes);
-        let mut same = lanes.filter(|(lane, work)| lane.group == group && work.step.as_deref() == Some(&step.id));
-        same.all(|(lane, _)| lane.state == LaneState::Done)
+        let same = lanes.filter(|(lane, work)| lane.group == group && work.step.as_deref() == Some(&step.id));
+        let mut same = same.peekable();
+        same.peek().is_some() && same.all(|(lane, _)| lane.state == LaneState::Done)
     }
 
     /// Where the files of a unit are that names them from a directory of its own.

@@ -1,21 +1,17 @@
 //! Takes up what an earlier lead left: adopts workers that live, judges those that are dead. A fresh start is the case
 //! in which nothing was left.
 
-use std::path::Path;
-
-use piton_dialect::pipeline;
 use piton_model::fleet::{Counts, End, FleetEvent, How, LaneAt, LaneState, StageResult, Standing};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Event, Lifecycle, Liveness, Row, State, StepState, UnitRef};
+use piton_model::{Dialect, Event, Lifecycle, Liveness, Row, State, UnitRef};
 use piton_store::journal::Entry;
-use piton_supervisor::{Condition, Exit, Reading, Worker};
 
 use super::approvals::Question;
-use super::lead::{Lead, Live, steady};
+use super::by_hand::LeftBy;
+use super::lead::{Lead, steady};
 use super::memory::{Origin, SavedState, adopted};
-use super::others::was_stopped;
-use super::{RunError, RunRequest, failed};
-use crate::record::DiskFiles;
+use super::ways::GONE;
+use super::{RunError, RunRequest};
 
 /// Whether an event begins a unit anew.
 pub(super) fn is_beginning(entry: &Entry) -> bool {
@@ -33,6 +29,15 @@ impl Lead<'_> {
         }
         self.work.fleet.parked = self.memory.parked.clone();
         self.work.fleet.parked.retain(|_, until| *until > now && !request.retry);
+        for at in 0..self.work.fleet.lanes.len() {
+            let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+            // Where a worker may still be at work, its end is judged.
+            if !known.is_some_and(|known| matches!(known.state, SavedState::Worked { .. })) {
+                self.reopen_partial(at);
+            }
+        }
+        self.take_up_branches();
+        self.lift_pauses(request.retry);
         let rows = crate::status(self.workspace, None, now).rows;
         for at in 0..self.work.fleet.lanes.len() {
             self.forget_other_lives(at);
@@ -43,9 +48,10 @@ impl Lead<'_> {
         for at in 0..self.work.fleet.lanes.len() {
             if self.work.fleet.lanes[at].state == LaneState::Done && self.is_left_on_its_branch(at) {
                 let is_whole = self.work.lanes[at].step.is_none();
-                match is_whole && self.is_finished_by_person(at) {
-                    true => self.take_finished(at, request.retry),
-                    false => self.judge_again(at),
+                match is_whole {
+                    true if self.is_finished_by_person(at) => self.take_finished(at, request.retry),
+                    false if self.is_done_by_hand(at) => self.leave_to_person(at, LeftBy::Recovering),
+                    _ => self.judge_again(at),
                 }
             }
             self.hold_unknown_work(at, &rows);
@@ -53,42 +59,11 @@ impl Lead<'_> {
         for at in 0..self.work.fleet.groups.len() {
             self.recover_group(at, request);
         }
+        for at in 0..self.work.fleet.lanes.len() {
+            let last = self.events_of(&self.work.lanes[at].unit).last().map_or(0, |entry| entry.seq);
+            self.begun_with.insert(at, last);
+        }
         self.save()
-    }
-
-    /// Whether a lane that its documents call done has work on a branch of ours that did not reach the base: its worker
-    /// recorded it, and no lead merged it yet. What git cannot tell is left to the merge.
-    fn is_left_on_its_branch(&self, at: LaneAt) -> bool {
-        let Some(known) = self.memory.lanes.get(&self.work.fleet.lanes[at].name) else { return false };
-        let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return false };
-        let Some(branch) = known.branch.as_ref().filter(|_| known.merged.is_none()) else { return false };
-        let Ok(Some(tip)) = repository.tip(branch) else { return false };
-        matches!(repository.is_reachable(&tip, &format!("refs/heads/{base}")), Ok(false))
-    }
-
-    /// Holds a lane back that was begun, by a lead of which no memory is left, on a branch that is not merged. Of a story, task
-    /// or agent that its document calls done nothing more is asked.
-    fn hold_unknown_work(&mut self, at: LaneAt, rows: &[Row]) {
-        let lane = &self.work.fleet.lanes[at];
-        let known = self.memory.lanes.get(&lane.name);
-        let is_known = known.is_some_and(|known| known.branch.is_some() || known.origin.attempt > 0);
-        let unit = &self.work.lanes[at].unit;
-        let row = rows.iter().find(|row| unit.means(row.dialect, &row.full_name));
-        let has_begun = match (&self.work.lanes[at].step, &lane.state) {
-            (Some(_), state) => *state == LaneState::Done,
-            (None, state) => !matches!(state, LaneState::Queued | LaneState::Done | LaneState::Paused { .. }),
-        };
-        let is_step = self.work.lanes[at].step.is_some();
-        let is_open = is_step || row.is_some_and(|row| row.state.lifecycle() != Lifecycle::Done);
-        // A unit that a person restarted leaves its old branch behind, on purpose.
-        let is_restarted = self.events_of(unit).iter().any(|entry| entry.event == "restarted");
-        if is_known || !is_open || !has_begun || is_restarted {
-            return;
-        }
-        if let Some(reason) = self.left_on_branches(at).or_else(|| self.left_by_namesake(at)) {
-            self.tell_lane(at, "paused", &reason);
-            self.work.fleet.lanes[at].state = LaneState::Paused { reason };
-        }
     }
 
     /// What the journal says about a unit's present life.
@@ -107,18 +82,27 @@ impl Lead<'_> {
         // A claim that was under way when the lead died came to its end, or did not.
         let is_same_attempt = was.attempt == now.attempt || claiming == Some(now.attempt) || was.attempt == 0;
         // A lane that was not claimed yet knows of no life.
-        let is_same_life = was.began == now.began || was == Origin::default();
+        // A journal that was made shorter may lack the beginning.
+        let is_same_life = was.began == now.began || was == Origin::default() || now.began == 0;
         // An archived document: what is left of the unit is its journal. A claim that was under way had none yet.
         let is_gone = claiming.is_none() && was.attempt > 0 && self.is_document_gone(at);
-        // A board of stories is archived as a whole, to begin anew.
+        // A board of stories is archived as a whole, to begin anew; one that the user stashed comes back.
         let is_board = self.work.lanes[at].dialect == Dialect::Pipeline;
+        let is_archived = is_gone && is_board && !self.is_in_stash(&self.document_of(at));
+        // A question stays one in the next attempt.
+        let is_asked = match &known.state {
+            SavedState::Paused { reason } => self.open_question(at, reason).is_some(),
+            _ => false,
+        };
         let lane = self.memory.lane(&name);
-        if is_gone && lane.workers > 0 && !is_board {
+        if is_gone && lane.workers > 0 && !is_archived {
             // It had a worker in this very run: its document was removed by mistake.
             return;
         }
         if !is_same_life || is_gone {
             lane.begin_anew();
+        } else if !is_same_attempt && is_asked {
+            lane.origin = now;
         } else if !is_same_attempt {
             lane.forget_attempt();
         } else if claiming == Some(now.attempt) {
@@ -127,7 +111,7 @@ impl Lead<'_> {
         self.memory.lane(&name).claiming = None;
     }
 
-    fn is_document_gone(&self, at: LaneAt) -> bool {
+    pub(super) fn is_document_gone(&self, at: LaneAt) -> bool {
         let is_whole = self.work.lanes[at].step.is_none();
         is_whole
             && matches!(
@@ -140,18 +124,29 @@ impl Lead<'_> {
         let name = self.work.fleet.lanes[at].name.clone();
         let known = self.memory.lanes.get(&name).filter(|lane| lane.origin.attempt > 0 || lane.put_off).cloned();
         let lifecycle = row.map(|row| row.state.lifecycle());
+        if let Some(heir) = self.is_done_by_heir(at) {
+            self.tell_lane(at, "settled", &format!("it was done as {heir}"));
+            self.work.fleet.lanes[at].state = LaneState::Done;
+            return Ok(());
+        }
+        if let Some(reason) = self.is_continued_by(at) {
+            self.hold(at, reason.to_string());
+            return Ok(());
+        }
         let Some(known) = known else {
             self.recover_stranger(at, row, request.retry);
             return Ok(());
         };
         if known.claiming.is_none() && known.origin.attempt > 0 && self.is_document_gone(at) {
-            let reason = verbs::REPAIR.on(&self.work.lanes[at].unit_name).to("its document is gone; bring it back");
+            let reason = verbs::REPAIR.on(&self.work.lanes[at].unit_name).to(GONE);
             self.work.fleet.lanes[at].state = LaneState::Paused { reason: reason.to_string() };
             return Ok(());
         }
         let is_step = self.work.lanes[at].step.is_some();
         let lane = &mut self.work.fleet.lanes[at];
-        (lane.stage, lane.readiness) = (known.stage, known.readiness);
+        // A stage that the settings leave out since is followed by the next.
+        let stage = lane.stages.iter().copied().filter(|stage| *stage >= known.stage).min().unwrap_or(known.stage);
+        (lane.stage, lane.readiness) = (stage, known.readiness);
         lane.counts = Counts {
             crashes: known.crashes,
             no_gos: known.no_gos,
@@ -161,6 +156,9 @@ impl Lead<'_> {
             ..Counts::default()
         };
         lane.waves_left = lane.waves_left.saturating_sub(known.put_off_waves);
+        if let Some(stage) = self.taken_back_to(at) {
+            self.work.fleet.lanes[at].stage = stage;
+        }
         let is_at_rest = !matches!(
             known.state,
             SavedState::Done | SavedState::Worked { .. } | SavedState::Closing | SavedState::Integrated
@@ -175,7 +173,7 @@ impl Lead<'_> {
             SavedState::Dead { .. } | SavedState::Parked { .. } | SavedState::Between | SavedState::Reworking
         );
         if was_open && self.is_done_by_hand(at) {
-            self.leave_to_person(at);
+            self.leave_to_person(at, LeftBy::Recovering);
             return Ok(());
         }
         match known.state {
@@ -280,7 +278,7 @@ impl Lead<'_> {
             return;
         }
         if self.is_done_by_hand(at) {
-            self.leave_to_person(at);
+            self.leave_to_person(at, LeftBy::Recovering);
             return;
         }
         // A blocker is a question to a person: `--retry` is no answer to it.
@@ -308,32 +306,8 @@ impl Lead<'_> {
         }
     }
 
-    /// A step that a person did is done; what its workers left stays on their branch.
-    fn leave_to_person(&mut self, at: LaneAt) {
-        let branch = self.memory.lane(&self.work.fleet.lanes[at].name.clone()).branch.take();
-        let left = branch.map_or_else(String::new, |branch| format!("; its branch {branch} is left as it is"));
-        self.tell_lane(at, "settled", &format!("it was done by hand{left}"));
-        self.work.fleet.lanes[at].state = LaneState::Done;
-    }
-
-    /// Whether a step that its workers did not come to the end of is done now: then a person did it.
-    fn is_done_by_hand(&mut self, at: LaneAt) -> bool {
-        let Some(step) = self.work.lanes[at].step.clone() else { return false };
-        let memory = self.memory.lane(&self.work.fleet.lanes[at].name.clone());
-        let was_complete = memory.seen.is_some() || memory.merged.is_some() || memory.collected.is_some();
-        let is_done = |unit: &piton_model::Unit| {
-            unit.steps.iter().any(|known| known.id == step && matches!(known.state, StepState::Done { .. }))
-        };
-        // What a person did is where they work. A worker that writes documents by hand may have called it done.
-        let is_made = |path: &String| self.workspace.root().join(path).exists();
-        !was_complete
-            && !self.is_workers_word(at, &step)
-            && self.work.lanes[at].outputs.iter().all(is_made)
-            && self.unit_of(at).is_ok_and(|unit| is_done(&unit))
-    }
-
     /// Takes the pause of a story or a task away. What it was paused for is then judged again; what was complete stays so.
-    fn continue_unit(&mut self, at: LaneAt, lifecycle: Option<Lifecycle>) {
+    pub(super) fn continue_unit(&mut self, at: LaneAt, lifecycle: Option<Lifecycle>) {
         let knows_pauses = match self.work.lanes[at].dialect {
             Dialect::Pipeline | Dialect::Task => true,
             Dialect::Plan | Dialect::Build | Dialect::Crew => false,
@@ -344,124 +318,6 @@ impl Lead<'_> {
         if let Err(why) = self.record_lane(at, &Event::Unblocked { which: None, answer: None }) {
             let name = self.work.fleet.lanes[at].name.clone();
             self.memory.issues.push((name, "record".to_owned(), why));
-        }
-    }
-
-    /// A unit of which no lead remembers anything that still holds.
-    fn recover_stranger(&mut self, at: LaneAt, row: Option<&Row>, is_retry: bool) {
-        if self.work.lanes[at].step.is_some() {
-            self.recover_strange_step(at);
-            return;
-        }
-        let Some(row) = row else { return };
-        let known = self.known_story(at);
-        // What a person began by hand may stand in its own document alone.
-        let written = self.document_stage(at);
-        let files = DiskFiles::new(&*self.workspace.disk, None);
-        let is_story = self.work.lanes[at].dialect == Dialect::Pipeline;
-        let continues_at = is_story.then(|| pipeline::continues_at(&self.place(at), &files, &self.moment())).flatten();
-        let blockers = self.unit_of(at).map(|unit| unit.blockers).unwrap_or_default();
-        let is_open = matches!(row.state, State::Running | State::Waiting) && blockers.is_empty();
-        let is_resumed = !is_story && is_open && self.is_resumed_by_hand(at);
-        if is_resumed && matches!(self.standing(at, true), Standing::Complete(_)) {
-            // A person completed what its workers had left, or judged it: only the merge is left.
-            self.judge_again(at);
-            return;
-        }
-        let is_taken = !is_retry && self.has_living_session(at, row);
-        let lane = &mut self.work.fleet.lanes[at];
-        if lane.is_staged() {
-            lane.stage = written.unwrap_or(lane.stage);
-        }
-        if let Some(known) = known {
-            (lane.counts.crashes, lane.counts.no_gos, lane.counts.reworks) =
-                (known.crashes, known.no_gos, known.reworks);
-            let stage = known.standing.as_deref().and_then(|word| word.strip_prefix("STAGE_")?.parse().ok());
-            lane.stage = stage.unwrap_or(lane.stage);
-        }
-        // Where a task is open, stage 2 goes on, whatever an earlier lead wrote down.
-        lane.stage = continues_at.filter(|_| lane.is_staged()).unwrap_or(lane.stage);
-        lane.state = match (&row.state, held_because(&row.state, &blockers)) {
-            (_, Some(reason)) => LaneState::Paused { reason },
-            (State::Running | State::Waiting, None) if is_taken => {
-                LaneState::Paused { reason: "another session is at work on it, until it ends".to_owned() }
-            }
-            (State::Queued, None) => LaneState::Queued,
-            (State::Done, None) => LaneState::Done,
-            (_, None) => again(Some(Lifecycle::Running), "no lead remembers its worker"),
-        };
-        // A blocker is a question to the user: `--retry` does not answer it.
-        if is_retry && blockers.is_empty() && matches!(row.state, State::Paused { .. } | State::Failed { .. }) {
-            self.continue_unit(at, Some(row.state.lifecycle()));
-            self.work.fleet.lanes[at].state = again(Some(Lifecycle::Running), "the user retries it");
-        }
-    }
-
-    /// A step that was done by hand is done: what is on the base is judged with its phase.
-    fn recover_strange_step(&mut self, at: LaneAt) {
-        if self.work.fleet.lanes[at].state != LaneState::Done
-            && matches!(self.standing(at, false), Standing::Complete(_))
-        {
-            self.judge_again(at);
-        }
-    }
-
-    /// A lane that had a worker: it lives, or its end is judged, or it never began.
-    fn recover_worker(&mut self, at: LaneAt, how: How) -> Result<(), RunError> {
-        let name = self.work.fleet.lanes[at].name.clone();
-        let (home, account) = (self.memory.lane(&name).home.clone(), self.memory.lane(&name).account.clone());
-        let worker = match home.as_deref().map(|home| Worker::adopt(&self.keeper, &self.workspace.root().join(home))) {
-            Some(Ok(worker)) => worker,
-            // Claimed, and never started: that is no death.
-            Some(Err(_)) | None => {
-                self.work.fleet.lanes[at].state = not_begun(how);
-                return Ok(());
-            }
-        };
-        let end = match worker.condition().map_err(failed)? {
-            Condition::Running { .. } => {
-                self.work.fleet.lanes[at].state = adopted(how, account, steady());
-                self.watch.add(at as u64, &worker).map_err(failed)?;
-                let reading = Reading::new(self.kind_of(at), &worker);
-                self.live.insert(at, Live::new(worker, reading));
-                self.tell_lane(at, "adopted", "its worker lives and goes on");
-                return Ok(());
-            }
-            Condition::Orphaned { .. } => worker.force_end().map_err(failed)?,
-            Condition::Ended(end) => end,
-        };
-        if let Exit::NotStarted { .. } = end.exit {
-            self.work.fleet.lanes[at].state = not_begun(how);
-            return Ok(());
-        }
-        self.work.fleet.lanes[at].state = adopted(how, account, steady());
-        let judged = self.judge_end(at, &worker, &end);
-        if was_stopped(worker.home()) && !matches!(judged.standing, Standing::Complete(_) | Standing::Halted { .. }) {
-            // A person ended it with its run: that is no death to be counted.
-            self.work.fleet.lanes[at].state =
-                LaneState::Dead { why: "the run was ended".to_owned(), how: How::Session };
-            return Ok(());
-        }
-        if judged.end != End::Exited(0) {
-            self.tell_lane(at, "judged", "its worker ended while no lead was at work");
-        }
-        self.queue.push_back(FleetEvent::WorkerExited {
-            lane: at,
-            end: judged.end,
-            standing: judged.standing,
-            words: judged.words,
-        });
-        Ok(())
-    }
-
-    /// Ends gates that an earlier lead started: they are run again, so that their result is seen.
-    fn end_old_gates(&mut self) {
-        for home in std::mem::take(&mut self.memory.gate_homes) {
-            let path = self.workspace.root().join(Path::new(&home));
-            if let Ok(gate) = Worker::adopt(&self.keeper, &path) {
-                // One that cannot be ended belongs to no worker; the new one is judged by itself.
-                let _ = gate.force_end();
-            }
         }
     }
 }
@@ -478,16 +334,8 @@ pub(super) fn held_because(state: &State, blockers: &[String]) -> Option<String>
     }
 }
 
-/// A lane whose worker was to be started and was not.
-fn not_begun(how: How) -> LaneState {
-    match how {
-        How::Fresh => LaneState::Between,
-        How::Session | How::Brief => LaneState::Dead { why: "its lead died before it began".to_owned(), how },
-    }
-}
-
 /// A lane that goes on, however far it was.
-fn again(lifecycle: Option<Lifecycle>, why: &str) -> LaneState {
+pub(super) fn again(lifecycle: Option<Lifecycle>, why: &str) -> LaneState {
     match lifecycle {
         None | Some(Lifecycle::Queued) => LaneState::Queued,
         Some(_) => LaneState::Dead { why: why.to_owned(), how: How::Session },

@@ -2,16 +2,20 @@
 
 use piton_dialect::build::is_same_gate;
 use piton_model::fleet::{Approval, GateKind, GateProgress, Halt, LaneState, PhaseState};
-use piton_model::{Dialect, State, Unit, UnitRef};
+use piton_model::{Dialect, Event, Liveness, State, Step, StepState, Unit, UnitRef};
 use piton_store::journal::Entry;
 use piton_supervisor::quoted;
 use serde_json::Value;
 
 use super::RunRequest;
+use super::approvals::approved_after;
+use super::by_hand::person_pause;
+use super::claim::explain;
 use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::memory::GroupMemory;
 use super::recover::is_beginning;
+use crate::record;
 
 impl Lead<'_> {
     pub(super) fn recover_group(&mut self, at: usize, request: &RunRequest) {
@@ -98,7 +102,7 @@ impl Lead<'_> {
         }
     }
 
-    /// Whether a person resumed a unit that its lead had paused, and the lead began nothing since: that approves the next
+    /// Whether a person resumed or unblocked a unit that its lead had paused, and the lead began nothing since: that approves the next
     /// phase.
     pub(super) fn is_resumed_by_person(&self, group: usize) -> bool {
         let Some(unit) = &self.work.groups[group].unit else { return false };
@@ -109,7 +113,7 @@ impl Lead<'_> {
             entry.event == "paused" && reason.is_some_and(|reason| reason.ends_with(super::close::WAITS))
         };
         let last = events.iter().rfind(acts).filter(asks).map(|entry| entry.seq);
-        let resumes = |entry: &&Entry| entry.event == "resumed" && is_by_person(entry);
+        let resumes = |entry: &&Entry| matches!(entry.event.as_str(), "resumed" | "unblocked") && is_by_person(entry);
         last.is_some_and(|last| events.iter().rfind(resumes).is_some_and(|entry| entry.seq > last))
     }
 
@@ -133,6 +137,16 @@ impl Lead<'_> {
         })
     }
 
+    /// Why a person wants a unit to wait. Who approves its next phase after that wants it to continue.
+    fn paused_by_person(&mut self, name: &UnitRef, unit: &Unit, events: &[Entry]) -> Option<String> {
+        let (paused, reason) = person_pause(unit, events)?;
+        if !approved_after(self.workspace, &name.to_string(), paused) {
+            return Some(reason);
+        }
+        let continued = Event::Unblocked { which: None, answer: None };
+        record(self.workspace, name, &continued, &self.recorder(LEAD)).err().map(explain)
+    }
+
     /// A unit that several lanes share: its document says whether it may continue.
     fn recover_unit_group(&mut self, group: usize, unit: &UnitRef, request: &RunRequest) {
         let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return };
@@ -151,17 +165,19 @@ impl Lead<'_> {
             return;
         }
         let is_paused = matches!(found.unit.state, State::Paused { .. });
-        let reason = halted_because(&found.unit);
+        let events = self.events_of(unit);
+        let taken = taken_by_session(&found.unit, found.judgement.liveness, &events)
+            .or_else(|| self.paused_by_person(unit, &found.unit, &events));
+        let reason = taken.clone().or_else(|| halted_because(&found.unit));
         let mut lanes = self.work.fleet.lanes.iter().filter(|lane| lane.group == group);
         let are_done = lanes.all(|lane| lane.state == LaneState::Done);
         let is_blocked = found.unit.state == State::Blocked;
         let is_living = self.live.keys().any(|at| self.work.fleet.lanes[*at].group == group);
+        let goes_on = request.retry || taken.is_none() && is_paused && is_let_go(&events, are_done);
         match reason {
             // A plan's blocker is a remark; other tasks may still be done.
-            Some(_) if is_plan && !is_paused => {}
-            Some(reason)
-                if !(request.retry || is_paused && is_let_go(&self.events_of(unit), are_done)) || is_blocked =>
-            {
+            Some(_) if is_plan && !is_paused && taken.is_none() => {}
+            Some(reason) if !goes_on || is_blocked => {
                 let name = self.work.fleet.groups[group].name.clone();
                 let ways = self.ways_out(&name).into_iter().map(|way| way.to_string());
                 let told = [reason.clone()].into_iter().chain(ways).collect::<Vec<_>>().join("; ");
@@ -208,6 +224,22 @@ pub(super) fn halted_because(unit: &Unit) -> Option<String> {
     }
 }
 
+/// Why a unit of several lanes is left alone: a session that a person began is at one of its steps.
+pub(super) fn taken_by_session(unit: &Unit, liveness: Liveness, events: &[Entry]) -> Option<String> {
+    let is_at = |step: &Step| {
+        let names = |entry: &Entry| entry.data.get("steps").and_then(Value::as_array).cloned().unwrap_or_default();
+        let begins = |entry: &&Entry| {
+            let is_move = matches!(entry.event.as_str(), "step_begun" | "step_done" | "step_failed" | "step_skipped");
+            is_move && names(entry).iter().any(|name| name.as_str() == Some(&step.id))
+        };
+        let is_open = !matches!(step.state, StepState::Done { .. } | StepState::Skipped);
+        let last = events.iter().rfind(begins).filter(|entry| entry.event == "step_begun");
+        is_open && last.is_some_and(is_by_person)
+    };
+    let step = unit.steps.iter().find(|step| is_at(step))?;
+    (liveness == Liveness::Alive).then(|| format!("another session is at work on {}, until it ends", step.id))
+}
+
 /// Whether a paused unit continues without `--retry`: the user did something about it since, or all of its
 /// work is done and only its gates are left, which costs no worker.
 pub(super) fn is_let_go(events: &[Entry], are_done: bool) -> bool {
@@ -216,7 +248,17 @@ pub(super) fn is_let_go(events: &[Entry], are_done: bool) -> bool {
     };
     let since = &events[paused + 1..];
     let is_paused_again = since.iter().any(|entry| entry.event == "paused");
-    let acts = ["gate_passed", "observed", "unblocked", "decided", "reopened", "step_done", "step_skipped"];
+    let acts = [
+        "gate_passed",
+        "gate_failed",
+        "marked",
+        "observed",
+        "unblocked",
+        "decided",
+        "reopened",
+        "step_done",
+        "step_skipped",
+    ];
     let has_acted = since.iter().any(|entry| is_by_person(entry) && acts.contains(&entry.event.as_str()));
     !is_paused_again && (has_acted || are_done)
 }

@@ -7,13 +7,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use piton_model::fleet::{Closing, LaneAt, LaneState, Outcome};
 use piton_model::hint::verbs;
-use piton_model::{Arg, Audience, Dialect, Hint, LedWork, Lifecycle, State, Time, UnitRef};
+use piton_model::{Arg, Dialect, Hint, LedWork, Lifecycle, State, Time, UnitRef};
 use piton_store::disk::Access;
 use piton_supervisor::Spent;
 use serde_json::{Value, json};
 
 use super::lead::Lead;
 use super::memory::{DIRECTORY, LaneMemory};
+use super::ways::{Judging, WHEN_MET, brought_back, ways_out};
 use super::{EndedLane, LaneView, RunEnd, RunError, View};
 
 impl Lead<'_> {
@@ -27,6 +28,7 @@ impl Lead<'_> {
             cost: self.spent().usd,
             mode: self.work.fleet.mode.word().into(),
             waiting: self.waiting(),
+            judging: self.judging(),
             parked_until: self.work.fleet.parked_until(),
             others: self.others.view(),
         }
@@ -86,6 +88,8 @@ impl Lead<'_> {
                 }
                 _ => None,
             },
+            after: lane.depends_on.iter().map(|before| self.work.fleet.lanes[*before].name.clone()).collect(),
+            known: None,
         }
     }
 
@@ -144,7 +148,11 @@ impl Lead<'_> {
         self.save()?;
         let reports = self.write_reports(outcome)?;
         // Readers know how it stands before they know that it has ended, should this lead be killed in between.
-        let view = self.view();
+        let mut view = self.view();
+        for lane in view.lanes.iter_mut().filter(|lane| matches!(lane.work, LedWork::Paused { .. })) {
+            let events = UnitRef::parse(&lane.unit).map(|unit| self.events_of(&unit)).unwrap_or_default();
+            lane.known = events.last().map(|event| event.seq);
+        }
         self.publish(&view);
         if let Some(repository) = &self.repository {
             // One that stays is replaced by the next run.
@@ -236,11 +244,21 @@ impl Lead<'_> {
         let mut told = BTreeSet::new();
         let blocked = stuck.iter().filter(|unit| told.insert(**unit));
         next.extend(blocked.flat_map(|unit| self.ways_out(unit)));
+        let judges = |it: &Judging| {
+            let is_held = UnitRef::parse(&it.unit).is_ok_and(|unit| self.held_by_person(&unit).is_some());
+            let options: &[&'static str] = if is_held { &["--retry"] } else { &[] };
+            it.command().to(WHEN_MET).then(self.command(options))
+        };
+        next.extend(self.judging().iter().map(judges));
         if !super::denials::denied(self.workspace).is_empty() {
             next.push(super::denials::allow().to("allow what was denied"));
         }
         if let Some(first) = stuck.first() {
-            next.push(verbs::WHY.on(*first).to("see why"));
+            let is_taken_over = UnitRef::parse(first).is_ok_and(|unit| self.heir_of(&unit).is_some());
+            next.push(match is_taken_over {
+                true => verbs::LOG.on(*first).to("see where its work went"),
+                false => verbs::WHY.on(*first).to("see why"),
+            });
         }
         // A crew has no unit of its own to ask about.
         if !stuck.is_empty() || self.work.fleet.groups.iter().any(|group| group.halted.is_some()) {
@@ -254,28 +272,20 @@ impl Lead<'_> {
 
     /// What a person types about a unit whose own documents say that it is blocked: without that, no retry moves it.
     pub(super) fn ways_out(&self, unit: &str) -> Vec<Hint> {
-        let Ok(wanted) = UnitRef::parse(unit) else { return Vec::new() };
-        let Ok(found) = crate::find(self.workspace, &wanted, self.time()) else { return Vec::new() };
-        if piton_dialect::build::is_refused(&found.unit) {
-            let plan =
-                crate::preview(self.workspace, &wanted, 0, Audience::Shell, self.time()).map(|it| it.plan.reasons);
-            // The first is why; the others are the ways out.
-            return plan.unwrap_or_default().into_iter().skip(1).collect();
-        }
-        // What only waits for another unit has not begun. A blocker in a plan's text is a remark, unless it paused a task.
-        let texts = found.unit.documents.iter().filter(|document| document.path.ends_with(".md"));
-        let texts: Vec<_> = texts.filter_map(|it| self.workspace.read_text(&it.path).ok().flatten()).collect();
-        let is_recorded = |blocker: &String| !texts.iter().any(|text| text.contains(blocker.as_str()));
-        let is_reason = |blocker: &String| {
-            self.work.fleet.lanes.iter().zip(&self.work.lanes).any(|(lane, work)| match &lane.state {
-                LaneState::Paused { reason } => work.unit_name == unit && reason.contains(blocker.as_str()),
-                _ => false,
+        let own = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(_, work)| work.unit_name == unit);
+        let reasons: Vec<&str> = own
+            .filter_map(|(lane, _)| match &lane.state {
+                LaneState::Paused { reason } => Some(reason.as_str()),
+                _ => None,
             })
-        };
-        let is_in_the_way = |blocker: &String| is_recorded(blocker) || is_reason(blocker);
-        let is_blocked = found.unit.attempt.is_some() && found.unit.blockers.iter().any(is_in_the_way);
-        let answer = verbs::UNBLOCK.on(unit).filled("--message", "TEXT").to("answer what blocks it");
-        is_blocked.then_some(answer).into_iter().collect()
+            .collect();
+        if let Some(ways) = brought_back(unit, &reasons) {
+            return ways.iter().map(|way| way.hint(|options| self.command(options))).collect();
+        }
+        let found = UnitRef::parse(unit).ok().and_then(|unit| crate::find(self.workspace, &unit, self.time()).ok());
+        let Some(found) = found else { return Vec::new() };
+        let ways = ways_out(self.workspace, unit, &found.unit, &reasons, self.time());
+        ways.iter().map(|way| way.hint(|options| self.command(options))).collect()
     }
 
     fn json(&self, outcome: Outcome) -> Value {
@@ -323,9 +333,9 @@ impl Lead<'_> {
             "reason": view.reason,
             "attempts": memory.origin.attempt,
             "workers": memory.workers,
-            "respawns": lane.counts.restarts(self.settings.limits.respawn),
-            "validation_retries": lane.counts.no_gos,
-            "reworks": lane.counts.reworks,
+            "respawns": memory.again.respawns,
+            "validation_retries": memory.again.no_gos,
+            "reworks": memory.again.reworks,
             "results": memory.results.iter().map(|(stage, result)| (format!("stage{stage}"), Value::from(result.as_str()))).collect::<serde_json::Map<_, _>>(),
             "seconds": seconds(&memory),
             "stages": memory.times.iter().map(|(stage, (start, end))| json!({

@@ -117,7 +117,7 @@ impl RunRecord {
         let mut run = match known {
             // All that is left of it was read: what is gone is no part of it any more.
             Some(run) if run.names(gone) => RunRecord { wanted, units, ..run },
-            Some(run) => run.widened(wanted, units),
+            Some(run) => run.without(gone).widened(wanted, units),
             None => RunRecord {
                 number: numbers.last().map_or(1, |last| last + 1),
                 wanted,
@@ -138,6 +138,12 @@ impl RunRecord {
         run.save(workspace)?;
         run.prune(workspace, &numbers);
         Ok(run)
+    }
+
+    /// The same run, without units that are in no list any more.
+    fn without(mut self, gone: &[String]) -> RunRecord {
+        self.units.retain(|unit| !gone.contains(unit));
+        self
     }
 
     /// The same run, when somebody asks for other units too. What was asked for first stays, as far as it is not a part of
@@ -208,6 +214,18 @@ impl RunRecord {
             });
         }
         self.yes.then_some(&"--yes").into_iter().chain(options).fold(command, |command, flag| command.flag(flag))
+    }
+
+    /// Whether a newer run is not finished: a retry that names nothing means that one.
+    pub(super) fn is_older(&self, workspace: &Workspace) -> bool {
+        all(workspace).find(|run| !run.is_finished).is_some_and(|newest| newest.number > self.number)
+    }
+
+    /// The same run, with its units named where nothing was.
+    pub(super) fn named(&self) -> RunRecord {
+        let units = || self.units.iter().cloned().map(Wanted::Unit).collect();
+        let wanted = if self.wanted.is_empty() { units() } else { self.wanted.clone() };
+        RunRecord { wanted, ..self.clone() }
     }
 
     /// Removes the directories of old runs; what cannot be removed stays.

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use piton_dialect::crew::has_done_its_part;
-use piton_dialect::pipeline;
+use piton_dialect::{pipeline, task};
 use piton_model::fleet::{LaneAt, StageResult, Standing};
-use piton_model::{Dialect, State, StepState, Unit};
+use piton_model::{Dialect, State, Step, StepState, Unit};
 
 use super::lead::Lead;
 use crate::evidence::toml_key;
@@ -70,8 +70,10 @@ impl Lead<'_> {
     /// before is not asked again: what its worker corrects may be in other files.
     fn is_untouched(&self, at: LaneAt, step: &str) -> bool {
         let memory = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
-        let is_new = memory
-            .is_some_and(|memory| memory.worked.is_none() && memory.merged.is_none() && memory.collected.is_none());
+        let is_new = memory.is_some_and(|memory| {
+            let is_known = memory.worked.is_some() || memory.merged.is_some() || memory.collected.is_some();
+            !is_known && !memory.was_done
+        });
         let outputs = &self.work.lanes[at].outputs;
         is_new && self.has_outputs(at) && self.is_workers_word(at, step) && !self.has_changed(at, outputs)
     }
@@ -124,23 +126,38 @@ fn whole_standing(unit: &Unit, has_command: &dyn Fn(&str) -> bool) -> Standing {
             let why = unit.notes.iter().find(|note| note.label == "waits because").map(|note| note.text.as_str());
             Standing::Halted { reason: format!("it waits: {}", why.unwrap_or(&unit.status_text)) }
         }
+        // Its worker calls it complete, and asks nothing.
+        State::Blocked if unit.dialect == Dialect::Task && task::claims_complete(unit) => {
+            criteria_standing(unit, has_command)
+                .unwrap_or_else(|| Standing::Incomplete { missing: unit.blockers.clone() })
+        }
         State::Blocked => Standing::Halted { reason: unit.blockers.join("; ") },
         State::Paused { reason } => {
             Standing::Halted { reason: reason.clone().unwrap_or_else(|| "it was paused".to_owned()) }
         }
         State::Failed { error } => Standing::Halted { reason: error.clone() },
-        State::Queued | State::Running | State::Unknown => {
-            let left = match unit.dialect {
-                Dialect::Task => piton_dialect::task::open_criteria(unit, has_command),
-                Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Crew => None,
-            };
-            match left.as_deref() {
-                Some([]) => Standing::Complete(StageResult::Done),
-                Some(open) => Standing::Incomplete { missing: open.iter().map(|open| unmet(open)).collect() },
-                None => Standing::Open,
-            }
-        }
+        State::Queued | State::Running | State::Unknown => match unit.dialect {
+            Dialect::Task => criteria_standing(unit, has_command).unwrap_or(Standing::Open),
+            Dialect::Crew => unfinished(unit).unwrap_or(Standing::Open),
+            Dialect::Pipeline | Dialect::Plan | Dialect::Build => Standing::Open,
+        },
     }
+}
+
+/// What an agent of a crew says that has no step left and did not finish.
+fn unfinished(unit: &Unit) -> Option<Standing> {
+    let is_open = |step: &Step| !matches!(step.state, StepState::Done { .. } | StepState::Skipped);
+    let is_through = unit.state == State::Running && !unit.steps.is_empty() && !unit.steps.iter().any(is_open);
+    let missing = "no step is open, and it neither entered its next stage nor finished".to_owned();
+    is_through.then(|| Standing::Incomplete { missing: vec![missing] })
+}
+
+/// What a task says whose subtasks are all done: only criteria may be left.
+fn criteria_standing(unit: &Unit, has_command: &dyn Fn(&str) -> bool) -> Option<Standing> {
+    Some(match task::open_criteria(unit, has_command)?.as_slice() {
+        [] => Standing::Complete(StageResult::Done),
+        open => Standing::Incomplete { missing: open.iter().map(|open| unmet(open)).collect() },
+    })
 }
 
 /// A criterion that is left, for the next worker and for a person, who may name a command that judges it.

@@ -26,7 +26,6 @@ impl Lead<'_> {
         if stories.is_empty() {
             return Ok(());
         }
-        let state = self.lead_state(&stories, complete);
         let path = state_path();
         let disk = &*self.workspace.disk;
         let lock = match piton_store::lock_shared(disk, &path, Duration::from_secs(10)) {
@@ -41,6 +40,8 @@ impl Lead<'_> {
             Err(ReadError::Missing) => None,
             Err(error) => return Err(RunError::Disk { message: format!("cannot read `{path}`: {error}") }),
         };
+        let complete = complete && !self.has_other_stories(before.as_deref().unwrap_or_default());
+        let state = self.lead_state(&stories, complete);
         let now = self.time();
         let checkpoints = || self.checkpoints();
         let written =
@@ -63,6 +64,15 @@ impl Lead<'_> {
             self.memory.issues.push(("state".to_owned(), "state.json".to_owned(), told));
         }
         Ok(())
+    }
+
+    /// Whether the state has stories that are open and no part of this run.
+    fn has_other_stories(&self, state: &[u8]) -> bool {
+        let is_open = |story: &KnownStory| {
+            let is_settled = matches!(story.standing.as_deref(), Some("DONE" | "PAUSED"));
+            !is_settled && self.work.lanes.iter().all(|work| work.id != story.id)
+        };
+        known_stories(state).iter().any(is_open)
     }
 
     /// Every checkpoint of the pipeline, with its path.
@@ -117,7 +127,10 @@ impl Lead<'_> {
                 | LaneState::Proving { .. }
                     if has_begun && !self.live.contains_key(&at) =>
                 {
-                    STAGES.get(usize::from(lane.stage)).copied()
+                    // Two stages ahead of its checkpoint would be a contradiction.
+                    let is_unvalidated = lane.stage == 2 && !lane.stages.contains(&1);
+                    let written = self.document_stage(at).filter(|written| is_unvalidated && *written == 0);
+                    STAGES.get(usize::from(written.unwrap_or(lane.stage))).copied()
                 }
                 _ if has_begun => None,
                 LaneState::Paused { .. } => Some("PAUSED"),

@@ -1,18 +1,27 @@
 //! What every door says about a run: whether a lead is at work, and what it knows about its units. Judged by facts about
 //! processes, read without a lock, and nothing is changed.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use piton_model::fleet::Outcome;
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Invocation, Led, LedWork, Time, UnitLead, UnitRef};
-use piton_supervisor::{End, Exit, Identity, KeeperProgram, Sight, Worker};
+use piton_model::{Arg, Hint, Invocation, LedWork, Patience, State, Time, Unit, UnitRef, judge};
+use piton_supervisor::{End, Exit, KeeperProgram, Sight, Worker};
 
 use super::approvals::is_given;
+use super::by_hand::{standing_pause, taken};
+use super::freed::is_changed;
+use super::left_work::{continued_by, heir_of};
 use super::memory::MEMORY;
-use super::runs::{self, RunRecord};
-use super::view::{PUBLISHED, Published, View, Waiting, kept};
+use super::recover_groups::taken_by_session;
+use super::runs::{self, RunRecord, Wanted};
+use super::settings::Settings;
+use super::view::{LaneView, PUBLISHED, Published, View, Waiting, kept};
+use super::ways::{Judging, WHEN_MET, Way, brought_back, ways_out};
+use super::work::read_work;
 use crate::Workspace;
+use crate::find::{find_all, find_alone};
 
 /// How a run is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,8 +65,18 @@ pub struct RunStatus {
     pub seen: Option<Time>,
     /// What it waits for the user's approval of.
     pub waiting: Vec<Waiting>,
+    /// The gates that it waits for a person to judge.
+    pub judging: Vec<Judging>,
+    /// Units that a person paused.
+    held: BTreeSet<String>,
+    /// Units that are paused for what only a person can do, with what that is.
+    asked: BTreeMap<String, Vec<Way>>,
     /// Whether the user approved something that it waited for, and no lead took that yet.
     pub is_approved: bool,
+    /// How many units its last lead had no part in, and how many of them are done.
+    others: (usize, usize),
+    /// Whether a newer run is not finished either.
+    is_older: bool,
 }
 
 impl RunStatus {
@@ -65,25 +84,92 @@ impl RunStatus {
     pub fn progress(&self) -> Option<(usize, usize)> {
         let lanes = &self.view.as_ref()?.lanes;
         let done = lanes.iter().filter(|lane| lane.state == "done").count();
-        (!lanes.is_empty()).then_some((done, lanes.len()))
+        let (others, others_done) = self.others;
+        (!lanes.is_empty()).then_some((done + others_done, lanes.len() + others))
+    }
+
+    /// Whether its last lead did all that it was asked for, and that was a part of the run.
+    pub fn is_part_done(&self) -> bool {
+        self.state == RunState::Paused && matches!(self.run.ended, Some((Outcome::Done, _)))
+    }
+
+    /// Whether a person has seen to everything of it that its lead left paused.
+    pub fn is_freed(&self) -> bool {
+        let lanes = || self.view.iter().flat_map(|view| &view.lanes);
+        (self.is_part_done() || lanes().any(|lane| lane.work == LedWork::Changed))
+            && !lanes().any(|lane| matches!(lane.work, LedWork::Paused { .. }))
+    }
+
+    /// The command by which a person approves what it waits for.
+    pub fn approval(&self) -> Option<Invocation> {
+        let units: BTreeSet<&str> = self.waiting.iter().map(|it| it.unit.as_str()).collect();
+        let command = |command: Invocation, unit: &str| command.arg(Arg::unit(unit));
+        (!units.is_empty()).then(|| units.into_iter().fold(verbs::APPROVE.call(), command))
+    }
+
+    /// What continues it: what a person approves, judges or answers comes before.
+    #[track_caller]
+    pub fn continuation(&self, why: &str, root: &Path, directory: &Path) -> Hint {
+        let command = self.command(root, directory);
+        if self.state == RunState::Led {
+            return command.to(why.to_owned());
+        }
+        if let Some(approval) = self.approval() {
+            return approval.to(why.to_owned()).then(command);
+        }
+        let first = self.judging.first().map(|it| it.unit.as_str()).or_else(|| self.question());
+        let step = first.and_then(|unit| self.own_step(unit, root, directory));
+        step.unwrap_or_else(|| command.to(why.to_owned()))
+    }
+
+    /// What only a person can do about one of its units, and the command that continues the run then.
+    #[track_caller]
+    pub fn own_step(&self, unit: &str, root: &Path, directory: &Path) -> Option<Hint> {
+        let run = |options: &[&'static str]| self.run.command(root, directory, options);
+        let options: &[&'static str] = if self.held.contains(unit) { &["--retry"] } else { &[] };
+        let judging = self.judging.iter().find(|it| it.unit == unit);
+        let judging = judging.map(|it| it.command().to(WHEN_MET).then(run(options)));
+        judging.or_else(|| self.asked.get(unit)?.first().map(|way| way.hint(run)))
+    }
+
+    /// The unit that a person sees to first, where nothing of the run can continue before.
+    fn question(&self) -> Option<&str> {
+        let lanes = || self.view.iter().flat_map(|view| &view.lanes);
+        let can_continue = |lane: &LaneView| match &lane.work {
+            LedWork::Paused { why } => !waits(why) && !self.asked.contains_key(&lane.unit),
+            LedWork::Changed => !self.asked.contains_key(&lane.unit),
+            // What an ended run left so waits for what is paused.
+            LedWork::Turn
+            | LedWork::Dead { .. }
+            | LedWork::Parked { .. }
+            | LedWork::Closing
+            | LedWork::Working { .. } => self.state != RunState::Paused && !self.asked.contains_key(&lane.unit),
+            LedWork::Settled | LedWork::Approval { .. } => false,
+        };
+        let first = self.asked.keys().next().map(String::as_str);
+        first.filter(|_| !self.is_approved && !lanes().any(can_continue))
     }
 
     /// Whether nothing is left of it but what is paused.
     fn is_all_paused(&self) -> bool {
         let lanes = self.view.iter().flat_map(|view| &view.lanes);
         let left: Vec<_> = lanes.filter(|lane| lane.state != "done").collect();
-        !left.is_empty() && self.waiting.is_empty() && left.iter().all(|lane| lane.state == "paused")
+        let is_paused = |lane: &&LaneView| matches!(lane.work, LedWork::Paused { .. });
+        !left.is_empty() && self.waiting.is_empty() && left.iter().all(is_paused)
     }
 
     /// The command that shows a run that is led, or continues one that is not, as it can be typed in a directory.
     pub fn command(&self, root: &Path, directory: &Path) -> Invocation {
         let is_retried = match self.state {
             RunState::Led => return verbs::RUN.call(),
-            RunState::Paused => self.waiting.is_empty() && !self.is_approved,
-            RunState::NoLead => self.is_all_paused(),
-            RunState::Stopped => false,
+            RunState::Paused => !self.is_freed() && self.waiting.is_empty() && !self.is_approved,
+            RunState::NoLead | RunState::Stopped => self.is_all_paused(),
         };
-        self.run.command(root, directory, if is_retried { &["--retry"] } else { &[] })
+        let options: &[&'static str] = if is_retried { &["--retry"] } else { &[] };
+        match self.is_older && is_retried {
+            true => self.run.named().command(root, directory, options),
+            false => self.run.command(root, directory, options),
+        }
     }
 }
 
@@ -122,138 +208,176 @@ fn status_of(workspace: &Workspace, run: RunRecord, last: Option<Published>, now
     let pid = run.lead.as_ref().map(|lead| lead.pid);
     let sign = if is_last { last_sign(workspace) } else { written(workspace, &kept(run.number)) };
     let seen = own.as_ref().and(sign).map(|at| at.max(run.lead_since));
-    let view = own.map(|published| published.view);
+    let mut view = own.map(|published| published.view);
+    if state != RunState::Led {
+        // Its last lead may have had a part of it; what was known about the rest is kept.
+        let kept = Published::read_kept(workspace, run.number, now).filter(|_| is_last);
+        if let (Some(view), Some(kept)) = (&mut view, kept) {
+            let own: BTreeSet<String> = view.lanes.iter().map(|lane| lane.unit.clone()).collect();
+            let is_of_run = |lane: &LaneView| run.units.contains(&lane.unit) && !own.contains(&lane.unit);
+            // What only waited for another lane may begin with the next lead.
+            let waits = |work: &LedWork| matches!(work, LedWork::Paused { why } if waits(why));
+            let mut kept: Vec<LaneView> = kept.view.lanes.into_iter().filter(is_of_run).collect();
+            kept.iter_mut().filter(|lane| waits(&lane.work)).for_each(|lane| lane.work = LedWork::Turn);
+            view.lanes.extend(kept);
+        }
+        for lane in view.iter_mut().flat_map(|view| &mut view.lanes) {
+            lane.work = since(workspace, lane, now);
+        }
+    }
     let asked = view.as_ref().map_or(&run.waiting, |view| &view.waiting).iter().cloned();
     let (given, waiting): (Vec<Waiting>, Vec<Waiting>) = asked.partition(|it| is_given(workspace, it));
-    RunStatus { pid, state, view, workers, seen, waiting, is_approved: !given.is_empty(), run }
+    let has_lane = |unit: &&String| view.iter().flat_map(|view| &view.lanes).any(|lane| lane.unit == **unit);
+    let others: Vec<&String> = run.units.iter().filter(|unit| !has_lane(unit)).collect();
+    let is_done = |unit: &&&String| {
+        let found = UnitRef::parse(unit).ok().and_then(|unit| crate::find(workspace, &unit, now).ok());
+        found.is_some_and(|found| found.unit.state == State::Done)
+    };
+    let others = (others.len(), others.iter().filter(is_done).count());
+    let is_older = run.is_older(workspace);
+    let (mut judging, mut asked, mut held) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+    if let Some(view) = view.as_mut().filter(|_| state != RunState::Led) {
+        let left = view.lanes.iter().filter(|lane| lane.state != "done").map(|lane| lane.unit.clone());
+        let judged = view.judging.iter().map(|it| it.unit.clone());
+        let units = find_all(workspace, &left.chain(judged).collect(), now);
+        held = hold_paused(workspace, &mut view.lanes, &units, now);
+        judging
+            .extend(view.judging.iter().filter(|it| units.get(&it.unit).is_some_and(|unit| it.is_open(unit))).cloned());
+        asked = ways_of(workspace, &view.lanes, &units, now);
+    }
+    let run = match view.as_ref().filter(|_| state != RunState::Led) {
+        Some(view) => listed_run(workspace, run, &view.lanes, now),
+        None => run,
+    };
+    let is_approved = !given.is_empty();
+    RunStatus { pid, state, view, workers, seen, waiting, judging, held, asked, is_approved, others, is_older, run }
+}
+
+/// The run, with its open units named where the files that were named for it list none of them any more.
+fn listed_run(workspace: &Workspace, run: RunRecord, lanes: &[LaneView], now: Time) -> RunRecord {
+    let open: BTreeSet<String> =
+        lanes.iter().filter(|lane| lane.state != "done").map(|lane| lane.unit.clone()).collect();
+    let is_file = |wanted: &Wanted| matches!(wanted, Wanted::File(_));
+    if open.is_empty() || !run.wanted.iter().any(is_file) {
+        return run;
+    }
+    let wanted: Vec<String> = run.wanted.iter().map(|wanted| wanted.opened(workspace.root())).collect();
+    let settings = Settings::load(workspace).ok();
+    let listed = settings.and_then(|settings| read_work(workspace, &settings, &wanted, now).ok());
+    match listed.is_some_and(|work| work.units().is_disjoint(&open)) {
+        true => RunRecord { wanted: open.into_iter().map(Wanted::Unit).collect(), ..run },
+        false => run,
+    }
+}
+
+/// What only a person can do about units that are left to be done.
+fn ways_of(
+    workspace: &Workspace,
+    lanes: &[LaneView],
+    units: &BTreeMap<String, Unit>,
+    now: Time,
+) -> BTreeMap<String, Vec<Way>> {
+    let mut reasons: BTreeMap<&String, Vec<&str>> = BTreeMap::new();
+    for lane in lanes.iter().filter(|lane| lane.state != "done") {
+        let own = reasons.entry(&lane.unit).or_default();
+        if let LedWork::Paused { why } = &lane.work
+            && !waits(why)
+        {
+            own.push(why);
+        }
+    }
+    let own = |name: &String, reasons: &[&str]| match units.get(name) {
+        Some(unit) => Some(ways_out(workspace, name, unit, reasons, now)),
+        None => {
+            let (heir, unit) = heir_of(workspace, &UnitRef::parse(name).ok()?, now)?;
+            let continued = continued_by(&heir, &unit).to(format!("{name} was taken over; continue it as {heir}"));
+            (unit.state != State::Done).then(|| vec![Way::Other(continued)])
+        }
+    };
+    let ways = reasons.into_iter().filter_map(|(name, reasons)| {
+        let ways = brought_back(name, &reasons).or_else(|| own(name, &reasons))?;
+        Some((name.clone(), ways))
+    });
+    ways.filter(|(_, ways)| !ways.is_empty()).collect()
+}
+
+/// A unit that a person paused waits until they continue it, wherever its last lead left it. Returns these units.
+fn hold_paused(
+    workspace: &Workspace,
+    lanes: &mut [LaneView],
+    units: &BTreeMap<String, Unit>,
+    now: Time,
+) -> BTreeSet<String> {
+    let pause = |(name, unit): (&String, &Unit)| {
+        let why = standing_pause(workspace, &UnitRef::parse(name).ok()?, unit, now)?;
+        Some((name.clone(), why))
+    };
+    let pauses: BTreeMap<String, String> = units.iter().filter_map(pause).collect();
+    for lane in lanes.iter_mut() {
+        let is_open = match lane.work {
+            LedWork::Turn | LedWork::Dead { .. } | LedWork::Parked { .. } | LedWork::Closing => true,
+            LedWork::Settled | LedWork::Paused { .. } | LedWork::Changed | LedWork::Approval { .. } => false,
+            LedWork::Working { .. } => false,
+        };
+        if let Some(why) = pauses.get(&lane.unit).filter(|_| is_open) {
+            lane.work = LedWork::Paused { why: why.clone() };
+        }
+    }
+    // What waits for a lane that is paused cannot begin.
+    while let Some((at, why)) = waits_for_paused(lanes) {
+        lanes[at].work = LedWork::Paused { why };
+    }
+    pauses.into_keys().collect()
+}
+
+/// A lane that has its turn, and waits for one that is paused.
+fn waits_for_paused(lanes: &[LaneView]) -> Option<(usize, String)> {
+    let is_paused =
+        |name: &&String| lanes.iter().any(|lane| lane.name == **name && matches!(lane.work, LedWork::Paused { .. }));
+    let waiting = lanes.iter().enumerate().filter(|(_, lane)| lane.work == LedWork::Turn && lane.state != "done");
+    let mut waiting = waiting.filter_map(|(at, lane)| Some((at, lane.after.iter().find(is_paused)?)));
+    waiting.next().map(|(at, before)| (at, format!("waits for {before} (paused)")))
+}
+
+/// Whether a lane was paused only because another one is.
+fn waits(why: &str) -> bool {
+    why.starts_with("waits for ") && why.ends_with(')')
 }
 
 /// When the last lead wrote last: what it knows, or a heartbeat.
-fn last_sign(workspace: &Workspace) -> Option<Time> {
+pub(super) fn last_sign(workspace: &Workspace) -> Option<Time> {
     [PUBLISHED, MEMORY].into_iter().filter_map(|path| written(workspace, path)).max()
 }
 
-fn written(workspace: &Workspace, path: &str) -> Option<Time> {
+pub(super) fn written(workspace: &Workspace, path: &str) -> Option<Time> {
     let modified = workspace.root().join(path).symlink_metadata().ok()?.modified().ok()?;
     let seconds = modified.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
     Some(Time::from_unix_seconds(i64::try_from(seconds).ok()?))
 }
 
-/// What the leads of unfinished runs know about units, to be laid over what their documents say.
-#[derive(Debug, Default)]
-pub struct LedUnits {
-    units: Vec<LedUnit>,
-}
-
-#[derive(Debug)]
-struct LedUnit {
-    unit: UnitRef,
-    attempt: u64,
-    led: Led,
-    /// When the lead gave its last sign.
-    seen: Option<Time>,
-}
-
-impl LedUnits {
-    /// Looks at what the last lead of each unfinished run published. A lead itself believes the documents alone.
-    pub fn look(workspace: &Workspace, now: Time) -> LedUnits {
-        let last = Published::read(workspace, now);
-        let is_own =
-            |last: &Published| last.lead.pid == std::process::id() && Identity::current().as_ref() == Some(&last.lead);
-        if last.as_ref().is_some_and(is_own) {
-            return LedUnits::default();
+/// What the state in which a lead that is gone left a lane means now: its worker's process tells, and what a person did.
+pub(super) fn since(workspace: &Workspace, lane: &LaneView, now: Time) -> LedWork {
+    let work = lane.work.clone();
+    if let (LedWork::Paused { .. }, Some(known)) = (&work, lane.known) {
+        let Ok(unit) = UnitRef::parse(&lane.unit) else { return work };
+        let events = crate::log(workspace, &unit, now).map(|log| log.log.events).unwrap_or_default();
+        let step = lane.name.strip_prefix(&lane.unit).and_then(|step| step.strip_prefix(' '));
+        if !is_changed(&events, step, known) {
+            return work;
         }
-        let mut leads = LedUnits::default();
-        let last_run = last.as_ref().map(|last| last.run);
-        if let Some(last) = last {
-            let run = runs::load(&*workspace.disk, last.run);
-            // When all of its units are done, their documents say everything.
-            if last.lead.is_alive() || run.as_ref().is_none_or(|run| !run.is_finished) {
-                leads.add(workspace, last, run.as_ref(), last_sign(workspace));
+        let taken = find_alone(workspace, &unit, now).and_then(|unit| {
+            let liveness = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now).liveness;
+            match step {
+                Some(_) => taken_by_session(&unit, liveness, &events),
+                None => taken(unit.dialect, &events, liveness),
             }
-        }
-        for run in runs::all(workspace).filter(|run| !run.is_finished && Some(run.number) != last_run) {
-            if let Some(published) = Published::read_kept(workspace, run.number, now) {
-                let ended = run.ended.map(|(_, at)| at);
-                let seen = written(workspace, &kept(run.number)).max(ended);
-                leads.add(workspace, published, Some(&run), seen);
-            }
-        }
-        leads
+        });
+        return taken.map_or(LedWork::Changed, |why| LedWork::Paused { why });
     }
-
-    /// Adds the units of a lead. What is known from a later one stays.
-    fn add(&mut self, workspace: &Workspace, published: Published, run: Option<&RunRecord>, seen: Option<Time>) {
-        let is_at_work = published.lead.is_alive();
-        let ended = run.is_some_and(|run| run.ended.is_some() && run.lead.as_ref() == Some(&published.lead));
-        let lead = UnitLead {
-            run: published.run,
-            pid: published.lead.pid,
-            since: published.view.began,
-            is_at_work,
-            has_ended: ended && !is_at_work,
-        };
-        let mut units: Vec<(String, u64, LedWork)> = Vec::new();
-        for lane in published.view.lanes {
-            let work = fact(workspace.root(), is_at_work, lane.home.as_deref(), lane.work);
-            match units.iter_mut().find(|(unit, _, _)| *unit == lane.unit) {
-                Some((_, attempt, known)) => {
-                    *attempt = lane.attempt.max(*attempt);
-                    *known = std::mem::replace(known, LedWork::Settled).and(work);
-                }
-                None => units.push((lane.unit, lane.attempt, work)),
-            }
-        }
-        let waiting = published.view.waiting.into_iter().filter(|it| !is_given(workspace, it));
-        for Waiting { unit, what, .. } in waiting {
-            if let Some((_, _, known)) = units.iter_mut().find(|(name, _, _)| *name == unit) {
-                *known = std::mem::replace(known, LedWork::Settled).and(LedWork::Approval { what });
-            }
-        }
-        self.units.extend(units.into_iter().filter_map(|(unit, attempt, work)| {
-            Some(LedUnit { unit: UnitRef::parse(&unit).ok()?, attempt, led: Led { lead: lead.clone(), work }, seen })
-        }));
-    }
-
-    /// The unit that a name means, that a lead has and no worker has begun, with what the lead knows about it; nothing
-    /// when several are meant.
-    pub fn named(&self, wanted: &UnitRef) -> Option<(UnitRef, Led)> {
-        let means = |unit: &UnitRef| unit.dialect.is_some_and(|dialect| wanted.means(dialect, &unit.full_name()));
-        // What a worker has begun has a document, or had one.
-        let mut meant = self.units.iter().filter(|known| known.attempt == 0 && means(&known.unit));
-        let known = meant.next()?;
-        meant.all(|other| other.unit == known.unit).then(|| (known.unit.clone(), known.led.clone()))
-    }
-
-    /// What the last lead knows about a unit whose attempt is this one and whose document was written then; nothing when
-    /// another took the unit since.
-    pub fn of(&self, dialect: Dialect, full_name: &str, attempt: Option<u64>, written: Option<Time>) -> Option<Led> {
-        let LedUnit { attempt: known, led, seen, .. } =
-            self.units.iter().find(|known| known.unit.means(dialect, full_name))?;
-        // The lead itself, or a session before it, may have begun an attempt that is later than that of its last worker.
-        let is_untouched = !led.lead.is_at_work && written <= *seen;
-        let is_current = attempt.unwrap_or(0) <= *known || is_untouched;
-        // What no worker of the run has begun is the lead's as long as it is at work.
-        let is_waiting = *known == 0 && led.lead.is_at_work;
-        if !is_current && !is_waiting {
-            return None;
-        }
-        let is_past = !led.lead.is_at_work && matches!(led.work, LedWork::Paused { .. });
-        // What a person began, and perhaps finished, before its turn is what its document says.
-        let is_by_hand = !is_current && led.work == LedWork::Turn;
-        match is_past && written > *seen || is_by_hand {
-            true => Some(Led { work: LedWork::Changed, ..led.clone() }),
-            false => Some(led.clone()),
-        }
-    }
-}
-
-/// What a lane's last published state means now. A lead at work knows how its workers are; after it, their processes tell.
-fn fact(root: &Path, is_at_work: bool, home: Option<&str>, work: LedWork) -> LedWork {
-    let (LedWork::Working { .. } | LedWork::Parked { .. }, Some(home), false) = (&work, home, is_at_work) else {
+    let (LedWork::Working { .. } | LedWork::Parked { .. }, Some(home)) = (&work, lane.home.as_deref()) else {
         return work;
     };
-    match sight(root, home) {
+    match sight(workspace.root(), home) {
         Some(Sight::Running) => work,
         // It came to its end, and what follows is a lead's to do.
         Some(Sight::Ended(End { exit: Exit::Code(0), .. })) => LedWork::Turn,

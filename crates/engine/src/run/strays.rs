@@ -1,6 +1,7 @@
 //! Documents that a worker wrote into its worktree, as its protocol tells it to, instead of the workspace: they are found
 //! and used.
 
+use piton_dialect::{Findings, plan, task};
 use piton_model::fleet::LaneAt;
 use piton_model::{Dialect, StepState, StepTo};
 use piton_store::disk::Access;
@@ -10,7 +11,7 @@ use super::claim::step;
 use super::lead::Lead;
 
 impl Lead<'_> {
-    /// The documents of a lane's unit, relative to the workspace.
+    /// The documents of a lane's unit, relative to the workspace, also those that only its worktree has.
     pub(super) fn documents_of(&self, at: LaneAt) -> Vec<String> {
         let work = &self.work.lanes[at];
         let found = crate::find(self.workspace, &work.unit, self.time()).ok();
@@ -18,9 +19,29 @@ impl Lead<'_> {
             found.iter().flat_map(|found| &found.unit.documents).map(|document| document.path.to_string()).collect();
         let main = self.document_of(at);
         if !main.is_empty() && !documents.contains(&main) {
-            documents.insert(0, main);
+            documents.insert(0, main.clone());
         }
+        let strays = self.names_in_tree(at, &main).into_iter().filter(|path| !documents.contains(path));
+        documents.extend(strays.collect::<Vec<_>>());
         documents
+    }
+
+    /// The texts of a lane's plan, relative to the workspace: `plan.md` and the phase files.
+    pub(super) fn texts_of(&self, at: LaneAt) -> Vec<String> {
+        let mut documents = self.documents_of(at);
+        documents.retain(|path| path.ends_with(".md"));
+        documents
+    }
+
+    /// The document in which a lane's worker records its work: of a plan, the file that has the lane's box.
+    pub(super) fn recorded_in(&self, at: LaneAt) -> String {
+        let own = self.work.lanes[at].step.as_deref().filter(|_| self.work.lanes[at].dialect == Dialect::Plan);
+        let has_box = |path: &String, own: &str| {
+            let text = self.workspace.read_text(path).ok().flatten().unwrap_or_default();
+            parsed(path, &text).tasks.iter().any(|mark| mark.id(&text) == own)
+        };
+        let text = own.and_then(|own| self.texts_of(at).into_iter().find(|path| has_box(path, own)));
+        text.unwrap_or_else(|| self.document_of(at))
     }
 
     /// Files that a lane's steps name as results.
@@ -59,13 +80,14 @@ impl Lead<'_> {
     /// edit by hand, which the next record observes.
     fn adopt_document(&mut self, at: LaneAt, below: &str) {
         let path = self.document_of(at);
-        let stray = format!("{below}/{path}");
+        let Some(own) = self.names_in_tree(at, &path).pop() else { return };
+        let stray = format!("{below}/{own}");
         let disk = &*self.workspace.disk;
         let Ok(written) = disk.read(&stray) else { return };
         let known = disk.read(&path).ok();
         if known.as_ref().is_some_and(|known| known.bytes == written.bytes)
             || !self.is_newer(at, &stray, &path)
-            || self.is_checked_out(at, &path)
+            || self.is_checked_out(at, &own)
         {
             return;
         }
@@ -94,6 +116,26 @@ impl Lead<'_> {
             }
             Err(error) => self.memory.issues.push((stray, "stray".to_owned(), error.to_string())),
         }
+    }
+
+    /// The names by which a lane's worktree has its document, the one that was written last at the end: the worker of a task
+    /// may have archived its checkpoint there.
+    fn names_in_tree(&self, at: LaneAt, path: &str) -> Vec<String> {
+        let (Some(below), Some((directory, name))) = (self.workspace_in_tree(at), path.rsplit_once('/')) else {
+            return Vec::new();
+        };
+        if self.work.lanes[at].dialect != Dialect::Task {
+            return vec![path.to_owned()];
+        }
+        let entries = std::fs::read_dir(self.workspace.root().join(below).join(directory));
+        let own = entries.into_iter().flatten().flatten().filter_map(|entry| {
+            let found = entry.file_name().into_string().ok().filter(|found| found.ends_with(".json"))?;
+            let written = entry.metadata().and_then(|found| found.modified()).ok()?;
+            (task::layout::live_stem(&found) == task::layout::live_stem(name)).then_some((written, found))
+        });
+        let mut own: Vec<_> = own.collect();
+        own.sort();
+        own.into_iter().map(|(_, found)| format!("{directory}/{found}")).collect()
     }
 
     /// Whether git put a file into a lane's worktree, and no worker wrote it.
@@ -134,16 +176,21 @@ impl Lead<'_> {
 
     /// The box of the lane's own task that its worker ticked in the worktree's plan is ticked in the plan itself.
     fn adopt_ticks(&mut self, at: LaneAt, below: &str) {
+        for path in self.texts_of(at) {
+            self.adopt_tick(at, below, &path);
+        }
+    }
+
+    fn adopt_tick(&mut self, at: LaneAt, below: &str, path: &str) {
         let Some(own) = self.work.lanes[at].step.clone() else { return };
-        let path = self.document_of(at);
         let stray = format!("{below}/{path}");
         let Ok(written) = self.workspace.disk.read(&stray) else { return };
         let text = String::from_utf8_lossy(&written.bytes).into_owned();
         let branch = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.branch.clone());
-        if let (Some(before), Some(branch)) = (self.at_fork(at, &path), branch)
+        if let (Some(before), Some(branch)) = (self.at_fork(at, path), branch)
             && unticked(&before) != unticked(&text)
         {
-            let (branch, path) = (quoted(&branch), quoted(&path));
+            let (branch, path) = (quoted(&branch), quoted(path));
             let seen = format!("git show {branch}:{path}");
             let told =
                 format!("its worker changed the text of {path}, which is not merged; it is on its branch: {seen}");
@@ -153,7 +200,7 @@ impl Lead<'_> {
             let known = unit.steps.iter().find(|known| known.id == own);
             known.is_some_and(|known| !matches!(known.state, StepState::Done { .. } | StepState::Skipped))
         });
-        if is_open && is_ticked(&stray, &text, &own) && !self.was_ticked(at, &path, &own) {
+        if is_open && is_ticked(&stray, &text, &own) && !self.was_ticked(at, path, &own) {
             let text = match self.record_lane(at, &step(StepTo::Done, own.clone())) {
                 Ok(()) => format!("its worker ticked {own} in {stray}: recorded"),
                 Err(why) => format!("its worker ticked {own} in {stray}, which cannot be recorded: {why}"),
@@ -184,6 +231,9 @@ pub(super) fn unticked(text: &str) -> String {
 
 /// Whether a plan's text has a task's box ticked.
 pub(super) fn is_ticked(path: &str, text: &str, task: &str) -> bool {
-    let parsed = piton_dialect::plan::parse(text, &mut piton_dialect::Findings::new(path.into(), text));
-    parsed.tasks.iter().any(|mark| mark.id(text) == task && mark.is_ticked())
+    parsed(path, text).tasks.iter().any(|mark| mark.id(text) == task && mark.is_ticked())
+}
+
+fn parsed(path: &str, text: &str) -> plan::Parsed {
+    plan::parse(text, &mut Findings::new(path.into(), text))
 }

@@ -67,6 +67,7 @@ impl Lead<'_> {
             | FleetEvent::LaneAdded(_)
             | FleetEvent::LaneSettled { .. }
             | FleetEvent::LaneFreed { .. }
+            | FleetEvent::GroupFreed { .. }
             | FleetEvent::LaneReopened { .. }
             | FleetEvent::Prepared { .. }
             | FleetEvent::CompleteEnded { .. }
@@ -148,7 +149,11 @@ impl Lead<'_> {
     /// The command that goes on with this run.
     #[track_caller]
     pub(super) fn command(&self, options: &[&'static str]) -> Invocation {
-        self.run.command(self.workspace.root(), &self.surroundings.directory, options)
+        let (root, directory) = (self.workspace.root(), &self.surroundings.directory);
+        match options.contains(&"--retry") && self.run.is_older(self.workspace) {
+            true => self.run.named().command(root, directory, options),
+            false => self.run.command(root, directory, options),
+        }
     }
 
     pub fn time(&self) -> Time {

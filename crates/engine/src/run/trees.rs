@@ -7,6 +7,8 @@ use piton_model::{Dialect, UnitRef};
 use piton_supervisor::{Created, Creation, GitError, Head, LeftBranch, NewWorktree, Removal, Repository, quoted};
 
 use super::lead::Lead;
+use super::left_work::NOT_ON_BASE;
+use super::memory::{LaneMemory, SavedState};
 use super::strays::unticked;
 use super::work::LaneWork;
 use super::{RunError, failed};
@@ -21,6 +23,37 @@ const DIRECTORIES: [&str; 2] = ["feature", "piton"];
 const MOST_NAMES: usize = 50;
 
 impl Lead<'_> {
+    /// The branch that is checked out, in place of a base that is gone, when it has all that this run merged: a base that
+    /// was merged and deleted has it.
+    fn successor_of(&mut self, repository: &Repository, base: &str) -> Result<String, RunError> {
+        let gone = || {
+            failed(format!(
+                "the branch {base}, which this run merges into, is gone; bring it back with: git branch {} COMMIT",
+                quoted(base)
+            ))
+        };
+        let Head::Branch { name, .. } = repository.head().map_err(RunError::Git)? else { return Err(gone()) };
+        let onto = format!("refs/heads/{name}");
+        let run = self.memory.run.number;
+        let own = self.memory.lanes.values().filter(|lane| lane.run == run);
+        // A lane that was merged with its phase has no commit of its own, so nothing proves that its work is there.
+        let done: Vec<&LaneMemory> =
+            own.filter(|lane| lane.state == SavedState::Done || lane.merged.is_some()).collect();
+        let is_there = |lane: &&LaneMemory| {
+            let merged = lane.merged.as_ref();
+            merged.is_some_and(|commit| matches!(repository.is_reachable(commit, &onto), Ok(true)))
+        };
+        if done.is_empty() || !done.iter().all(is_there) {
+            return Err(gone());
+        }
+        self.tell(
+            None,
+            "base",
+            &format!("{base} is gone, and {name} has what was merged; this run merges into {name}"),
+        );
+        Ok(name)
+    }
+
     /// Finds the repository. Only a workspace that has none may run without git.
     pub(super) fn open_repository(&mut self) -> Result<(), RunError> {
         if !self.settings.worktrees {
@@ -39,15 +72,13 @@ impl Lead<'_> {
             self.tell(None, "recovered", &words);
         }
         let base = match self.memory.run.base.clone() {
-            Some(base) => base,
+            Some(base) => self.renamed_base(&repository, base)?,
             None => repository.base_branch().map_err(RunError::Git)?,
         };
-        if repository.tip(&base).map_err(RunError::Git)?.is_none() {
-            return Err(failed(format!(
-                "the branch {base}, which this run merges into, is gone; bring it back with: git branch {} COMMIT",
-                quoted(&base)
-            )));
-        }
+        let base = match repository.tip(&base).map_err(RunError::Git)? {
+            Some(_) => base,
+            None => self.successor_of(&repository, &base)?,
+        };
         if let Head::Branch { name, .. } = repository.head().map_err(RunError::Git)?
             && name != base
         {
@@ -57,6 +88,13 @@ impl Lead<'_> {
         self.memory.run.base = Some(base);
         self.repository = Some(repository);
         Ok(())
+    }
+
+    /// The branch that a run merges into, by the name that it has now.
+    fn renamed_base(&mut self, repository: &Repository, base: String) -> Result<String, RunError> {
+        let Some(renamed) = repository.renamed(&base).map_err(RunError::Git)? else { return Ok(base) };
+        self.tell(None, "base", &format!("{base} was renamed to {renamed}: this run merges into it from now on"));
+        Ok(renamed)
     }
 
     /// The directory that a lane works in.
@@ -99,16 +137,25 @@ impl Lead<'_> {
         let lane = self.work.fleet.lanes[at].name.clone();
         self.forget_lost_branch(at)?;
         let memory = self.memory.lane(&lane);
+        let is_set_up = memory.is_set_up;
         let known = memory.branch.clone().map(|branch| (memory.worktree.clone().unwrap_or(place.clone()), branch));
         let created = match known {
             // A branch that it has had stays, whatever became of its title. When all of it is merged, the work begins with
             // what the target has now.
             Some((path, branch)) => {
                 let is_there = self.workspace.root().join(&path).symlink_metadata().is_ok();
-                if let (Some(repository), false) = (&self.repository, is_there) {
-                    let tip = repository.tip(&target).map_err(|error| explain(&error))?;
-                    tip.map_or(Ok(()), |tip| repository.forward_branch(&branch, &tip))
-                        .map_err(|error| explain(&error))?;
+                let tree = self.workspace.root().join(&path);
+                match &self.repository {
+                    // Nothing was begun where its set-up failed; what it lacked may be on the target by now.
+                    Some(repository) if is_there && !is_set_up => {
+                        repository.forward_worktree(&tree, &target).map_err(|error| explain(&error))?;
+                    }
+                    Some(repository) if !is_there => {
+                        let tip = repository.tip(&target).map_err(|error| explain(&error))?;
+                        tip.map_or(Ok(()), |tip| repository.forward_branch(&branch, &tip))
+                            .map_err(|error| explain(&error))?;
+                    }
+                    _ => {}
                 }
                 self.create_worktree(&path, &branch, &target)?
             }
@@ -148,12 +195,14 @@ impl Lead<'_> {
         let root = self.workspace.root().to_owned();
         let lane = self.work.fleet.lanes[at].name.clone();
         let wanted = name.replacen(DIRECTORIES[0], free_directory(&repository)?, 1);
+        let mut taken = None;
         for number in 1..=MOST_NAMES {
             let numbered = |text: &str| if number == 1 { text.to_owned() } else { format!("{text}-{number}") };
             let (path, branch) = (numbered(place), numbered(&wanted));
-            let is_taken = root.join(&path).symlink_metadata().is_ok()
-                || repository.in_the_way_of(&branch).map_err(|error| error.to_string())?.is_some();
-            if is_taken {
+            let in_the_way = repository.in_the_way_of(&branch).map_err(|error| error.to_string())?;
+            let is_occupied = root.join(&path).symlink_metadata().is_ok();
+            if in_the_way.is_some() || is_occupied {
+                taken.get_or_insert(if in_the_way.is_some() { branch } else { path });
                 continue;
             }
             let memory = self.memory.lane(&lane);
@@ -163,14 +212,15 @@ impl Lead<'_> {
             let new = NewWorktree { path: path.into(), branch: branch.clone(), base, is_known: false };
             match repository.create_new(&new).map_err(|error| explain(&error))? {
                 Creation::Ready(created) => {
-                    if number > 1 {
-                        let text = format!("{wanted} is there already and is not this run's; it works on {branch}");
+                    if let Some(taken) = taken {
+                        let text = format!("{taken} is there already; it works on {branch}");
                         self.tell_lane(at, "branch", &text);
                     }
                     return Ok(created);
                 }
                 // Another lead was faster.
                 Creation::Exists(_) => {
+                    taken.get_or_insert(branch);
                     let memory = self.memory.lane(&lane);
                     (memory.worktree, memory.branch) = (None, None);
                 }
@@ -201,7 +251,7 @@ impl Lead<'_> {
         let tree = tree.map(|tree| format!("git worktree remove --force {} && ", quoted(&tree.path.to_string_lossy())));
         let (word, tree, remote) = (quoted(name), tree.unwrap_or_default(), if *is_fetched { "-r " } else { "" });
         Some(format!(
-            "the branch {name} has work of it that is not on {base}, and no lead remembers it; merge it with: git merge {word}; \
+            "the branch {name} {NOT_ON_BASE} {base}, and no lead remembers it; merge it with: git merge {word}; \
              or remove it with: {tree}git branch -D {remote}{word}"
         ))
     }

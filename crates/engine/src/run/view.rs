@@ -13,6 +13,7 @@ use piton_supervisor::Identity;
 use serde_json::{Value, json};
 
 use super::read_time as time;
+use super::ways::Judging;
 use crate::Workspace;
 
 /// Where a lead publishes what it knows.
@@ -43,6 +44,8 @@ pub struct View {
     pub mode: Cow<'static, str>,
     /// What waits for a person's approval.
     pub waiting: Vec<Waiting>,
+    /// Gates that a person judges, and that work waits for.
+    pub judging: Vec<Judging>,
     /// Until when the fleet is parked.
     pub parked_until: Option<Time>,
     /// Workers of other runs that still run.
@@ -116,6 +119,10 @@ pub struct LaneView {
     pub until: Option<Time>,
     /// Why it is paused or dead.
     pub reason: Option<String>,
+    /// The lanes that it waits for, by their names.
+    pub after: Vec<String>,
+    /// The last event of its unit that the lead knew of when it ended and left the lane paused.
+    pub known: Option<u64>,
 }
 
 impl View {
@@ -132,6 +139,7 @@ impl View {
             "eta": self.eta,
             "mode": self.mode,
             "waiting": self.waiting.iter().map(Waiting::to_json).collect::<Vec<_>>(),
+            "judging": self.judging.iter().map(Judging::to_json).collect::<Vec<_>>(),
             "parked_until": self.parked_until.map(|at| at.to_string()),
             "others": self.others.iter().map(|each| json!({ "unit": each.unit, "home": each.home })).collect::<Vec<_>>(),
         })
@@ -148,6 +156,7 @@ impl View {
             eta: value["eta"].as_u64(),
             mode: text(&value["mode"])?.into(),
             waiting: list("waiting").filter_map(Waiting::from_json).collect(),
+            judging: list("judging").filter_map(Judging::from_json).collect(),
             parked_until: time(&value["parked_until"]),
             others: list("others")
                 .filter_map(|each| Some(OtherWorker { unit: text(&each["unit"]), home: text(&each["home"])? }))
@@ -173,6 +182,8 @@ impl LaneView {
             "last_sign": self.last_sign.map(|at| at.to_string()),
             "until": self.until.map(|at| at.to_string()),
             "reason": self.reason,
+            "after": self.after,
+            "known": self.known,
         })
     }
 
@@ -193,6 +204,13 @@ impl LaneView {
             last_sign: time(&value["last_sign"]),
             until: time(&value["until"]),
             reason: text("reason"),
+            after: value["after"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|it| it.as_str().map(str::to_owned))
+                .collect(),
+            known: value["known"].as_u64(),
         })
     }
 }
@@ -248,7 +266,10 @@ impl Published {
 
     /// Replaces what was published before.
     pub fn write(root: &Path, text: &str) -> std::io::Result<()> {
-        let path = root.join(PUBLISHED);
+        Published::write_to(&root.join(PUBLISHED), text)
+    }
+
+    fn write_to(path: &Path, text: &str) -> std::io::Result<()> {
         let aside = path.with_extension("json.new");
         let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&aside)?;
         file.write_all(text.as_bytes())?;
@@ -265,12 +286,20 @@ impl Published {
         Published::read_at(workspace, &kept(run), as_of).filter(|published| published.run == run)
     }
 
-    /// Keeps what the lead of another run published, before the lead of this one publishes.
-    pub fn keep_other(workspace: &Workspace, run: u64, as_of: Time) {
-        if let Some(other) = Published::read(workspace, as_of).filter(|published| published.run != run) {
-            // Without it, readers know what the documents say.
-            let _ = fs::rename(workspace.root().join(PUBLISHED), workspace.root().join(kept(other.run)));
+    /// Keeps what the lead of another run published, or one of other units of the same run, before this one publishes.
+    pub fn keep_other(workspace: &Workspace, run: u64, units: &BTreeSet<String>, as_of: Time) {
+        let is_other = |published: &Published| published.run != run || !published.units.is_subset(units);
+        let Some(mut other) = Published::read(workspace, as_of).filter(is_other) else { return };
+        // What an earlier lead of that run knew about other units stays with it.
+        if let Some(earlier) = Published::read_kept(workspace, other.run, as_of) {
+            let is_new = |lane: &LaneView| !other.units.contains(&lane.unit);
+            let lanes: Vec<LaneView> = earlier.view.lanes.into_iter().filter(is_new).collect();
+            other.view.lanes.extend(lanes);
+            other.units.extend(earlier.units);
         }
+        let text = Published::text(&other.lead, other.run, &other.units, &other.view);
+        // Without it, readers know what the documents say.
+        let _ = Published::write_to(&workspace.root().join(kept(other.run)), &text);
     }
 
     fn read_at(workspace: &Workspace, path: &str, as_of: Time) -> Option<Published> {
@@ -315,6 +344,8 @@ mod tests {
             last_sign: Some(at(90)),
             until: Some(at(500)),
             reason: Some("a limit".to_owned()),
+            after: vec!["pipeline:A".to_owned()],
+            known: Some(12),
         };
         let view = View {
             as_of: at(100),
@@ -324,6 +355,7 @@ mod tests {
             eta: Some(60),
             mode: "draining".into(),
             waiting: vec![Waiting::new("build:PRD-009", "Ground", "phase 0 Ground")],
+            judging: vec![Judging { unit: "plan:p".to_owned(), gate: "looks".to_owned(), step: None }],
             parked_until: Some(at(400)),
             others: vec![OtherWorker { unit: None, home: ".piton/run/workers/y-2".to_owned() }],
         };

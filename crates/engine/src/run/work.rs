@@ -182,6 +182,20 @@ pub(super) struct DraftLane {
     pub key: String,
 }
 
+impl DraftLane {
+    /// Whether others may wait for it by this name: `AGENT/ID`, or the whole name of its unit.
+    fn is_called(&self, name: &str) -> bool {
+        let parts: Vec<&str> = self.work.unit.parts.iter().map(piton_model::Id::as_str).collect();
+        self.work.step.is_none() && (parts.join("/") == name || self.work.unit_name == name)
+    }
+
+    /// Whether its unit's name differs from another one's in its last part alone.
+    fn is_beside(&self, other: &DraftLane) -> bool {
+        let before = |lane: &DraftLane| lane.work.unit.parts.split_last().map(|(_, before)| before.to_vec());
+        before(self) == before(other)
+    }
+}
+
 impl<'w> Draft<'w> {
     fn new(workspace: &'w Workspace, settings: &'w Settings, now: Time) -> Draft<'w> {
         Draft { workspace, settings, now, groups: Vec::new(), lanes: Vec::new() }
@@ -237,11 +251,13 @@ impl<'w> Draft<'w> {
             Dialect::Build => self.add_build(&unit),
             Dialect::Task => {
                 self.must_be_there(typed, &unit)?;
-                self.add_tasks(vec![task::Task::named(&unit)])
+                let known = listed_before(self.workspace).1.into_iter().find_map(|known| known.alone(&unit));
+                self.add_tasks(vec![known.unwrap_or_else(|| task::Task::named(&unit))])
             }
             Dialect::Crew => {
                 self.must_be_there(typed, &unit)?;
-                self.add_agents(vec![crew::Agent::named(&unit)])
+                let known = listed_before(self.workspace).2.into_iter().find_map(|known| known.alone(&unit));
+                self.add_agents(vec![known.unwrap_or_else(|| crew::Agent::named(&unit))])
             }
         }
     }
@@ -278,7 +294,7 @@ impl<'w> Draft<'w> {
         }
     }
 
-    /// Names become places; what cannot be is an error before anything starts.
+    /// Names become places; what cannot be done is an error before anything starts.
     fn finish(self) -> Result<Work, WorkError> {
         if self.lanes.is_empty() {
             return Err(nothing_to_do(self.workspace, self.now));
@@ -286,8 +302,13 @@ impl<'w> Draft<'w> {
         let mut edges = Vec::new();
         for each in &self.lanes {
             let place = |name: &String| {
-                let found =
-                    self.lanes.iter().position(|other| other.lane.group == each.lane.group && other.key == *name);
+                let is_meant = |at: &usize| {
+                    let other = &self.lanes[*at];
+                    other.lane.group == each.lane.group && (other.key == *name || other.is_called(name))
+                };
+                // Two agents may have tasks of one id: its own agent's is meant.
+                let found = (0..self.lanes.len()).filter(is_meant);
+                let found = found.max_by_key(|at| (self.lanes[*at].is_beside(each), std::cmp::Reverse(*at)));
                 found.ok_or_else(|| {
                     unusable(
                         format!("{} depends on {name}, which is not among the work", each.lane.name),
@@ -314,6 +335,22 @@ impl<'w> Draft<'w> {
 
 pub(super) fn new_phase(name: impl Into<String>, gates: Vec<PhaseGate>, approval: Approval) -> Phase {
     Phase { name: name.into(), gates, approval, state: PhaseState::Open, last: None, is_stale: false }
+}
+
+/// What the files list that unfinished runs name. A file that cannot be read lists nothing.
+fn listed_before(workspace: &Workspace) -> (Vec<Story>, Vec<task::Task>, Vec<crew::Agent>) {
+    let mut all = (Vec::new(), Vec::new(), Vec::new());
+    for run in super::runs::all(workspace).filter(|run| !run.is_finished) {
+        for path in run.wanted.iter().map(|wanted| wanted.opened(workspace.root())) {
+            let is_list = path.ends_with(".toml") || path.ends_with(".json");
+            let Some(text) = is_list.then(|| std::fs::read_to_string(&path).ok()).flatten() else { continue };
+            let Ok(mut root) = parse(&path, &text) else { continue };
+            all.0.extend(stories(&mut root).unwrap_or_default());
+            all.1.extend(task::tasks(&mut root).unwrap_or_default());
+            all.2.extend(crew::agents(&mut root).unwrap_or_default());
+        }
+    }
+    all
 }
 
 /// A gate of a phase: judged by its command before the base moves, or by a person afterwards.

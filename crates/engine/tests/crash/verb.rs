@@ -19,6 +19,7 @@ pub fn recorder(now: Time) -> Recorder {
         now,
         by: "main".to_owned(),
         attempt: None,
+        own: None,
         session: Some("s-1".to_owned()),
         wait: Duration::ZERO,
         holder: "a test".to_owned(),

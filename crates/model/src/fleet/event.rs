@@ -46,6 +46,11 @@ pub enum FleetEvent {
         /// Which.
         lane: LaneAt,
     },
+    /// The user took away what a group was halted for, or judged what it waited for.
+    GroupFreed {
+        /// Which.
+        group: GroupAt,
+    },
     /// The user freed a paused lane.
     LaneFreed {
         /// Which.

@@ -260,13 +260,17 @@ impl Fleet {
                 self.reopen_phase(group, phase);
                 self.rework(at, why, decisions);
             }
-            _ => {
-                self.halt_phase(group, phase, after_reworks(&why.summary(), self.limits.rework), true);
+            Some(_) => self.halt_phase(group, phase, after_reworks(&why.summary(), self.limits.rework), true),
+            // All of it is on the base already: a person did it, or what judges it has changed since.
+            None if self.limits.rework > 0 => {
+                self.reopen_phase(group, phase);
+                self.rework_done(group, phase, why, decisions);
             }
+            None => self.halt_phase(group, phase, why.summary(), true),
         }
     }
 
-    /// What a person refuses after the merge goes back to the lane that joined the phase last.
+    /// What is refused after the merge goes back to the lane that joined the phase last.
     fn rework_done(&mut self, group: GroupAt, phase: usize, why: Rework, decisions: &mut Vec<Decision>) {
         let of_phase = |at: &LaneAt| {
             (self.lanes[*at].group, self.lanes[*at].phase, &self.lanes[*at].state) == (group, phase, &LaneState::Done)

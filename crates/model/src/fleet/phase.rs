@@ -195,7 +195,14 @@ impl Fleet {
                 self.judge_phase(at, phase, decisions);
             }
         }
-        if self.groups[at].halted.is_some() || self.mode != Mode::Going {
+        // A run that is to end after its workers still judges and records what they completed.
+        let are_done = || self.lanes.iter().filter(|lane| lane.group == at).all(|lane| lane.state == LaneState::Done);
+        let goes_on = match self.mode {
+            Mode::Going => true,
+            Mode::Draining => are_done(),
+            Mode::Stopping | Mode::Leaving => false,
+        };
+        if self.groups[at].halted.is_some() || !goes_on {
             return;
         }
         if self.groups[at].begin == Approval::Needed {
@@ -309,16 +316,38 @@ impl Fleet {
             | LaneState::Dead { .. }
             | LaneState::Reworking { .. }
             | LaneState::Parked { .. } => true,
+            LaneState::Paused { .. } => true,
             LaneState::Working(worker) => worker.state == WorkerState::Spawning,
-            LaneState::Proving { .. }
-            | LaneState::Closing(_)
-            | LaneState::Integrated
-            | LaneState::Done
-            | LaneState::Paused { .. } => false,
+            LaneState::Proving { .. } | LaneState::Closing(_) | LaneState::Integrated | LaneState::Done => false,
         };
         if is_free {
             self.lanes[at].state = LaneState::Done;
+            self.lift_halt(at);
         }
+    }
+
+    /// A group is not halted any more when the last of its lanes is not paused any more that halted it.
+    fn lift_halt(&mut self, at: LaneAt) {
+        let (group, halts) = (self.lanes[at].group, self.lanes[at].halts_group);
+        let is_paused = |lane: &super::Lane| lane.group == group && matches!(lane.state, LaneState::Paused { .. });
+        let is_own = |halt: &Halt| halt.lane.is_some() || halt.is_failure;
+        if halts && !self.lanes.iter().any(is_paused) && self.groups[group].halted.as_ref().is_some_and(is_own) {
+            self.groups[group].halted = None;
+        }
+    }
+
+    /// A person took away what a group was halted for: its gates judge again.
+    pub(super) fn group_freed(&mut self, group: GroupAt) {
+        let group = &mut self.groups[group];
+        if group.halted.take().is_none() {
+            return;
+        }
+        for gate in group.phases.iter_mut().flat_map(|phase| &mut phase.gates) {
+            if gate.state == GateProgress::Failed {
+                gate.state = GateProgress::Pending;
+            }
+        }
+        self.ended = false;
     }
 
     /// A lane that was done is reopened; its phase is judged again, with the new work.

@@ -1,6 +1,6 @@
 //! What may begin, and when the run has come to its end.
 
-use super::lane::{Closing, How, LaneState, Worker, WorkerState};
+use super::lane::{Closing, How, Lane, LaneState, Worker, WorkerState};
 use super::phase::{Completion, PhaseState};
 use super::{Decision, Fleet, LaneAt, Mode, Now, Outcome};
 use crate::proof::Proof;
@@ -174,11 +174,7 @@ impl Fleet {
 
     /// Nothing runs and nothing may begin: all is done, or what is left is told why it waits.
     fn end_at_rest(&mut self, decisions: &mut Vec<Decision>) {
-        let is_closed = |group: &super::Group| {
-            group.phases.iter().all(super::Phase::is_closed)
-                && matches!(group.completion, Completion::NotNeeded | Completion::Recorded)
-        };
-        if self.lanes.iter().all(|lane| lane.state == LaneState::Done) && self.groups.iter().all(is_closed) {
+        if self.is_all_done() {
             return self.end(Outcome::Done, decisions);
         }
         for at in 0..self.lanes.len() {
@@ -200,12 +196,22 @@ impl Fleet {
     }
 
     fn stopped_outcome(&self) -> Outcome {
-        let lanes = &self.lanes;
-        match lanes.iter().all(|lane| lane.state == LaneState::Done) {
+        let is_paused = |lane: &Lane| matches!(lane.state, LaneState::Paused { .. });
+        let has_paused = self.lanes.iter().any(is_paused) || self.groups.iter().any(|group| group.halted.is_some());
+        match self.is_all_done() {
             true => Outcome::Done,
-            false if lanes.iter().all(|lane| lane.state.is_settled()) => Outcome::Paused,
+            false if has_paused && self.lanes.iter().all(|lane| lane.state.is_settled()) => Outcome::Paused,
             false => Outcome::Stopped,
         }
+    }
+
+    /// Whether every lane is done, every phase is judged and closed, and every unit is recorded as complete.
+    fn is_all_done(&self) -> bool {
+        let is_closed = |group: &super::Group| {
+            group.phases.iter().all(super::Phase::is_closed)
+                && matches!(group.completion, Completion::NotNeeded | Completion::Recorded)
+        };
+        self.lanes.iter().all(|lane| lane.state == LaneState::Done) && self.groups.iter().all(is_closed)
     }
 
     fn end(&mut self, outcome: Outcome, decisions: &mut Vec<Decision>) {

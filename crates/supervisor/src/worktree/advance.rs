@@ -52,6 +52,11 @@ impl Repository {
         Ok(())
     }
 
+    /// Brings a worktree forward to where a branch is now; it stays where it has commits or changes of its own.
+    pub fn forward_worktree(&self, tree: &Path, branch: &str) -> Result<(), GitError> {
+        Git::at(tree).ask(&["merge", "--ff-only", "--quiet", &full(branch)]).map(drop)
+    }
+
     /// Makes a branch at a commit. Says no when it is there already: of two that make it at once, one does.
     pub fn create_branch(&self, branch: &str, commit: &str) -> Result<bool, GitError> {
         self.check_branch_name(branch)?;

@@ -69,6 +69,27 @@ impl Repository {
         }
     }
 
+    /// The name that a branch has now, when it is gone and its user renamed it while it was checked out here.
+    pub fn renamed(&self, branch: &str) -> Result<Option<String>, GitError> {
+        if self.tip(branch)?.is_some() {
+            return Ok(None);
+        }
+        let log = self.git().ask(&["log", "--walk-reflogs", "-n", "1000", "--format=%gs", "HEAD", "--"])?.text();
+        let rename = |line: &str| {
+            let (from, to) = line.strip_prefix("Branch: renamed refs/heads/")?.split_once(" to refs/heads/")?;
+            Some((from.to_owned(), to.to_owned()))
+        };
+        // The newest is the first line.
+        let mut renames: Vec<(String, String)> = log.lines().filter_map(rename).collect();
+        renames.reverse();
+        let first = renames.iter().rposition(|(from, _)| from == branch);
+        let mut name = branch;
+        for (from, to) in first.map_or(&[][..], |first| &renames[first..]) {
+            name = if from == name { to } else { name };
+        }
+        Ok(self.tip(name)?.map(|_| name.to_owned()))
+    }
+
     /// A command that checks out a branch without changing a file: one that is there, or a new one.
     fn way_to_a_branch(&self, commit: &str) -> Result<String, GitError> {
         let root = quote(&self.root);

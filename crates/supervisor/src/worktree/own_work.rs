@@ -93,6 +93,29 @@ impl Repository {
         Ok(links.filter(|path| !is_named(path)).collect())
     }
 
+    /// Submodules whose link a ref moved since it left a branch to a commit that is on no remote branch of theirs and in no
+    /// tag, so that another clone cannot get it. One that is not checked out in the worktree is not looked at.
+    pub fn unpublished(&self, worktree: &Path, name: &str, target: &str) -> Result<Vec<String>, GitError> {
+        let range = format!("{}...{}", full(target), full(name));
+        let raw =
+            self.git().bytes(&["diff", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", &range, "--"])?;
+        let mut found = Vec::new();
+        for pair in split(&raw).chunks_exact(2) {
+            let fields: Vec<&str> = pair[0].split(' ').collect();
+            let (Some(&"160000"), Some(commit)) = (fields.get(1), fields.get(3)) else { continue };
+            let module = worktree.join(&pair[1]);
+            if !module.join(".git").exists() {
+                continue;
+            }
+            let published = ["for-each-ref", "--contains", commit, "refs/remotes", "refs/tags"];
+            let said = Git::at(&module).ask(&published)?;
+            if said.is_success() && said.text().is_empty() {
+                found.push(pair[1].clone());
+            }
+        }
+        Ok(found)
+    }
+
     /// Whether a file of a worktree is as its target has it, so that a checkout put it there and no worker did. The path is
     /// relative to the repository's root.
     pub fn is_checked_out(&self, worktree: &Path, target: &str, path: &str) -> Result<bool, GitError> {
@@ -111,8 +134,14 @@ impl Repository {
         if !made.is_success() || made.text().parse::<i64>().is_ok_and(|made| made < seconds) {
             return Ok(None);
         }
-        let said = self.git().ask(&["cat-file", "blob", &format!("refs/stash:{path}")])?;
-        Ok(said.is_success().then_some(said.out))
+        // What git did not track is in the third parent.
+        for commit in ["refs/stash", "refs/stash^3"] {
+            let said = self.git().ask(&["cat-file", "blob", &format!("{commit}:{path}")])?;
+            if said.is_success() {
+                return Ok(Some(said.out));
+            }
+        }
+        Ok(None)
     }
 
     /// A file as it was where a worktree's branch left its target; nothing when it was not there.

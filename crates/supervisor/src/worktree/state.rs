@@ -33,6 +33,12 @@ impl Repository {
         Ok(WorktreeState { changed, ahead, behind, under_way: under_way(&git)?, holds })
     }
 
+    /// Files of a worktree that git neither tracks nor ignores.
+    pub fn untracked(&self, worktree: &Path) -> Result<Vec<String>, GitError> {
+        let list = ["ls-files", "-z", "--others", "--exclude-standard", "--full-name", ":/"];
+        Git::at(worktree).bytes(&list).map(|files| split(&files))
+    }
+
     /// What was done in a worktree since it left its base, committed or not. Files that git does not track do not
     /// count.
     pub fn statistics(&self, worktree: &Path, base: &str) -> Result<Statistics, GitError> {

@@ -20,11 +20,6 @@ fn hints_of_a_build_lead_on() {
             "piton step build:PRD-009 begin two",
         ),
         (
-            "step build:PRD-009 begin one\nstep build:PRD-009 done one\ngate build:PRD-009 pass lint\npause build:PRD-009",
-            "gate build:PRD-009 fail lint",
-            "continue it: piton resume build:PRD-009",
-        ),
-        (
             "verdict build:PRD-009 ship_with_gates --p0 0 --p1 1",
             "step build:PRD-009 begin one",
             "approve it: piton unblock build:PRD-009",

@@ -11,8 +11,12 @@ fn hints_of_a_plan_lead_on() {
     let task_done = OPEN.replacen("[ ]", "[x]", 1);
     let unmarked = "# P\n\n- [ ] One\n- [ ] Two\n".to_owned();
     let half_marked = format!("{OPEN}- [ ] Later\n");
+    let left_over = format!("{all_done}- [ ] Later\n");
     for (text, line, hint) in [
         (&task_done, "resume plan:p", "piton gate plan:p pass good"),
+        (&left_over, "resume plan:p", "give ids: piton plan mark plan:p"),
+        (&left_over, "finish plan:p", "give ids: piton plan mark plan:p"),
+        (&left_over, "why plan:p", "a box without an id is open; give ids: piton plan mark plan:p"),
         (&unmarked, "resume plan:p", "give its checkboxes ids: piton plan mark plan:p"),
         (&OPEN.to_owned(), "step plan:p done good", "it is an acceptance criterion: piton gate plan:p pass good"),
         (&OPEN.to_owned(), "gate plan:p pass nine", "see what there is: piton status plan:p"),

@@ -20,12 +20,21 @@ fn hints_of_a_task_lead_on() {
             "if it is gone for certain: piton resume task:quay/T1 --force",
         ),
         ("start task:quay/T1 --title T --total 2\nfinish task:quay/T1", "piton step task:quay/T1 done SUBTASK"),
+        (
+            "start task:quay/T1 --title T --step one\nstep task:quay/T1 done one\nfinish task:quay/T1\nrepair task:quay/T1",
+            "see what was done: piton status task:quay/T1",
+        ),
     ] {
         prints(NOTHING, lines, hint);
     }
     for (changes, line, hint) in [
         (json!({}), "takeover task:quay/T1 --as quay", "go on with it: piton resume task:quay/T1"),
         (json!({ "status": "blocked" }), "reopen task:quay/T1", "go on with it: piton unblock task:quay/T1"),
+        (
+            json!({ "status": "complete", "acceptance_criteria_met": { "tidy": false } }),
+            "why task:quay/T1",
+            "open it again for what is missing: piton reopen task:quay/T1",
+        ),
         (json!({ "status": "not_started" }), "resume task:quay/T1", "piton start task:quay/T1"),
         (
             json!({ "status": "paused" }),

@@ -22,6 +22,13 @@ pub(super) fn judged(draft: &mut Draft, judged: &GateJudgement, moment: &Moment)
     let mut all = Vec::new();
     for typed in &judged.names {
         let found = find(draft, typed, judged.step.as_deref())?;
+        // Who paused it for this gate has the answer.
+        let waited =
+            draft.editor.string(&["pause_reason"]).is_some_and(|why| why.starts_with(&format!("gate {}:", found.name)));
+        if waited {
+            let word = if judged.passed { "passed" } else { "is not met" };
+            draft.editor.set(&["pause_reason"], format!("gate {} {word}; its run continues with that", found.name));
+        }
         all.extend(match judged.passed {
             true => pass(draft, &found)?,
             false => fail(draft, &found, judged.evidence.as_ref())?,
@@ -145,10 +152,6 @@ fn pass(draft: &mut Draft, found: &Found) -> Result<Vec<String>, Refusal> {
 
 fn fail(draft: &mut Draft, found: &Found, evidence: Option<&Evidence>) -> Result<Vec<String>, Refusal> {
     life::refuse_running(draft, "a gate fails when its phase has come to an end")?;
-    if draft.trail().last() == Some(&BuildStatus::Paused) {
-        return Err(Refusal::rule("a paused build cannot fail: it is continued first")
-            .hint(verbs::RESUME.on(&draft.name).to("continue it")));
-    }
     let entries = found.entries();
     let last = draft.ids(Bucket::Completed).pop().unwrap_or_default();
     let workstream = found.steps.first().cloned().unwrap_or(last);
@@ -162,7 +165,10 @@ fn fail(draft: &mut Draft, found: &Found, evidence: Option<&Evidence>) -> Result
         Some(evidence) => evidence.failure(&found.name),
         None => format!("the gate {} failed", found.name),
     };
-    write_error(draft, &workstream, &Failure { message: &message, file: None, line: None });
+    // A paused build stays so: what its gate asks for is done when it is continued.
+    if draft.trail().last() != Some(&BuildStatus::Paused) {
+        write_error(draft, &workstream, &Failure { message: &message, file: None, line: None });
+    }
     Ok(entries.iter().map(shown).collect())
 }
 
@@ -238,6 +244,21 @@ fn known_names(draft: &Draft) -> Vec<String> {
         }
     }
     names
+}
+
+/// Leaves out gates that are pending and that the specification does not have any more.
+pub(super) fn leave_out_removed(draft: &mut Draft) {
+    let Some(spec) = &draft.spec else { return };
+    let known: Vec<String> = gate_names(spec).into_iter().map(fold).collect();
+    let is_known = |gate: &Listed| known.is_empty() || known.contains(&fold(&gate.name));
+    let (kept, removed): (Vec<Listed>, Vec<Listed>) = draft.waiting.drain(..).partition(is_known);
+    draft.waiting = kept;
+    for gate in &removed {
+        draft.warnings.push(format!("the specification has no gate {} any more: it is left out", gate.name).into());
+    }
+    if !removed.is_empty() {
+        write_lists(draft);
+    }
 }
 
 fn is_for(gate: &Listed, name: &str, step: &str) -> bool {

@@ -129,9 +129,12 @@ pub(super) fn unblocked(draft: &mut Draft, which: Option<&str>, moment: &Moment)
             Ok("the error is cleared, paused for approval".to_owned())
         }
         Some("paused") => {
+            // One without a reason paused itself at a gate, as the protocol has it.
+            let reason = draft.editor.string(&["pause_reason"]);
+            let is_approval = reason.is_none_or(|reason| reason.ends_with("waits for approval"));
             draft.editor.remove(&["pause_reason"]);
             go_on(draft);
-            Ok("approved".to_owned())
+            Ok(if is_approval { "approved" } else { "the pause is over" }.to_owned())
         }
         _ => Ok("nothing blocks it".to_owned()),
     }
@@ -285,6 +288,7 @@ pub(super) fn finished(draft: &mut Draft) -> Result<String, Refusal> {
         return Ok("already complete".to_owned());
     }
     refuse_when_blocked(draft)?;
+    super::gates::leave_out_removed(draft);
     refuse_open(draft)?;
     complete(draft);
     Ok(format!("complete ({})", super::steps::counts(draft)))

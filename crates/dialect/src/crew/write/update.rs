@@ -174,7 +174,11 @@ fn unblock(editor: &mut Editor, unit: &Unit, which: Option<&str>) -> Result<Stri
         if standing::claims_completion(unit) {
             editor.set(&["can_resume"], true);
         }
-        return Ok(if items.is_empty() { "not blocked".into() } else { "unblocked".into() });
+        return Ok(match (items.is_empty(), &unit.state) {
+            (false, _) => "unblocked".into(),
+            (true, State::Paused { .. }) => "the pause is over".into(),
+            (true, _) => "not blocked".into(),
+        });
     }
     editor.set(&["blockers"], Value::Array(left));
     editor.set(&["status"], "BLOCKED");
@@ -248,7 +252,8 @@ fn finish(
                     .name(&number, "STEP")
                     .filled("--message", "TEXT")
                     .to("to leave it out"),
-            ));
+            )
+            .hint("when no step is open, finish it again"));
     }
     let stage = wire::stage(&editor.string(&["stage"]).unwrap_or_default());
     if let Some(at) = wire::STAGES.iter().position(|known| *known == stage).filter(|at| at + 1 < wire::STAGES.len()) {

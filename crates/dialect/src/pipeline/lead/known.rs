@@ -15,6 +15,8 @@ pub struct KnownStory {
     pub standing: Option<String>,
     /// What it waits for.
     pub depends_on: Vec<String>,
+    /// The worktree that it was worked on in.
+    pub worktree: Option<String>,
     /// What was granted.
     pub reworks: u32,
     /// See [`KnownStory::reworks`].
@@ -43,6 +45,7 @@ pub fn known_stories(bytes: &[u8]) -> Vec<KnownStory> {
     let known = |id: String| KnownStory {
         standing: editor.string(&["story_state", &id]),
         depends_on: editor.strings(&["depends_on", &id]),
+        worktree: editor.string(&["worktree_map", &id]),
         reworks: count("quality_cycles", &id),
         no_gos: count("validation_retries", &id),
         crashes: count("crash_count", &id),

@@ -112,6 +112,9 @@ impl<'f> Draft<'f> {
             for id in dropped {
                 self.editor.push_new(&["tasksRemaining"], id);
             }
+            for id in &tasks.done {
+                self.editor.push_new(&["tasksCompleted"], id);
+            }
         }
         for id in &tasks.skipped {
             self.editor.push_new(&["tasksSkipped"], id);
@@ -139,6 +142,7 @@ impl<'f> Draft<'f> {
             remaining: &remaining,
             skipped: &skipped,
             planned: &planned,
+            completed_before: &[],
         }))
     }
 

@@ -1,6 +1,7 @@
 //! Which files a story is read from: the checkpoint that counts, and the lead's state.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use piton_model::hint::verbs;
 use piton_model::{Finding, Hint, Moment, Refusal, RetryLimits, Severity, Unit};
@@ -69,6 +70,10 @@ pub(super) fn find(
         let stray = format!("{worktrees}/{worktree}/{}", layout::path_of(story));
         // A stray that cannot be read is no reason not to write at home.
         let Some(bytes) = files.read(&stray).ok().flatten() else { continue };
+        if home.is_some() && is_recorded(files, path, &bytes) {
+            // A version that the journal has: git put it there.
+            continue;
+        }
         let found = Found { path: stray, bytes };
         let Some(checkpoint) = parsed(&found, File::Stray) else { continue };
         if best.as_ref().is_none_or(|(_, known)| checkpoint.is_later_than(known, moment.now)) {
@@ -83,6 +88,16 @@ pub(super) fn find(
     let is_later_than =
         |home: &Found| parsed(home, File::Checkpoint).is_some_and(|own| checkpoint.is_later_than(&own, moment.now));
     Ok(if home.as_ref().is_some_and(is_later_than) { Some(stray) } else { home })
+}
+
+/// Whether the journal has this text as a version of the story's checkpoint.
+fn is_recorded(files: &dyn Files, path: &str, bytes: &[u8]) -> bool {
+    let mut is_known = false;
+    files.recorded(path, &mut |version| {
+        is_known = version == bytes;
+        if is_known { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    is_known
 }
 
 /// Reads a checkpoint with what the journal knows of its plan.

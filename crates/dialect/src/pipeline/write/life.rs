@@ -213,7 +213,15 @@ pub(super) fn resumed(draft: &mut Draft) -> Result<String, Refusal> {
             draft.act(&format!("Stage {stage} started"));
             Ok(format!("resumed, stage {stage} begins"))
         }
-        (stage, _) => Ok(format!("resumed at stage {}", stage.unwrap_or(0))),
+        (stage, _) => {
+            let forgets = draft.checkpoint.as_ref().is_some_and(|checkpoint| !checkpoint.dropped.is_empty());
+            if stage == Some(3) && forgets {
+                // Its tasks are listed again now; the verdict of a review that forgot some is given again too.
+                draft.shelve()?;
+                draft.await_results();
+            }
+            Ok(format!("resumed at stage {}", stage.unwrap_or(0)))
+        }
     }
 }
 

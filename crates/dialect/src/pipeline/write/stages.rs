@@ -11,8 +11,19 @@ use super::tasks::mend;
 use super::verdicts;
 
 /// Enters a stage, when the one before has given what it must.
+/// In whose name a lead records.
+const LEAD: &str = "lead";
+
+/// What a lead says of a story whose stages leave planning out since it began.
+pub const NO_PLANNING: &str = "Stage 2 started; planning is left out";
+
+/// What a lead says of a story whose stages leave validation out.
+pub const NO_VALIDATION: &str = "Stage 2 started; validation is left out";
+
 pub(super) fn entered(draft: &mut Draft, stage: &str, phase: Option<&str>, moment: &Moment) -> Result<String, Refusal> {
     let to = parse_stage(stage)?;
+    // Only the settings, which a lead reads, leave stages out.
+    let is_lead = moment.by == LEAD && moment.ticket.is_none();
     let Some(from) = draft.stage else {
         return Err(draft.no_stage());
     };
@@ -25,6 +36,8 @@ pub(super) fn entered(draft: &mut Draft, stage: &str, phase: Option<&str>, momen
             return Ok(format!("already at stage {to}"));
         }
         (0, 1) => planned(draft)?,
+        (0, 2) if is_lead && phase == Some(NO_VALIDATION) => planned(draft)?,
+        (0, 2) if is_lead && phase == Some(NO_PLANNING) => {}
         (1, 2) => validated(draft)?,
         (2, 3) => executed(draft)?,
         (3, 2) => goes_back(draft)?,

@@ -175,7 +175,9 @@ fn plans_say_where_they_stand() {
         ("- [x] a <!-- TASK: a -->\n- [ ] b <!-- TASK: b -->\n", State::Running, None),
         ("- [x] a <!-- TASK: a -->\n- [ ] b <!-- ACCEPT: b -->\n", State::Running, None),
         ("- [x] a <!-- TASK: a -->\n", State::Done, None),
-        ("- [x] a <!-- TASK: a -->\n- [ ] b\n", State::Done, Some("plan-unmarked-box")),
+        // A box without an id is open all the same.
+        ("- [x] a <!-- TASK: a -->\n- [ ] b\n", State::Running, Some("plan-unmarked-box")),
+        ("- [x] a <!-- TASK: a -->\n- [x] b\n", State::Done, Some("plan-unmarked-box")),
         ("- [ ] a <!-- TASK: a -->\n<!-- BLOCKER: key -->\n", State::Blocked, None),
         (
             "<!-- CHECKPOINT: e -->\n<!-- CHECKPOINT: f -->\n- [x] a <!-- TASK: a -->\n",

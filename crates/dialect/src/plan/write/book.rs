@@ -199,6 +199,11 @@ impl<'f> Book<'f> {
         self.sheets.iter().map(|sheet| sheet.parsed.unmarked_boxes).sum()
     }
 
+    /// How many boxes have no marker, are open, and are no detail of the box above them.
+    pub fn open_unmarked(&self) -> usize {
+        self.sheets.iter().map(Sheet::open_unmarked).sum()
+    }
+
     /// What the plan's own BLOCKER markers say, in order.
     pub fn blockers(&self) -> Vec<String> {
         self.sheets.iter().flat_map(|sheet| &sheet.parsed.blockers).map(|blocker| blocker.text.clone()).collect()

@@ -115,10 +115,10 @@ fn insertion(text: &str, place: &Unmarked) -> usize {
 /// A line of bold text or with a colon that stands before a list, like `**Acceptance criteria:**`: where it is, and
 /// whether what follows is acceptance.
 fn label_before(text: &str, from: usize, to: usize) -> Option<(usize, bool)> {
-    let line_start = text[..to].rfind('\n').map_or(0, |at| at + 1);
-    let mut at = from.min(line_start);
+    let line_start = from + text[from..to].rfind('\n')? + 1;
+    let mut at = from;
     let mut found = None;
-    for line in text[at..line_start].split_inclusive('\n') {
+    for line in text[from..line_start].split_inclusive('\n') {
         let said = line.trim();
         let is_label = !said.starts_with(['-', '+', '#', '<', '>', '`']) && !said.starts_with("* ");
         if is_label && (said.ends_with(':') || said.starts_with("**")) {

@@ -28,6 +28,12 @@ pub(in crate::plan) struct Sheet<'f> {
 }
 
 impl<'f> Sheet<'f> {
+    /// How many boxes have no marker, are open, and are no detail of the box above them.
+    pub fn open_unmarked(&self) -> usize {
+        let text = self.text.get(self.start..).unwrap_or_default();
+        self.parsed.unmarked.iter().filter(|found| found.is_open(text)).count()
+    }
+
     /// Reads and parses a file; nothing when it is missing or is no text.
     pub fn open(path: &str, files: &'f dyn Files) -> Result<Option<Sheet<'f>>, Refusal> {
         let Some(text) = files.look(path)?.and_then(text_of) else { return Ok(None) };

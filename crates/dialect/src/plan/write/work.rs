@@ -212,6 +212,10 @@ pub(super) fn finished(scene: &mut Scene<'_, '_>) -> Result<(), Refusal> {
         }
         return Err(refusal);
     }
+    if scene.book.open_unmarked() > 0 {
+        let refusal = Refusal::rule("a box without an id is open");
+        return Err(refusal.hint(verbs::PLAN_MARK.on(scene.unit).to("give ids")));
+    }
     if scene.draft.own.finished.is_some() {
         scene.draft.summary = format!("already finished {}", standing(scene.book));
         return Ok(());

@@ -74,7 +74,7 @@ pub(super) fn apply(
             go_on(editor, unit, moment);
             move_steps(editor, spot, moved, moment)
         }
-        Event::GateJudged(judged) => judge(editor, judged),
+        Event::GateJudged(judged) => judge(editor, judged, moment),
         Event::VerdictGiven(verdict) => score(editor, verdict, moment),
         Event::Blocked { message, kind } => block(editor, kind.as_deref().unwrap_or("blocked"), message, moment),
         Event::Paused { reason } => {
@@ -234,7 +234,10 @@ fn go_on(editor: &mut Editor, unit: &Unit, moment: &Moment) {
     }
 }
 
-fn judge(editor: &mut Editor, judged: &GateJudgement) -> Result<String, Refusal> {
+/// In whose name a lead records.
+const LEAD: &str = "lead";
+
+fn judge(editor: &mut Editor, judged: &GateJudgement, moment: &Moment) -> Result<String, Refusal> {
     if judged.step.is_some() {
         return Err(Refusal::usage("a criterion belongs to the whole task, not to a subtask"));
     }
@@ -243,7 +246,9 @@ fn judge(editor: &mut Editor, judged: &GateJudgement) -> Result<String, Refusal>
         _ => Vec::new(),
     };
     let [first, ..] = &judged.names[..] else { return Err(Refusal::usage("no criterion is named")) };
-    if let Some(unknown) = judged.names.iter().find(|name| !known.contains(name)) {
+    // A lead adds criteria that the tasks file lists since the task began.
+    let is_added = !judged.passed && moment.by == LEAD && moment.ticket.is_none();
+    if let Some(unknown) = judged.names.iter().find(|name| !known.contains(name) && !is_added) {
         let there = if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
         return Err(Refusal::missing(format!("the task has no criterion {unknown:?}; {there}"))
             .hint("criteria are named when a task starts: --criterion NAME"));

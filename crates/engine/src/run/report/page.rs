@@ -43,7 +43,7 @@ impl Lead<'_> {
             let (lane, view) = (&self.work.fleet.lanes[at], self.lane_view(at));
             let memory = self.memory.lanes.get(&lane.name).cloned().unwrap_or_default();
             let git = memory.git.unwrap_or_default();
-            let again = lane.counts.restarts(self.settings.limits.respawn) + lane.counts.no_gos + lane.counts.reworks;
+            let again = memory.again.sum();
             let _ = writeln!(
                 page,
                 "| {} | {} | {} | {} | {again} | {} | {} | {} | +{} −{} |",

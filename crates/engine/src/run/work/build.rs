@@ -2,7 +2,7 @@
 
 use piton_dialect::build::{Spec, is_same_gate, read_spec, spec_of, waits_for_person};
 use piton_dialect::{Place, Source};
-use piton_model::fleet::{Approval, Lane, LaneState, PhaseGate};
+use piton_model::fleet::{Approval, Lane, LaneState, Phase, PhaseGate};
 use piton_model::hint::verbs;
 use piton_model::{Dialect, GateState, Id, Start, StepState, UnitRef};
 
@@ -58,7 +58,7 @@ impl Draft<'_> {
             commands.iter().map(|(name, _)| name).chain(self.settings.gates.keys()).any(|name| is_same_gate(name, gate))
         };
         let known_gates = known.iter().flat_map(|found| &found.unit.gates);
-        let phases = phases_of(spec, known_gates, &has_command);
+        let (phases, phase_at) = phases_of(spec, known_gates, &has_command);
         // A review that says ship_with_gates asks a person before any work begins.
         let asks = known.as_ref().is_some_and(|found| waits_for_person(&found.unit));
         let bad_id = match &path {
@@ -80,7 +80,8 @@ impl Draft<'_> {
         for (place, stream) in spec.workstreams.iter().enumerate() {
             let id = Id::parse(&stream.id)
                 .map_err(|why| unusable(format!("the workstream {:?} is no id: {why}", stream.id), bad_id.clone()))?;
-            let phase = spec.phases.iter().position(|phase| phase.parallel.contains(&stream.id)).unwrap_or(last);
+            let phase = spec.phases.iter().position(|phase| phase.parallel.contains(&stream.id));
+            let phase = phase.and_then(|place| phase_at.get(place).copied()).unwrap_or(last);
             let step = known.as_ref().and_then(|found| found.unit.steps.iter().find(|step| step.id == stream.id));
             // Its gate belongs to it: without that it is not through.
             let has_passed = |gate: &String| {
@@ -126,16 +127,17 @@ impl Draft<'_> {
     }
 }
 
-/// The phases of a specification with their gates. What a workstream names for itself is run with that workstream when
-/// a command is known, and is judged by a person after it otherwise. The last phase judges all commands once more: what
-/// a later phase broke is not complete.
+/// The phases of a specification with their gates, and which of them each phase of the specification is. What a workstream
+/// names for itself is run with that workstream when a command is known, and is judged by a person after it otherwise. The
+/// last phase judges all commands once more: what a later phase broke is not complete. A phase without workstreams has
+/// no worker that could correct what its gates refuse: they judge the work before it.
 fn phases_of<'g>(
     spec: &Spec,
     known: impl Iterator<Item = &'g piton_model::Gate>,
     has_command: &dyn Fn(&str) -> bool,
-) -> Vec<piton_model::fleet::Phase> {
+) -> (Vec<Phase>, Vec<usize>) {
     let last = spec.phases.len().saturating_sub(1);
-    let mut phases = Vec::new();
+    let (mut phases, mut phase_at): (Vec<Phase>, Vec<usize>) = (Vec::new(), Vec::new());
     let names = match spec.phases.is_empty() {
         true => vec![("phase 1".to_owned(), Vec::new(), Vec::new())],
         false => {
@@ -162,19 +164,26 @@ fn phases_of<'g>(
         let by_person = streams.iter().filter_map(|stream| Some((stream, stream.gate.as_ref()?)));
         let by_person = by_person.filter(|(_, gate)| !has_command(gate));
         own.extend(by_person.map(|(stream, gate)| phase_gate(gate, Some(&stream.id), false)));
-        let approval = if place == last { Approval::NotNeeded } else { Approval::Needed };
-        phases.push(new_phase(name, own, approval));
+        match phases.last_mut().filter(|_| streams.is_empty()) {
+            Some(before) => {
+                own.retain(|gate| !before.gates.iter().any(|known| is_same_gate(&known.name, &gate.name)));
+                before.gates.extend(own);
+            }
+            None => phases.push(new_phase(name, own, Approval::Needed)),
+        }
+        phase_at.push(phases.len() - 1);
     }
     let stream_gates = spec.workstreams.iter().filter_map(|stream| stream.gate.clone());
     let all = spec.gates.iter().map(|gate| gate.name.clone()).chain(known.map(|gate| gate.name.clone()));
     let all: Vec<String> =
         all.chain(spec.phases.iter().flat_map(|phase| phase.gates.clone())).chain(stream_gates).collect();
     if let Some(last) = phases.last_mut() {
+        last.approval = Approval::NotNeeded;
         for gate in all.iter().filter(|gate| has_command(gate)) {
             if !last.gates.iter().any(|known| is_same_gate(&known.name, gate)) {
                 last.gates.push(phase_gate(gate, None, true));
             }
         }
     }
-    phases
+    (phases, phase_at)
 }

@@ -17,6 +17,11 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// The agent as a list has it, when it is this unit.
+    pub fn alone(self, unit: &UnitRef) -> Option<Agent> {
+        Some(Agent { wave: 1, listed: self.listed.alone(unit)? })
+    }
+
     /// An agent of which only the name is known.
     pub fn named(unit: &UnitRef) -> Agent {
         Agent { wave: 1, listed: Listed::named(unit) }
@@ -35,6 +40,10 @@ pub fn agents(root: &mut Section) -> Result<Vec<Agent>, BadFile> {
             }
         }
         parts.push(id(&section.path, "agent", &agent)?);
+        if all.iter().any(|known: &Agent| known.listed.parts == parts) {
+            let message = format!("the agent {agent} is listed twice");
+            return Err(BadFile { path: root.path.clone(), message, hint: None });
+        }
         let feature = section.text("feature")?;
         let start = Start {
             feature,

@@ -19,6 +19,12 @@ pub(super) struct Listed {
 }
 
 impl Listed {
+    /// The same for a unit that is named alone: what it waits for was not named.
+    pub fn alone(self, unit: &UnitRef) -> Option<Listed> {
+        let is_it = self.parts.ends_with(&unit.parts);
+        is_it.then(|| Listed { parts: unit.parts.clone(), is_whole: unit.is_whole, depends_on: Vec::new(), ..self })
+    }
+
     /// One of which only the name is known.
     pub fn named(unit: &UnitRef) -> Listed {
         let (parts, start) = (unit.parts.clone(), Start::default());

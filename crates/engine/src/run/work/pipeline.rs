@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::super::section::{BadFile, Section, parse};
 use super::super::settings::Settings;
-use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, id, new_phase, unusable};
+use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, id, listed_before, new_phase, unusable};
 use crate::Workspace;
 
 /// Where a board may stand.
@@ -114,9 +114,13 @@ pub(super) fn known(workspace: &Workspace, settings: &Settings) -> Result<Vec<St
         return Ok(board);
     }
     let Ok(state) = workspace.disk.read(&state_path()) else { return Ok(Vec::new()) };
+    let listed = listed_before(workspace).0;
     let story = |(place, known): (usize, piton_dialect::pipeline::KnownStory)| {
         let priority = 1000 + i64::try_from(place).unwrap_or(0);
         let id = Id::parse(&known.id).ok()?;
+        if let Some(listed) = listed.iter().find(|listed| listed.id == id) {
+            return Some(listed.clone());
+        }
         let (depends_on, brief, stages) = (known.depends_on, Map::new(), STAGES.to_vec());
         Some(Story { id, title: None, text: None, priority, depends_on, brief, stages, worker: None })
     };

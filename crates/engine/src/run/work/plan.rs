@@ -32,7 +32,7 @@ impl Draft<'_> {
             return Err(unusable(format!("{name} has no tasks with ids"), hint));
         }
         let mut names: Vec<String> = Vec::new();
-        for each in steps.iter().map(|step| &step.stage).chain(found.unit.gates.iter().map(|gate| &gate.stage)) {
+        for each in steps.iter().map(|step| &step.stage) {
             let each = stage_of(each);
             if !names.contains(&each) {
                 names.push(each);
@@ -62,10 +62,13 @@ pub fn stage_of(stage: &Option<Arc<str>>) -> String {
     stage.as_deref().unwrap_or(MAIN_PHASE).to_owned()
 }
 
-/// A phase of a plan with its gates. The last one judges all commands once more: what a later phase broke is not complete.
+/// A phase of a plan with its gates. The last one judges all commands once more: what a later phase broke is not complete. It
+/// judges what phases without tasks ask for, too.
 pub fn plan_phase(plan: &Unit, name: &str, is_last: bool, has_command: &dyn Fn(&str) -> bool) -> Phase {
+    let has_tasks = |stage: &str| plan.steps.iter().any(|step| stage_of(&step.stage) == stage);
     let is_here = |gate: &&Gate| {
-        let is_own = stage_of(&gate.stage) == name;
+        let stage = stage_of(&gate.stage);
+        let is_own = stage == name || is_last && !has_tasks(&stage);
         match has_command(&gate.name) {
             true => is_own || is_last,
             false => is_own && !matches!(gate.state, GateState::Passed { .. }),

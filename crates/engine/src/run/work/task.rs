@@ -14,6 +14,11 @@ pub struct Task {
 }
 
 impl Task {
+    /// The task as a list has it, when it is this unit.
+    pub fn alone(self, unit: &UnitRef) -> Option<Task> {
+        Some(Task { listed: self.listed.alone(unit)?, ..self })
+    }
+
     /// A task of which only the name is known.
     pub fn named(unit: &UnitRef) -> Task {
         Task { priority: 100, listed: Listed::named(unit) }
@@ -44,11 +49,16 @@ pub fn tasks(root: &mut Section) -> Result<Vec<Task>, BadFile> {
             estimate_minutes: section.count("estimate_minutes")?,
             ..Start::default()
         };
+        let parts = vec![id(&section.path, "task's agent", &agent)?, id(&section.path, "task", &task)?];
+        if all.iter().any(|known: &Task| known.listed.parts == parts) {
+            let message = format!("the task {agent}/{task} is listed twice");
+            return Err(BadFile { path: root.path.clone(), message, hint: None });
+        }
         all.push(Task {
             priority: section.integer("priority")?.unwrap_or(1000 + i64::try_from(place).unwrap_or(0)),
             listed: Listed {
                 is_whole: false,
-                parts: vec![id(&section.path, "task's agent", &agent)?, id(&section.path, "task", &task)?],
+                parts,
                 title: start.title.clone(),
                 depends_on: section.texts("depends_on")?.unwrap_or_default(),
                 text: section.text("text")?,

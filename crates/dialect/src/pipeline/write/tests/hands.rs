@@ -61,6 +61,30 @@ fn planned_tasks_survive_stages_that_are_written_by_hand() {
     bench.must(&Event::Finished);
 }
 
+/// A review that forgets a task is given again, at its stage: what stage 2 completed stays completed.
+#[test]
+fn a_review_that_forgets_a_task_stays_at_its_stage() {
+    for listed in [&["T-1"][..], &[]] {
+        let mut bench = Bench::led("STAGE_2");
+        write(&mut bench, 2, &[], &["T-1", "T-2"], json!({}));
+        bench.must(&step(StepTo::Done, &["T-1"]));
+        bench.must(&step(StepTo::Done, &["T-2"]));
+        bench.must(&stage("3"));
+        write(&mut bench, 3, listed, &[], json!({ "verdict": "PASS", "qualityScore": 90 }));
+        assert!(missing(&bench, 3)[0].starts_with("`tasksCompleted` lacks what was planned, at stage 3: "));
+        let plan = bench.plan();
+        assert_eq!((plan.action, &*plan.position), (ResumeAction::Continue, "stage 3"));
+        assert_eq!(plan.remaining.iter().count(), 0);
+        bench.must(&resumed());
+        assert_eq!((bench.standing(), &bench.json()["stage"]), (json!("STAGE_3"), &json!(3)));
+        // The verdict about all of it is still to be given.
+        assert!(missing(&bench, 3)[0].starts_with("`verdict`"), "{:?}", missing(&bench, 3));
+        write(&mut bench, 3, &["T-1", "T-2"], &[], json!({ "verdict": "PASS", "qualityScore": 90 }));
+        assert!(matches!(left(&bench, 3), Standing::Complete(StageResult::Passed { .. })));
+        bench.must(&Event::Finished);
+    }
+}
+
 #[test]
 fn titles_and_descriptions_are_kept_for_later_workers() {
     let plan = |id: &str, title: &str, description: &str| {

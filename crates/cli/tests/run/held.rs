@@ -1,0 +1,310 @@
+//! What a person or their session has in hand is left to them, and what is not judged yet is not called done.
+
+use std::fs;
+
+use crate::whose_word::{is_on_main, said, set_hook, workers, yard};
+use crate::yard::{Yard, finish, wait_for};
+
+const SPEC: &str = "docs/EXECUTION-SPEC-PRD-075.md";
+
+const PLAN: &str =
+    "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n- [ ] Nice <!-- ACCEPT: nice -->\n";
+
+fn build(gate: &str) -> String {
+    format!(
+        "---\nprd: PRD-075\nprd_title: A wall\nworkstreams:\n  WS1:\n    name: Row\n    outputs: [WS1.txt]\n  WS2:\n    name: \
+         Roof\n    depends_on: [WS1]\n    outputs: [WS2.txt]\nexecution_phases:\n  - name: Row\n    parallel: [WS1]\n    \
+         gates: [tests]\n  - name: Roof\n    parallel: [WS2]\ngates:\n  tests:\n    command: {gate}\n    success_criteria: \
+         ok\n---\n# A wall\n"
+    )
+}
+
+fn explained(yard: &Yard, wanted: &str) -> String {
+    yard.run(&["run", "--explain", wanted]).stdout
+}
+
+#[test]
+fn a_workstream_that_a_session_is_at_gets_no_worker() {
+    let yard = yard("", "", &[(SPEC, &build("test -s WS1.txt"))]);
+    yard.run(&["approve", "--commands", SPEC]);
+    yard.run(&["start", "build:PRD-075", "--spec", SPEC]);
+    yard.run(&["step", "build:PRD-075", "begin", "WS1"]);
+    let held = "another session is at work on WS1, until it ends";
+    assert!(explained(&yard, SPEC).contains(held), "{}", explained(&yard, SPEC));
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(4), 0), "{}", said(&ended));
+    assert!(said(&ended).contains(held), "{}", said(&ended));
+    // The session comes to its end: its workstream is done, and the run does the rest.
+    fs::write(yard.workspace.path("WS1.txt"), "x\n").expect("it can be written");
+    yard.git(&["add", "WS1.txt"]);
+    yard.git(&["commit", "-qm", "by hand"]);
+    yard.run(&["step", "build:PRD-075", "done", "WS1", "--output", "WS1.txt"]);
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    assert_eq!((ended.code, workers(&yard)), (Some(0), vec!["WS2".to_owned()]), "{}", said(&ended));
+}
+
+#[test]
+fn a_build_that_a_person_pauses_while_its_gate_runs_is_not_merged() {
+    let yard = yard("", "", &[]);
+    let marks = yard.outer("marks").display().to_string();
+    let gate = format!("touch {marks}/gate; while [ ! -e {marks}/go ]; do sleep 0.02; done");
+    yard.workspace.write(SPEC, build(&format!("\"{gate}\"")));
+    yard.commit("a specification");
+    let lead = yard.command(&["run", SPEC, "--yes"]).spawn().expect("it starts");
+    wait_for("the gate", || yard.outer("marks/gate").exists(), || yard.piton(&["status"]).stdout);
+    yard.run(&["pause", "build:PRD-075", "--message", "I want to look first"]);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(4), 1), "{}", said(&ended));
+    assert!(!is_on_main(&yard, "WS1.txt"), "{}", said(&ended));
+    // It stays so until the user says otherwise.
+    assert!(explained(&yard, SPEC).contains("I want to look first"), "{}", explained(&yard, SPEC));
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    assert_eq!((ended.code, is_on_main(&yard, "WS1.txt")), (Some(4), false), "{}", said(&ended));
+    let ended = yard.piton(&["run", SPEC, "--yes", "--retry"]);
+    assert_eq!((ended.code, is_on_main(&yard, "WS2.txt")), (Some(0), true), "{}", said(&ended));
+}
+
+#[test]
+fn a_run_that_ends_after_its_workers_asks_for_what_a_person_judges() {
+    let yard = yard("hold \"$step\"", "", &[("plans/p/plan.md", PLAN)]);
+    let lead = yard.command(&["run", "plan:p", "--yes"]).spawn().expect("it starts");
+    wait_for("the worker", || yard.outer("marks/held-a").exists(), || yard.piton(&["status"]).stdout);
+    yard.run(&["stop"]);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(said(&ended).contains("judge it: piton gate plan:p pass nice"), "{}", said(&ended));
+    yard.run(&["gate", "plan:p", "pass", "nice"]);
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn a_task_of_a_plan_that_changes_its_gate_is_not_said_to_have_passed() {
+    let hook = r#"printf '#!/bin/sh\nexit 0\n' > gate.sh"#;
+    let settings = "[gates]\nnice = \"./gate.sh\"\n";
+    let yard = yard(hook, settings, &[("plans/p/plan.md", PLAN), ("gate.sh", "#!/bin/sh\ntest -e good.txt\n")]);
+    yard.run(&["approve", "--commands", "plan:p"]);
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    let words = "it changes what judges it: gate.sh; it will be judged with the base's version. Look at it, then";
+    assert!(said(&ended).contains(words), "{}", said(&ended));
+}
+
+#[test]
+fn a_step_whose_merge_was_refused_is_not_explained_as_done() {
+    let plan = PLAN.replace("- [ ] Nice", "- [ ] B <!-- TASK: b -->\n- [ ] Nice");
+    // Both change one file; the second one's merge is refused while the run comes to its end.
+    let hook = r#"hold "$step"; echo "$step" >> shared"#;
+    let yard = yard(hook, "", &[("plans/p/plan.md", &plan)]);
+    let settings = yard.text("piton.toml").replace("reworks = 0", "reworks = 1");
+    yard.workspace.write("piton.toml", settings);
+    let lead = yard.command(&["run", "plan:p", "--yes"]).spawn().expect("it starts");
+    let are_held = || ["a", "b"].iter().all(|step| yard.outer(&format!("marks/held-{step}")).exists());
+    wait_for("the workers", are_held, || yard.piton(&["status"]).stdout);
+    yard.run(&["stop"]);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(1), "{}", said(&ended));
+    set_hook(&yard, "");
+    let shown = explained(&yard, "plan:p");
+    assert_eq!(shown.matches("    is done").count(), 1, "{shown}");
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert!(said(&ended).contains(" started"), "{}", said(&ended));
+}
+
+#[test]
+fn what_waits_for_a_freed_story_is_explained_as_the_run_does_it() {
+    let stories = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\nstages = [2, 3]\n[[stories]]\nid = \"S-2\"\ntitle = \
+                   \"Two\"\nstages = [2, 3]\ndepends_on = [\"S-1\"]\n";
+    let yard = yard("exit 1", stories, &[]);
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    let shown = yard.run(&["run", "--explain"]).stdout;
+    assert!(shown.contains("no worker starts: it waits for pipeline:S-1"), "{shown}");
+    yard.run(&["resume", "pipeline:S-1"]);
+    let shown = yard.run(&["run", "--explain"]).stdout;
+    assert!(!shown.contains("no worker starts"), "{shown}");
+    set_hook(&yard, "");
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn what_a_reviewer_leaves_in_the_worktree_is_no_work_of_the_story() {
+    let story = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\nstages = [2, 3]\n";
+    let hook = r#"if [ "$PITON_STAGE" = 3 ]; then
+  echo log > test.log; "$PITON" verdict "$PITON_UNIT" PASS --score 90; exit 0
+fi"#;
+    let yard = yard(hook, story, &[]);
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(0), 2), "{}", said(&ended));
+    assert!(is_on_main(&yard, "S-1.txt") && !is_on_main(&yard, "test.log"), "{}", said(&ended));
+    // It is not thrown away either.
+    assert!(said(&ended).contains(".worktrees/story-S-1 stays: 1 uncommitted file"), "{}", said(&ended));
+}
+
+#[test]
+fn what_a_reviewer_changes_is_a_part_of_the_story() {
+    let story = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\nstages = [2, 3]\n";
+    let hook = r#"if [ "$PITON_STAGE" = 3 ] && [ ! -e "$MARKS/once" ]; then
+  : > "$MARKS/once"; echo mended >> S-1.txt; "$PITON" verdict "$PITON_UNIT" PASS --score 90; exit 0
+fi"#;
+    let yard = yard(hook, story, &[]);
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(said(&ended).contains("not committed: S-1.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn a_task_of_a_plan_that_a_session_is_at_gets_no_worker_and_every_door_says_so() {
+    let yard = yard("", "", &[("plans/p/plan.md", PLAN)]);
+    yard.run(&["approve", "--commands", "plan:p"]);
+    yard.run(&["start", "plan:p"]);
+    yard.run(&["step", "plan:p", "begin", "a"]);
+    let held = "another session is at work on a, until it ends";
+    for _ in 0..2 {
+        assert!(explained(&yard, "plan:p").contains(held), "{}", explained(&yard, "plan:p"));
+        let ended = yard.piton(&["run", "plan:p"]);
+        assert_eq!((ended.code, workers(&yard).len()), (Some(4), 0), "{}", said(&ended));
+        let why = yard.run(&["why", "plan:p"]).stdout;
+        assert!(why.contains("liveness   alive"), "{why}");
+    }
+}
+
+#[test]
+fn an_approval_that_comes_after_a_pause_continues_the_build() {
+    let spec = build("test -s WS1.txt");
+    let yard = yard("", "", &[(SPEC, &spec)]);
+    yard.run(&["approve", "--commands", SPEC]);
+    assert_eq!(yard.piton(&["run", SPEC]).code, Some(4));
+    yard.run(&["pause", "build:PRD-075", "--message", "look first"]);
+    yard.run(&["approve", "build:PRD-075"]);
+    let ended = yard.piton(&["run", SPEC]);
+    assert_eq!((ended.code, workers(&yard)), (Some(0), vec!["WS1".to_owned(), "WS2".to_owned()]), "{}", said(&ended));
+}
+
+#[test]
+fn work_by_hand_that_its_gate_refuses_gets_a_worker() {
+    let yard = yard("", "", &[(SPEC, &build("grep -q good WS1.txt"))]);
+    let settings = yard.text("piton.toml").replace("reworks = 0", "reworks = 1");
+    yard.workspace.write("piton.toml", settings);
+    yard.workspace.write("WS1.txt", "bad\n");
+    yard.commit("by hand");
+    yard.run(&["start", "build:PRD-075", "--spec", SPEC]);
+    yard.run(&["step", "build:PRD-075", "begin", "WS1"]);
+    yard.run(&["step", "build:PRD-075", "done", "WS1", "--output", "WS1.txt"]);
+    set_hook(&yard, r#"if [ "$step" = WS1 ]; then echo good > WS1.txt; git commit -qam good; exit 0; fi"#);
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    assert_eq!((ended.code, workers(&yard)), (Some(0), vec!["WS1".to_owned(), "WS2".to_owned()]), "{}", said(&ended));
+}
+
+#[test]
+fn a_checkpoint_that_is_stashed_under_a_lead_is_not_begun_anew() {
+    let story = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\nstages = [2, 3]\n";
+    let yard = yard("hold S-1; exit 1", story, &[]);
+    let settings = yard.text("piton.toml").replace("respawn = 0", "respawn = 1");
+    yard.workspace.write("piton.toml", settings);
+    let lead = yard.command(&["run", "--yes"]).spawn().expect("it starts");
+    wait_for("the worker", || yard.outer("marks/held-S-1").exists(), || yard.piton(&["status"]).stdout);
+    fs::remove_file(yard.workspace.path(".pipeline/checkpoint-S-1.json")).expect("it is there");
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(4), 1), "{}", said(&ended));
+    assert!(
+        said(&ended).contains("its document is gone; bring it back: piton repair pipeline:S-1"),
+        "{}",
+        said(&ended)
+    );
+    yard.run(&["repair", "pipeline:S-1"]);
+    set_hook(&yard, "");
+    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn a_worker_whose_unit_is_paused_hears_that_it_should_end_and_cannot_take_it_back() {
+    let story = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\nstages = [2, 3]\n";
+    let hook = r#"hold S-1
+for words in "step $PITON_UNIT done S-1" run stop "resume $PITON_UNIT --force" "unblock $PITON_UNIT"; do
+  "$PITON" $words < /dev/null >> "$MARKS/heard" 2>&1 && echo "taken: $words" >> "$MARKS/heard"
+done; exit 0"#;
+    let yard = yard(hook, story, &[]);
+    let lead = yard.command(&["run", "--yes"]).spawn().expect("it starts");
+    wait_for("the worker", || yard.outer("marks/held-S-1").exists(), || yard.piton(&["status"]).stdout);
+    yard.run(&["pause", "pipeline:S-1", "--message", "not now"]);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(said(&ended).contains("pipeline:S-1 is paused: not now"), "{}", said(&ended));
+    let heard = fs::read_to_string(yard.outer("marks/heard")).expect("it heard something");
+    assert!(!heard.contains("taken: ") && !heard.contains("show the run") && !heard.contains("--force"), "{heard}");
+    assert!(heard.contains("it is paused by its user: end now; what you made stays where it is"), "{heard}");
+    assert!(heard.contains("pipeline:S-1 is held by its user: not now"), "{heard}");
+}
+
+#[test]
+fn what_a_person_judges_is_printed_as_the_command_that_continues() {
+    let spec = build("true").replace("gates: [tests]", "gates: [tests, nice]");
+    let yard = yard("", "", &[(SPEC, &spec)]);
+    yard.run(&["approve", "--commands", SPEC]);
+    let ended = yard.piton(&["run", SPEC]);
+    let next = format!("next: when it is met: piton gate build:PRD-075 pass nice && piton run {SPEC}\n");
+    assert!(ended.stdout.contains(&next), "{}", said(&ended));
+    yard.run(&["gate", "build:PRD-075", "pass", "nice"]);
+    let why = yard.run(&["why", "build:PRD-075"]).stdout;
+    assert!(why.contains("paused     gate nice passed; its run continues with that"), "{why}");
+    // The approval of the phase comes next, and the run asks for it.
+    let refused = yard.piton(&["approve", "build:PRD-075"]);
+    assert!(refused.stderr.contains(&format!("continue the run: piton run {SPEC}")), "{}", said(&refused));
+    let ended = yard.piton(&["run", SPEC]);
+    assert!(ended.stdout.contains("approve and continue: piton approve build:PRD-075"), "{}", said(&ended));
+}
+
+#[test]
+fn a_task_that_is_paused_before_its_turn_gets_no_worker() {
+    let task = |id: &str| format!("[[tasks]]\nagent = \"copy\"\nid = \"{id}\"\nsubtasks = [\"one\", \"two\"]\n");
+    let hook = r#"if [ "$step" = T1 ]; then hold T1; fi"#;
+    let yard = yard(hook, "", &[("tasks.toml", &(task("T1") + &task("T2")))]);
+    let settings = yard.text("piton.toml").replace("workers = 2", "workers = 1");
+    yard.workspace.write("piton.toml", settings);
+    let lead = yard.command(&["run", "tasks.toml", "--yes"]).spawn().expect("it starts");
+    wait_for("the worker", || yard.outer("marks/held-T1").exists(), || yard.piton(&["status"]).stdout);
+    yard.run(&["start", "task:copy/T2", "--total", "2"]);
+    yard.run(&["pause", "task:copy/T2", "--message", "mine"]);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!((ended.code, workers(&yard)), (Some(4), vec!["T1".to_owned()]), "{}", said(&ended));
+    assert!(said(&ended).contains("task:copy/T2 is paused: ") && said(&ended).contains("mine"), "{}", said(&ended));
+}
+
+#[test]
+fn a_worker_that_dies_before_it_has_corrected_what_was_refused_is_started_again() {
+    let plan = PLAN.replace("- [ ] Nice", "- [ ] B <!-- TASK: b -->\n- [ ] Nice");
+    let hook = r#"if [ "$step" = b ]; then
+  n=$(grep -c '^b$' "$MARKS/workers")
+  if [ "$n" = 2 ]; then keep half; exit 1; fi
+  if [ "$n" = 3 ]; then keep whole; exit 0; fi
+fi"#;
+    let yard = yard(hook, "[gates]\nnice = \"test -e half.txt\"\n", &[("plans/p/plan.md", &plan)]);
+    let settings = yard.text("piton.toml").replace("reworks = 0", "reworks = 1").replace("respawn = 0", "respawn = 1");
+    yard.workspace.write("piton.toml", settings);
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "whole.txt"), "its worker died halfway, and was started again: {}", said(&ended));
+}
+
+#[test]
+fn work_that_is_not_committed_is_not_done_when_its_user_resumed_the_plan() {
+    let plan = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n";
+    let hook = r#"if [ "$step" = a ]; then while [ ! -e "$MARKS/b" ]; do sleep 0.02; done; exit 3; fi
+echo x > b.txt; "$PITON" step "$PITON_UNIT" done b; : > "$MARKS/b"; exit 0"#;
+    let yard = yard(hook, "", &[("plans/p/plan.md", plan)]);
+    let settings = yard.text("piton.toml").replace("reworks = 0", "reworks = 1");
+    yard.workspace.write("piton.toml", settings);
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert!(ended.code == Some(4) && said(&ended).contains("files are not committed: b.txt"), "{}", said(&ended));
+    set_hook(&yard, "");
+    yard.run(&["resume", "plan:p"]);
+    let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
+    assert_eq!((ended.code, is_on_main(&yard, "b.txt")), (Some(0), true), "{}", said(&ended));
+}

@@ -1,0 +1,164 @@
+//! Specifications and lists that their user changes: a run follows what they say now.
+
+use std::fs;
+
+use crate::whose_word::{is_on_main, said, set_hook, workers, yard};
+use crate::yard::{Yard, finish, wait_for};
+
+const SPEC: &str = "docs/EXECUTION-SPEC-PRD-081.md";
+
+/// A specification with these workstreams, a phase each, and more lines below its phases.
+fn spec(streams: &[&str], more: &str) -> String {
+    let stream = |id: &&str| format!("  {id}: {{name: {id}, outputs: [{id}.txt]}}\n");
+    let phase = |id: &&str| format!("  - {{name: P{id}, parallel: [{id}]}}\n");
+    let (streams, phases): (String, String) =
+        (streams.iter().map(stream).collect(), streams.iter().map(phase).collect());
+    format!(
+        "---\nprd: PRD-081\nprd_title: A wall\nworkstreams:\n{streams}execution_phases:\n{phases}{more}---\n# A wall\n"
+    )
+}
+
+/// Changes the specification while the worker of `held` is at work, and says how the run ended.
+fn changed(yard: &Yard, held: &str, text: &str) -> crate::yard::Ended {
+    let lead = yard.command(&["run", SPEC, "--yes"]).spawn().expect("it starts");
+    let mark = yard.outer(&format!("marks/held-{held}"));
+    wait_for("the worker", || mark.exists(), || yard.piton(&["status"]).stdout);
+    yard.workspace.write(SPEC, text);
+    yard.commit("another specification");
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    finish(lead)
+}
+
+#[test]
+fn gates_of_a_last_phase_without_workstreams_judge_the_work_before_it() {
+    let more = "  - {name: Verify, parallel: [], gates: [e2e]}\ngates:\n  e2e: {command: grep -q good WS1.txt}\n";
+    let hook =
+        r#"if [ -e "$MARKS/once" ]; then echo good > WS1.txt; git commit -qam good; exit 0; fi; : > "$MARKS/once""#;
+    let yard = yard(hook, "", &[(SPEC, &spec(&["WS1"], more))]);
+    let settings = yard.text("piton.toml").replace("reworks = 0", "reworks = 1");
+    yard.workspace.write("piton.toml", settings);
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(0), 2), "{}", said(&ended));
+}
+
+#[test]
+fn a_workstream_that_is_added_to_a_complete_build_is_built() {
+    let yard = yard("", "", &[(SPEC, &spec(&["WS1"], ""))]);
+    yard.run(&["run", SPEC, "--yes"]);
+    yard.workspace.write(SPEC, spec(&["WS1", "WS2"], ""));
+    yard.commit("more");
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    let ended = if ended.code == Some(0) { ended } else { yard.piton(&["run", SPEC, "--yes", "--retry"]) };
+    assert_eq!((ended.code, workers(&yard)), (Some(0), vec!["WS1".to_owned(), "WS2".to_owned()]), "{}", said(&ended));
+}
+
+#[test]
+fn a_workstream_that_is_added_during_the_run_is_not_called_skipped() {
+    let yard = yard("hold it", "", &[(SPEC, &spec(&["WS1"], ""))]);
+    let ended = changed(&yard, "it", &spec(&["WS1", "WS2"], ""));
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let told = "added to the specification during the run: WS2; do them: piton run";
+    assert!(said(&ended).contains(told), "{}", said(&ended));
+    yard.run(&["run", SPEC, "--yes", "--retry"]);
+    assert!(is_on_main(&yard, "WS2.txt"));
+}
+
+#[test]
+fn a_workstream_that_is_taken_out_during_the_run_gets_no_worker() {
+    let yard = yard("hold it", "", &[(SPEC, &spec(&["WS1", "WS2"], ""))]);
+    let ended = changed(&yard, "it", &spec(&["WS1"], ""));
+    assert_eq!((ended.code, workers(&yard)), (Some(0), vec!["WS1".to_owned()]), "{}", said(&ended));
+    assert!(said(&ended).contains("it was taken out of the specification; no worker starts"), "{}", said(&ended));
+}
+
+#[test]
+fn what_is_listed_twice_is_an_error() {
+    let task = "[[tasks]]\nagent = \"copy\"\nid = \"T1\"\nsubtasks = [\"one\", \"two\"]\n";
+    let agent = "[[agents]]\nagent = \"Secondary-A\"\nfeature = \"feature_01\"\ntype = \"secondary\"\n";
+    for (file, text, told) in [
+        ("tasks.toml", task, "the task copy/T1 is listed twice"),
+        ("crew.toml", agent, "the agent Secondary-A is listed twice"),
+    ] {
+        let yard = yard("", "", &[(file, &text.repeat(2))]);
+        let ended = yard.piton(&["run", file, "--yes"]);
+        assert!(ended.code != Some(0) && said(&ended).contains(told), "{}", said(&ended));
+    }
+}
+
+#[test]
+fn a_task_waits_for_the_task_of_its_own_agent() {
+    let task = |agent: &str, id: &str, after: &str| {
+        format!(
+            "[[tasks]]\nagent = \"{agent}\"\nid = \"{id}\"\nsubtasks = [\"one\", \"two\"]\ndepends_on = [{after}]\n"
+        )
+    };
+    let yard = yard("", "", &[]);
+    for (after, want) in [("\"T1\"", "copy/T1"), ("\"seo/T1\"", "seo/T1"), ("\"task:copy/T1\"", "copy/T1")] {
+        let list = [task("seo", "T1", ""), task("copy", "T1", ""), task("copy", "T2", after)].concat();
+        yard.workspace.write("tasks.toml", list);
+        let explained = yard.run(&["run", "--explain", "tasks.toml"]).stdout;
+        assert!(explained.contains(&format!("after task:{want}")), "{after}: {explained}");
+    }
+}
+
+#[test]
+fn a_criterion_that_is_added_after_a_task_began_is_judged() {
+    let task = "[[tasks]]\nagent = \"copy\"\nid = \"T1\"\nsubtasks = [\"one\", \"two\"]\n";
+    let yard = yard("exit 1", "", &[("tasks.toml", task)]);
+    assert_eq!(yard.piton(&["run", "tasks.toml", "--yes"]).code, Some(4));
+    yard.workspace.write("tasks.toml", format!("{task}acceptance_criteria = [\"seen by legal\"]\n"));
+    set_hook(&yard, "");
+    let ended = yard.piton(&["run", "tasks.toml", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(said(&ended).contains("the criterion \"seen by legal\" is not met"), "{}", said(&ended));
+}
+
+#[test]
+fn a_story_goes_through_the_stages_that_its_settings_have_now() {
+    let story =
+        |stages: &str| format!("[[stories]]\nid = \"S-1\"\ntitle = \"One\"\ntext = \"Do it.\"\nstages = {stages}\n");
+    let plans = r#"case $PITON_STAGE in
+0) "$PITON" step "$PITON_UNIT" begin S-1 --title A --description do; "$PITON" verdict "$PITON_UNIT" PLAN --score 4; exit 0 ;;
+1) exit 3 ;; esac"#;
+    let yard = yard(plans, &story("[0, 2, 3]"), &[]);
+    yard.run(&["run", "--yes"]);
+    assert!(is_on_main(&yard, "S-1.txt"));
+    // What its planner could not do is left out since.
+    let yard = crate::whose_word::yard("exit 3", &story("[0, 1, 2, 3]"), &[]);
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    let settings = yard.text("piton.toml").replace("[0, 1, 2, 3]", "[2, 3]");
+    yard.workspace.write("piton.toml", settings);
+    set_hook(&yard, "");
+    yard.run(&["run", "--yes", "--retry"]);
+    assert!(is_on_main(&yard, "S-1.txt"));
+}
+
+#[test]
+fn a_base_that_was_merged_and_deleted_is_followed() {
+    let plan = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n\n## Two\n<!-- CHECKPOINT: two -->\n\
+                - [ ] B <!-- TASK: b -->\n";
+    let yard = yard(r#"if [ "$step" = b ]; then exit 1; fi"#, "", &[("plans/p/plan.md", plan)]);
+    yard.git(&["checkout", "-q", "-b", "topic"]);
+    assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
+    yard.commit("ticks");
+    yard.git(&["checkout", "-q", "main"]);
+    yard.git(&["merge", "-q", "topic"]);
+    yard.git(&["branch", "-q", "-d", "topic"]);
+    set_hook(&yard, "");
+    let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
+    assert_eq!((ended.code, is_on_main(&yard, "b.txt")), (Some(0), true), "{}", said(&ended));
+}
+
+#[test]
+fn a_base_that_is_gone_is_not_replaced_without_a_proof() {
+    let plan = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n";
+    let yard = yard("exit 1", "", &[("plans/p/plan.md", plan)]);
+    yard.git(&["checkout", "-q", "-b", "topic"]);
+    assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
+    yard.git(&["checkout", "-q", "main"]);
+    yard.git(&["branch", "-q", "-D", "topic"]);
+    set_hook(&yard, "");
+    let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
+    assert!(said(&ended).contains("the branch topic, which this run merges into, is gone"), "{}", said(&ended));
+    assert!(!is_on_main(&yard, "a.txt"));
+}

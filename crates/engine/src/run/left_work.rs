@@ -1,0 +1,215 @@
+//! Work that another agent or another lead left on a branch: it is taken up, or named to the user. A unit that continues
+//! there counts on it.
+
+use std::path::Path;
+
+use piton_model::fleet::{LaneAt, LaneState};
+use piton_model::hint::verbs;
+use piton_model::{Dialect, Hint, Id, Invocation, Lifecycle, Row, State, StepState, Time, Unit, UnitRef};
+use piton_store::journal::Entry;
+use piton_supervisor::{Condition, Worker, quoted};
+use serde_json::Value;
+
+use super::lead::Lead;
+use crate::Workspace;
+use crate::find::find_alone;
+use crate::repair::TAKEN_OVER;
+
+/// What a reason says when work of a unit is left where the run did not put it.
+pub(super) const NOT_ON_BASE: &str = "has work of it that is not on";
+
+/// How many takeovers in a row are followed.
+const MOST_TAKEOVERS: usize = 50;
+
+impl Lead<'_> {
+    /// Whether a lane that its documents call done has work on a branch of ours that did not reach the base: its worker
+    /// recorded it, and no lead merged it yet. What git cannot tell is left to the merge.
+    pub(super) fn is_left_on_its_branch(&self, at: LaneAt) -> bool {
+        let Some(known) = self.memory.lanes.get(&self.work.fleet.lanes[at].name) else { return false };
+        let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return false };
+        let Some(branch) = known.branch.as_ref().filter(|_| known.merged.is_none()) else { return false };
+        let tree = known.worktree.as_ref().map(|tree| self.workspace.root().join(tree)).filter(|tree| tree.is_dir());
+        if tree.is_some_and(|tree| self.has_changes(&tree)) {
+            return true;
+        }
+        let Ok(Some(tip)) = repository.tip(branch) else { return false };
+        matches!(repository.is_reachable(&tip, &format!("refs/heads/{base}")), Ok(false))
+    }
+
+    /// Holds a lane back that was begun, by a lead of which no memory is left, on a branch that is not merged. Of a story, task
+    /// or agent that its document calls done nothing more is asked.
+    pub(super) fn hold_unknown_work(&mut self, at: LaneAt, rows: &[Row]) {
+        let lane = &self.work.fleet.lanes[at];
+        let known = self.memory.lanes.get(&lane.name);
+        let is_known = known.is_some_and(|known| known.branch.is_some() || known.origin.attempt > 0);
+        let unit = &self.work.lanes[at].unit;
+        let row = rows.iter().find(|row| unit.means(row.dialect, &row.full_name));
+        let has_begun = match (&self.work.lanes[at].step, &lane.state) {
+            (Some(_), state) => *state == LaneState::Done,
+            (None, state) => !matches!(state, LaneState::Queued | LaneState::Done | LaneState::Paused { .. }),
+        };
+        let is_step = self.work.lanes[at].step.is_some();
+        let is_open = is_step || row.is_some_and(|row| row.state.lifecycle() != Lifecycle::Done);
+        // A unit that a person restarted leaves its old branch behind, on purpose.
+        let is_restarted = self.events_of(unit).iter().any(|entry| entry.event == "restarted");
+        if is_known || !is_open || !has_begun || is_restarted {
+            return;
+        }
+        let left = self.left_on_branches(at).or_else(|| self.left_by_namesake(at));
+        if let Some(reason) = left.or_else(|| self.left_in_worktree(at).map(|hint| hint.to_string())) {
+            self.hold(at, reason);
+        }
+    }
+
+    /// Gives the branch and the worktree of an agent that was taken over to the lane of the agent that continues its work.
+    pub(super) fn take_up_branches(&mut self) {
+        let left: Vec<(String, String)> = self.memory.lanes.keys().filter_map(|name| self.left_to_heir(name)).collect();
+        for (before, heir) in left {
+            let lanes = self.work.lanes.iter();
+            let Some(at) = lanes.zip(0..).find_map(|(work, at)| (work.unit_name == heir).then_some(at)) else {
+                continue;
+            };
+            let name = self.work.fleet.lanes[at].name.clone();
+            if self.memory.lane(&name).branch.is_some() {
+                continue;
+            }
+            let old = self.memory.lane(&before);
+            let (worktree, branch, is_set_up) = (old.worktree.take(), old.branch.take(), old.is_set_up);
+            let (seen, worked) = (old.seen.take(), old.worked.take());
+            let words = format!("it continues on {}, the branch of {before}", branch.as_deref().unwrap_or_default());
+            let lane = self.memory.lane(&name);
+            (lane.worktree, lane.branch, lane.is_set_up) = (worktree, branch, is_set_up);
+            (lane.seen, lane.worked) = (seen, worked);
+            self.tell_lane(at, "branch", &words);
+        }
+    }
+
+    /// A lane with a branch that is not merged and without a worker at work, and the unit that continues it.
+    fn left_to_heir(&self, name: &str) -> Option<(String, String)> {
+        let known = self.memory.lanes.get(name).filter(|known| known.branch.is_some() && known.merged.is_none())?;
+        let heir = self.heir_of(&UnitRef::parse(name).ok()?)?;
+        let home = known.home.as_ref().map(|home| self.workspace.root().join(home));
+        let worker = home.and_then(|home| Worker::adopt(&self.keeper, &home).ok());
+        let is_at_work = worker.is_some_and(|worker| matches!(worker.condition(), Ok(Condition::Running { .. })));
+        (!is_at_work).then(|| (name.to_owned(), heir))
+    }
+
+    /// The unit that continues one whose document is gone because another agent took it over.
+    pub(super) fn heir_of(&self, unit: &UnitRef) -> Option<String> {
+        heir_of(self.workspace, unit, self.time()).map(|(name, _)| name)
+    }
+
+    /// Whether the work of a lane was done by another agent, who took it over, and no branch of it is left.
+    pub(super) fn is_done_by_heir(&self, at: LaneAt) -> Option<String> {
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let is_left = known.is_some_and(|known| known.branch.is_some() && known.merged.is_none());
+        let (heir, unit) = heir_of(self.workspace, &self.work.lanes[at].unit, self.time())?;
+        (unit.state == State::Done && !is_left).then_some(heir)
+    }
+
+    /// Why the lane of an agent that was taken over gets no worker.
+    pub(super) fn is_continued_by(&self, at: LaneAt) -> Option<Hint> {
+        let name = &self.work.lanes[at].unit_name;
+        let (heir, unit) = heir_of(self.workspace, &self.work.lanes[at].unit, self.time())?;
+        let place = match self.work.lanes.iter().any(|work| work.unit_name == heir) {
+            true => format!("take {name} off the list"),
+            false => format!("list {heir} in its place"),
+        };
+        let run = continued_by(&heir, &unit);
+        Some(run.to(format!("it was taken over; {place}, or continue that alone")))
+    }
+
+    /// Why a story that another lead began is held: its worktree has commits that are not on the base, and its checkpoint
+    /// has tasks as done.
+    pub(super) fn left_in_worktree(&self, at: LaneAt) -> Option<Hint> {
+        let (repository, base) = (self.repository.as_ref()?, self.memory.run.base.as_ref()?);
+        let work = &self.work.lanes[at];
+        let is_done = |step: &piton_model::Step| matches!(step.state, StepState::Done { .. });
+        if work.dialect != Dialect::Pipeline || !self.unit_of(at).ok()?.steps.iter().any(is_done) {
+            return None;
+        }
+        let own = format!(".worktrees/story-{}", work.id);
+        let named = self.known_story(at).and_then(|known| known.worktree).into_iter().chain([own]);
+        let root = self.workspace.root();
+        let places: Vec<_> = named.filter_map(|path| root.join(path).canonicalize().ok()).collect();
+        let trees = repository.worktrees().ok()?;
+        let tree = trees.iter().find(|tree| {
+            let is_named = tree.path.canonicalize().is_ok_and(|path| places.contains(&path));
+            is_named && (repository.adds_to(&tree.head, base).unwrap_or(false) || self.has_changes(&tree.path))
+        })?;
+        let path = tree.path.strip_prefix(root).unwrap_or(&tree.path).display().to_string();
+        let restart = verbs::RESTART.on(&work.unit_name);
+        if self.has_changes(&tree.path) {
+            let (place, name) = (quoted(&path), quoted(tree.branch.as_ref().unwrap_or(&tree.head)));
+            return Some(restart.to(format!(
+                "{path} {NOT_ON_BASE} {base} and is not committed, and another lead began it; take it up with: git -C {place} \
+                 add -A && git -C {place} commit -m 'work of {}' && git merge {name}; or begin the story again",
+                work.id
+            )));
+        }
+        let (what, name) = match &tree.branch {
+            Some(branch) => (format!("the branch {branch} in {path}"), branch),
+            None => (format!("the commit {} in {path}", tree.head), &tree.head),
+        };
+        Some(restart.to(format!(
+            "{what} {NOT_ON_BASE} {base}, and another lead began it; merge it with: git merge {}; \
+             or begin the story again",
+            quoted(name)
+        )))
+    }
+
+    /// Whether a worktree has files that are not committed.
+    fn has_changes(&self, tree: &Path) -> bool {
+        let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return false };
+        let state = repository.state(tree, &format!("refs/heads/{base}"));
+        state.is_ok_and(|state| !state.changed.is_empty())
+    }
+
+    /// Holds a lane back, with the reason.
+    pub(super) fn hold(&mut self, at: LaneAt, reason: String) {
+        self.tell_lane(at, "paused", &reason);
+        self.work.fleet.lanes[at].state = LaneState::Paused { reason };
+    }
+}
+
+/// The agent that took a unit over by an event.
+fn taken_over(entry: &Entry) -> Option<Id> {
+    let agent = entry.data.get("agent").and_then(Value::as_str).filter(|_| entry.event == TAKEN_OVER)?;
+    Id::parse(agent).ok()
+}
+
+/// The unit that continues one whose document is gone because another agent took it over, with its name.
+pub(super) fn heir_of(workspace: &Workspace, unit: &UnitRef, now: Time) -> Option<(String, Unit)> {
+    let mut unit = unit.clone();
+    let mut heir = None;
+    for _ in 0..MOST_TAKEOVERS {
+        // The agent is the last part of its unit's name, or stands before its task.
+        let own = match unit.dialect? {
+            Dialect::Crew => unit.parts.len().checked_sub(1)?,
+            Dialect::Task => unit.parts.len().checked_sub(2)?,
+            Dialect::Pipeline | Dialect::Plan | Dialect::Build => return None,
+        };
+        if let Some(found) = find_alone(workspace, &unit, now) {
+            return heir.map(|_: Id| (unit.to_string(), found));
+        }
+        let events = crate::log(workspace, &unit, now).map(|log| log.log.events).unwrap_or_default();
+        let agent = events.last().and_then(taken_over)?;
+        unit.parts[own] = agent.clone();
+        heir = Some(agent);
+    }
+    None
+}
+
+/// How the work of a unit that was taken over is continued.
+#[track_caller]
+pub(super) fn continued_by(heir: &str, unit: &Unit) -> Invocation {
+    match unit.state.lifecycle() {
+        Lifecycle::Paused | Lifecycle::Failed => verbs::RUN.on(heir).flag("--retry"),
+        Lifecycle::Queued
+        | Lifecycle::Running
+        | Lifecycle::Waiting
+        | Lifecycle::Blocked
+        | Lifecycle::Done
+        | Lifecycle::Unknown => verbs::RUN.on(heir),
+    }
+}

@@ -1,0 +1,123 @@
+//! What only a person can do about a run's unit: answer what a worker asked, or judge a gate that has no command. No
+//! retry does it for them, so every door names it before the command that continues the run.
+
+use piton_dialect::build::is_same_gate;
+use piton_model::hint::verbs;
+use piton_model::{Arg, Audience, Dialect, GateState, Hint, Invocation, State, Time, Unit, UnitRef};
+use serde_json::{Value, json};
+
+use crate::Workspace;
+
+/// When a person says that a gate is met.
+pub(super) const WHEN_MET: &str = "when it is met";
+
+/// Why a unit waits whose document was removed.
+pub(super) const GONE: &str = "its document is gone; bring it back";
+
+/// How the reason begins when a worker could not be started.
+const NOT_STARTED: &str = "cannot start its worker: ";
+
+/// A gate without a command, which a person judges.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judging {
+    /// The unit.
+    pub unit: String,
+    /// The gate.
+    pub gate: String,
+    /// The step that it judges.
+    pub step: Option<String>,
+}
+
+impl Judging {
+    /// The command that says that it is met.
+    #[track_caller]
+    pub fn command(&self) -> Invocation {
+        let judge = verbs::GATE.on(&self.unit).word("pass").name(&self.gate, "NAME");
+        self.step.iter().fold(judge, |judge, step| judge.with("--step", Arg::name(step, "STEP")))
+    }
+
+    /// Whether a unit's document has the gate in such a state.
+    pub(super) fn is(&self, unit: &Unit, state: impl Fn(&GateState) -> bool) -> bool {
+        let is_same =
+            |name: &str| name == self.gate || unit.dialect == Dialect::Build && is_same_gate(name, &self.gate);
+        unit.gates.iter().any(|known| {
+            let is_of_step = self.step.as_ref().is_none_or(|step| known.step.as_ref() == Some(step));
+            is_same(&known.name) && is_of_step && state(&known.state)
+        })
+    }
+
+    /// Whether it is not judged yet. A unit that was begun again has nothing to be judged.
+    pub(super) fn is_open(&self, unit: &Unit) -> bool {
+        unit.state != State::Queued && !self.is(unit, |state| *state != GateState::Pending)
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        json!({ "unit": self.unit, "gate": self.gate, "step": self.step })
+    }
+
+    pub(super) fn from_json(value: &Value) -> Option<Judging> {
+        let text = |key: &str| value[key].as_str().map(str::to_owned);
+        Some(Judging { unit: text("unit")?, gate: text("gate")?, step: text("step") })
+    }
+}
+
+/// What a person does about a unit whose own documents say that it is blocked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Answers what a worker of the unit asked.
+    Answer {
+        /// The unit.
+        unit: String,
+        /// Whether nothing else holds it.
+        is_all: bool,
+    },
+    /// Brings back its document.
+    Repair {
+        /// The unit.
+        unit: String,
+    },
+    /// What its documents ask for.
+    Other(Hint),
+}
+
+impl Way {
+    /// How it is typed, with the command that continues the run after it, which `run` makes.
+    #[track_caller]
+    pub fn hint(&self, run: impl Fn(&[&'static str]) -> Invocation) -> Hint {
+        match self {
+            Way::Answer { unit, is_all } => {
+                let answer = verbs::UNBLOCK.on(unit).filled("--message", "TEXT");
+                answer.to("answer what blocks it").then(run(if *is_all { &[] } else { &["--retry"] }))
+            }
+            Way::Repair { unit } => verbs::REPAIR.on(unit).to(GONE).then(run(&["--retry"])),
+            Way::Other(hint) => hint.clone(),
+        }
+    }
+}
+
+/// The way out for a unit that was paused because its document is gone.
+pub(super) fn brought_back(name: &str, reasons: &[&str]) -> Option<Vec<Way>> {
+    // What a worker printed may stand in a reason, but not at its start.
+    let says_so = |reason: &&str| reason.strip_prefix(NOT_STARTED).unwrap_or(reason).starts_with(GONE);
+    reasons.iter().any(says_so).then(|| vec![Way::Repair { unit: name.to_owned() }])
+}
+
+/// The ways out for a unit that is blocked. `reasons` says why lanes of it are paused.
+pub(super) fn ways_out(workspace: &Workspace, name: &str, unit: &Unit, reasons: &[&str], now: Time) -> Vec<Way> {
+    if piton_dialect::build::is_refused(unit) {
+        let Ok(wanted) = UnitRef::parse(name) else { return Vec::new() };
+        let plan = crate::preview(workspace, &wanted, 0, Audience::Shell, now).map(|it| it.plan.reasons);
+        // The first is why; the others are the ways out.
+        return plan.unwrap_or_default().into_iter().skip(1).map(Way::Other).collect();
+    }
+    // What only waits for another unit has not begun. A blocker in a plan's text is a remark, unless it paused a task.
+    let texts = unit.documents.iter().filter(|document| document.path.ends_with(".md"));
+    let texts: Vec<_> = texts.filter_map(|it| workspace.read_text(&it.path).ok().flatten()).collect();
+    let is_recorded = |blocker: &String| !texts.iter().any(|text| text.contains(blocker.as_str()));
+    let is_reason = |blocker: &String| reasons.iter().any(|reason| reason.contains(blocker.as_str()));
+    let is_in_the_way = |blocker: &String| is_recorded(blocker) || is_reason(blocker);
+    let is_blocked = unit.attempt.is_some() && unit.blockers.iter().any(is_in_the_way);
+    let is_question = |reason: &&str| unit.blockers.iter().any(|blocker| reason.contains(blocker.as_str()));
+    let is_all = reasons.iter().all(is_question);
+    is_blocked.then(|| Way::Answer { unit: name.to_owned(), is_all }).into_iter().collect()
+}
