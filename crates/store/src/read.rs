@@ -156,9 +156,27 @@ pub fn read_named(path: &Path) -> Result<Content, ReadError> {
 
 pub(crate) const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
+/// How often a file that shrinks while it is read is read again.
+const REREADS: usize = 10;
+
 /// Reads an open file into a buffer that may hold anything.
+///
+/// A file that a writer truncates between the look at its size and the read is read again: else its content would be empty
+/// and its stamp that of the version before, and no reader could tell that it is half written.
 pub(crate) fn read_whole(file: File, mut bytes: Vec<u8>) -> Result<Content, ReadError> {
-    let stat = rustix::fs::fstat(&file).map_err(|error| from_io(error.into()))?;
+    for _ in 0..REREADS {
+        let (content, is_cut) = read_once(&file, bytes)?;
+        if !is_cut {
+            return Ok(content);
+        }
+        bytes = content.bytes;
+    }
+    read_once(&file, bytes).map(|(content, _)| content)
+}
+
+/// Reads an open file from its beginning, and says whether it became shorter meanwhile.
+fn read_once(file: &File, mut bytes: Vec<u8>) -> Result<(Content, bool), ReadError> {
+    let stat = rustix::fs::fstat(file).map_err(|error| from_io(error.into()))?;
     let what = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => None,
         FileType::Directory => Some("a directory"),
@@ -174,19 +192,21 @@ pub(crate) fn read_whole(file: File, mut bytes: Vec<u8>) -> Result<Content, Read
     if size > LARGEST {
         return Err(ReadError::TooLarge { bytes: size });
     }
-    // As many bytes as it has now: whoever makes it longer meanwhile is seen the next time.
+    // As many bytes as the file has now. What a writer appends meanwhile is seen by the next read.
     bytes.clear();
     bytes.reserve_exact(size as usize);
     while bytes.len() < size as usize {
-        let read = rustix::io::retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut bytes)));
+        let at = bytes.len() as u64;
+        let read = rustix::io::retry_on_intr(|| rustix::io::pread(file, spare_capacity(&mut bytes), at));
         if read.map_err(|error| from_io(error.into()))? == 0 {
             break;
         }
     }
     bytes.truncate(size as usize);
+    let is_cut = bytes.len() < size as usize;
     let modified = i128::from(stat.st_mtime) * 1_000_000_000 + stat.st_mtime_nsec as i128;
     let stamp = Stamp { inode: stat.st_ino, size, modified };
-    Ok(Content { bytes, modified: Time::from_unix_seconds(stat.st_mtime), stamp })
+    Ok((Content { bytes, modified: Time::from_unix_seconds(stat.st_mtime), stamp }, is_cut))
 }
 
 fn from_io(error: io::Error) -> ReadError {
