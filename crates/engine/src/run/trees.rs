@@ -63,6 +63,7 @@ impl Lead<'_> {
             self.tell(None, "no_repository", "no git repository here: all workers share the workspace");
             return Ok(());
         };
+        repository.ignore_temporary_files().map_err(RunError::Git)?;
         for tree in repository.repair().map_err(RunError::Git)? {
             let words = format!("{} was moved together with its repository: its link is repaired", tree.display());
             self.tell(None, "repaired", &words);

@@ -172,21 +172,32 @@ impl Repository {
         self.git().run(&["worktree", "remove", "--force", "--force", text]).map(drop)
     }
 
+    /// Keeps files that Piton writes beside documents for an instant out of git's sight: a `git add -A` that lists one of
+    /// them fails when it is gone.
+    pub fn ignore_temporary_files(&self) -> Result<(), GitError> {
+        self.ignore(&self.inside.join(".document.piton-new"), ".*.piton-*")
+    }
+
     /// Keeps the directory of worktrees out of the user's `git status`.
     pub(super) fn exclude(&self, relative: &Path) -> Result<(), GitError> {
         let Some(first) = relative.iter().next() else { return Ok(()) };
-        let path = self.inside.join(relative);
-        if self.git().ask(&["check-ignore", "--quiet", "--no-index", "--", utf8(&path)?])?.is_success() {
+        let pattern = format!("/{}/", as_pattern(utf8(&self.inside.join(first))?));
+        self.ignore(&self.inside.join(relative), &pattern)
+    }
+
+    /// Adds a pattern to `.git/info/exclude`, unless git ignores the path already.
+    fn ignore(&self, path: &Path, pattern: &str) -> Result<(), GitError> {
+        if self.git().ask(&["check-ignore", "--quiet", "--no-index", "--", utf8(path)?])?.is_success() {
             return Ok(());
         }
-        let line = format!("/{}/\n", as_pattern(utf8(&self.inside.join(first))?));
         let common = list::common_directory(&self.root);
         let file = common.join("info/exclude");
         let write = || {
             fs::create_dir_all(common.join("info"))?;
             let before = fs::read(&file).unwrap_or_default();
             let line_end = if before.is_empty() || before.ends_with(b"\n") { "" } else { "\n" };
-            OpenOptions::new().create(true).append(true).open(&file)?.write_all(format!("{line_end}{line}").as_bytes())
+            let line = format!("{line_end}{pattern}\n");
+            OpenOptions::new().create(true).append(true).open(&file)?.write_all(line.as_bytes())
         };
         write().or_else(|error: std::io::Error| refused(format!("cannot write {}: {error}", file.display())))
     }
