@@ -1,5 +1,7 @@
 //! A lane or a phase reaches its target: both sides in a scratch worktree, judged there, and only then the target moves.
 
+use std::collections::BTreeSet;
+
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf, MergeResult, Prepared};
 use piton_model::{Dialect, Rework, StepState};
 use piton_supervisor::Repository;
@@ -81,7 +83,9 @@ impl Lead<'_> {
                 let branch = self.collecting_branch(group, phase)?;
                 let unit = &self.work.fleet.groups[group];
                 let message = format!("Merge {} {}", unit.name, unit.phases[phase].name);
-                let (tree, outputs, documents) = (None, Vec::new(), Vec::new());
+                let (tree, outputs) = (None, Vec::new());
+                // The phase's branch has them as they were when it began, or as a worker's branch brought them.
+                let documents = self.documents_of_phase(group, phase);
                 let collected = self.collected_in(group, phase, &repository);
                 Ok(Some(Question {
                     repository,
@@ -103,6 +107,14 @@ impl Lead<'_> {
                 }))
             }
         }
+    }
+
+    /// The documents of all lanes of a phase.
+    fn documents_of_phase(&self, group: usize, phase: usize) -> Vec<String> {
+        let lanes = self.work.fleet.lanes.iter().enumerate();
+        let lanes = lanes.filter(|(_, lane)| (lane.group, lane.phase) == (group, phase));
+        let documents: BTreeSet<String> = lanes.flat_map(|(at, _)| self.documents_of(at)).collect();
+        documents.into_iter().collect()
     }
 
     /// The lanes that were merged into a phase's branch, each with a commit that has its work.
