@@ -48,6 +48,7 @@ mod status;
 mod stop;
 mod strangers;
 mod strays;
+mod taken_back;
 mod teller;
 mod told;
 mod trees;

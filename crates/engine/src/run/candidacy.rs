@@ -167,11 +167,26 @@ impl Question {
         format!("{branch} is built on {short}, which was taken off {target}: a merge would bring it back{way}")
     }
 
+    /// Takes a commit off the branch that its user took off the target: an amended one, for instance. Says what follows when
+    /// the branch cannot be merged yet.
+    fn take_off(&self, dropped: &str) -> Result<Option<Prepared>, GitError> {
+        match &self.tree {
+            Some(tree) if self.repository.rebase(tree, dropped, &self.target, &self.branch)? => Ok(None),
+            // The branch of a phase is the lead's own: its lanes are collected on a new one.
+            None if !self.collected.is_empty() => {
+                self.repository.set_branch(&self.branch, &self.target)?;
+                Ok(Some(Prepared::Lost { lanes: self.collected.iter().map(|(lane, _)| *lane).collect() }))
+            }
+            _ => Ok(Some(Prepared::Refused { reason: self.built_on(dropped) })),
+        }
+    }
+
     fn prepare(&self) -> Result<Result<Merged, Prepared>, GitError> {
         if self.repository.tip(&self.branch)?.is_some()
-            && let Some(commit) = self.repository.dropped(&self.branch, &self.target)?
+            && let Some(dropped) = self.repository.dropped(&self.branch, &self.target)?
+            && let Some(result) = self.take_off(&dropped)?
         {
-            return Ok(Err(Prepared::Refused { reason: self.built_on(&commit) }));
+            return Ok(Err(result));
         }
         let merging = Merging { branch: self.branch.clone(), base: self.target.clone(), message: self.message.clone() };
         let merge = match self.repository.tip(&self.branch)? {

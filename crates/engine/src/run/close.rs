@@ -88,7 +88,7 @@ impl Lead<'_> {
     /// All lanes and gates of a group's unit are done.
     pub(super) fn complete_group(&mut self, group: usize) -> Result<(), RunError> {
         let result = match self.work.groups[group].unit.clone() {
-            Some(unit) => self.tick_stashed(group).and_then(|()| self.complete_unit(&unit)),
+            Some(unit) => self.tick_again(group).and_then(|()| self.complete_unit(&unit)),
             None => Ok(()),
         };
         if let Err(why) = &result {

@@ -277,6 +277,11 @@ impl LaneMemory {
         all
     }
 
+    /// When its last stage ended, in whichever run.
+    pub fn ended(&self) -> Option<Time> {
+        self.all_times().values().filter_map(|(_, end)| *end).max()
+    }
+
     /// Forgets what belongs to an earlier life of the lane's unit; numbers of homes continue, and what its workers cost the
     /// run was spent.
     pub fn begin_anew(&mut self) {

@@ -6,19 +6,17 @@ use piton_model::hint::verbs;
 use piton_model::{Dialect, Hint, Id, StepState, Unit, UnitRef};
 
 use super::lead::Lead;
-use super::memory::LaneMemory;
-use super::strays::is_ticked;
 use super::work::{LaneWork, plan_lane, plan_phase, stage_of};
 
 /// What a plan's text says about a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum BoxState {
+pub(super) enum BoxState {
     Open,
     Ticked,
     Removed,
 }
 
-fn box_state(plan: &Unit, step: Option<&str>) -> BoxState {
+pub(super) fn box_state(plan: &Unit, step: Option<&str>) -> BoxState {
     match plan.steps.iter().find(|known| Some(known.id.as_str()) == step).map(|known| &known.state) {
         None => BoxState::Removed,
         Some(StepState::Done { .. } | StepState::Skipped) => BoxState::Ticked,
@@ -114,6 +112,7 @@ impl Lead<'_> {
     /// Brings the lanes of a plan into line with its text. What a worker is at stays with its worker.
     fn follow_plan(&mut self, group: usize, unit: &UnitRef, plan: &Unit) -> Vec<FleetEvent> {
         let mut news = Vec::new();
+        self.tick_discarded();
         for at in 0..self.work.fleet.lanes.len() {
             if self.work.fleet.lanes[at].group != group {
                 continue;
@@ -141,7 +140,7 @@ impl Lead<'_> {
                 let step = self.work.lanes[at].step.as_deref();
                 self.unit_of(at).is_ok_and(|unit| box_state(&unit, step) == BoxState::Open)
             };
-            if is_reopened && !self.is_stashed(at) && is_open() {
+            if is_reopened && !self.is_untick_of_git(at) && is_open() {
                 self.tell_lane(at, "plan", "its box was unticked: it is done again");
                 news.push(FleetEvent::LaneReopened { lane: at });
             }
@@ -184,34 +183,16 @@ impl Lead<'_> {
         repository.stashed_since(&path, 0).ok().flatten().is_some()
     }
 
-    /// Whether a plan's box is open because the user stashed the text that has its tick: they did not untick it then.
-    pub(super) fn is_stashed(&self, at: LaneAt) -> bool {
-        let (Some(repository), Some(step)) = (&self.repository, &self.work.lanes[at].step) else { return false };
-        if self.work.lanes[at].dialect != Dialect::Plan {
-            return false;
-        }
-        let times = self.memory.lanes.get(&self.work.fleet.lanes[at].name).map(LaneMemory::all_times);
-        let done = times.iter().flat_map(|times| times.values()).filter_map(|(_, end)| *end).max();
-        let Some(done) = done else { return false };
-        // The box may be in any of the plan's files.
-        self.texts_of(at).iter().any(|path| {
-            let path = repository.inside().join(path).display().to_string();
-            let stashed = repository.stashed_since(&path, done.unix_seconds()).ok().flatten();
-            stashed.is_some_and(|text| is_ticked(&path, &String::from_utf8_lossy(&text), step))
-        })
-    }
-
-    /// Ticks the boxes again whose ticks are in the user's stash, when all of a plan is done: a plan with open boxes is not
-    /// complete.
-    pub(super) fn tick_stashed(&mut self, group: usize) -> Result<(), String> {
+    /// Ticks the boxes again whose ticks git took back, when all of a plan is done: a plan with open boxes is not complete.
+    pub(super) fn tick_again(&mut self, group: usize) -> Result<(), String> {
         for at in 0..self.work.fleet.lanes.len() {
             let (lane, work) = (&self.work.fleet.lanes[at], self.work.lanes[at].clone());
             let Some(step) = work.step.as_deref().filter(|_| work.dialect == Dialect::Plan) else { continue };
             let is_done = lane.group == group && lane.state == LaneState::Done;
             let is_open = || self.unit_of(at).is_ok_and(|unit| box_state(&unit, Some(step)) == BoxState::Open);
-            if is_done && is_open() && self.is_stashed(at) {
+            if is_done && is_open() && self.is_untick_of_git(at) {
                 self.finish_step(&work, step)?;
-                self.tell_lane(at, "plan", "its tick is in the stash, and its work is merged: its box is ticked again");
+                self.tell_lane(at, "plan", "git took its tick back, and its work is merged: its box is ticked again");
             }
         }
         Ok(())

@@ -23,6 +23,7 @@ impl Lead<'_> {
     pub(super) fn recover(&mut self, request: &RunRequest) -> Result<(), RunError> {
         self.end_old_gates();
         self.finish_records();
+        self.restore_taken_back();
         let now = self.time();
         if self.run.leads <= 1 {
             self.forget_denials();
@@ -56,6 +57,7 @@ impl Lead<'_> {
             }
             self.hold_unknown_work(at, &rows);
         }
+        self.tick_discarded();
         for at in 0..self.work.fleet.groups.len() {
             self.recover_group(at, request);
         }
@@ -204,7 +206,7 @@ impl Lead<'_> {
     /// A lane that was done is done as long as its documents say so.
     fn recover_done(&mut self, at: LaneAt, lifecycle: Option<Lifecycle>) {
         let is_done = match self.work.lanes[at].step {
-            Some(_) => matches!(self.standing(at, false), Standing::Complete(_)) || self.is_stashed(at),
+            Some(_) => matches!(self.standing(at, false), Standing::Complete(_)) || self.is_untick_of_git(at),
             None => lifecycle == Some(Lifecycle::Done),
         };
         let name = self.work.fleet.lanes[at].name.clone();

@@ -79,6 +79,28 @@ impl Repository {
         Ok((comes_back && self.adds_to(dropped, base)?).then(|| dropped.to_owned()))
     }
 
+    /// Puts the commits of a worktree's branch that come after a commit onto a target. Nothing changes, and the answer is
+    /// false, when that conflicts or the worktree has another branch.
+    pub fn rebase(&self, worktree: &Path, after: &str, target: &str, branch: &str) -> Result<bool, GitError> {
+        let git = Git::at(worktree);
+        if git.ask(&["symbolic-ref", "--quiet", "HEAD"])?.text() != full(branch) {
+            return Ok(false);
+        }
+        let rebase =
+            ["-c", "commit.gpgSign=false", "rebase", "--quiet", "--no-autostash", "--onto", &full(target), after];
+        if git.ask(&rebase)?.is_success() {
+            return Ok(true);
+        }
+        git.ask(&["rebase", "--abort"])?;
+        Ok(false)
+    }
+
+    /// Sets a branch that is checked out nowhere to the commit of another one.
+    pub fn set_branch(&self, branch: &str, to: &str) -> Result<(), GitError> {
+        let commit = self.commit(&full(to))?;
+        self.git().run(&["update-ref", "-m", "piton: begin anew", &full(branch), &commit]).map(drop)
+    }
+
     /// Repositories that a ref added below its tree since it left a branch, and that `.gitmodules` does not name: git has
     /// recorded a link to each, and none of their files.
     pub fn embedded(&self, name: &str, target: &str) -> Result<Vec<String>, GitError> {
@@ -142,6 +164,26 @@ impl Repository {
             }
         }
         Ok(None)
+    }
+
+    /// A file as the commit that is checked out has it, and when it was last committed, in seconds since 1970. The path is
+    /// relative to the repository's root.
+    pub fn committed(&self, path: &str) -> Result<Option<(Vec<u8>, i64)>, GitError> {
+        let said = self.git().ask(&["cat-file", "blob", &format!("HEAD:{path}")])?;
+        if !said.is_success() {
+            return Ok(None);
+        }
+        let made = self.git().ask(&["--literal-pathspecs", "log", "-1", "--format=%ct", "HEAD", "--", path])?;
+        Ok(made.text().parse().ok().map(|made| (said.out, made)))
+    }
+
+    /// Whether another commit or branch was checked out, or changes were reset, at this time or later, in seconds since 1970.
+    pub fn has_moved_since(&self, seconds: i64) -> Result<bool, GitError> {
+        let list = ["log", "--walk-reflogs", "-n", MOVEMENTS, "--date=unix", "--format=%gd %gs", "HEAD", "--"];
+        let log = self.git().ask(&list)?.text();
+        let time = |line: &str| line.split_once("@{")?.1.split_once('}')?.0.parse::<i64>().ok();
+        let is_move = |line: &str| ["} checkout:", "} reset:"].iter().any(|word| line.contains(word));
+        Ok(log.lines().any(|line| is_move(line) && time(line).is_some_and(|at| at >= seconds)))
     }
 
     /// A file as it was where a worktree's branch left its target; nothing when it was not there.

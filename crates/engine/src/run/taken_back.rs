@@ -1,0 +1,182 @@
+//! Git may put an earlier version in a document's place: a stash, a discarded change, another branch. That says nothing
+//! about the work, which is done all the same.
+
+use std::collections::BTreeSet;
+
+use piton_model::fleet::{LaneAt, LaneState};
+use piton_model::{Dialect, Time, UnitRef};
+use piton_store::journal::{Entry, Hash};
+
+use super::freed::LEAD;
+use super::lead::Lead;
+use super::memory::LaneMemory;
+use super::plans::{BoxState, box_state};
+use super::strays::is_ticked;
+
+/// A document whose content is an earlier version of it.
+struct TakenBack {
+    path: String,
+    /// The event after which the document was as it should be.
+    seq: u64,
+}
+
+/// Whether an event is what others did to documents.
+fn is_seen(entry: &Entry) -> bool {
+    matches!(entry.event.as_str(), "observed" | "adopted")
+}
+
+/// The newest version of a document that was recorded, when an earlier one is in its place and nothing was recorded since.
+fn newest_before(events: &[Entry], path: &str, now: &Hash) -> Option<(u64, String)> {
+    let hash = |entry: &Entry| entry.document(path).and_then(|state| state.hash.clone());
+    let last = events.iter().rposition(|entry| !is_seen(entry))?;
+    let newest = hash(&events[last])?;
+    let is_earlier = events[..last].iter().any(|entry| hash(entry).as_ref() == Some(now));
+    let is_only_seen = events[last + 1..].iter().all(|entry| hash(entry).is_none_or(|it| it == *now || it == newest));
+    (newest != *now && is_earlier && is_only_seen).then(|| (events[last].seq, events[last].at.clone()))
+}
+
+impl Lead<'_> {
+    /// Restores checkpoints that git took back to an earlier version. The text of a plan is its user's: there only boxes are
+    /// ticked again, at its end.
+    pub(super) fn restore_taken_back(&mut self) {
+        let units = self.work.lanes.iter().filter(|work| work.dialect != Dialect::Plan).map(|work| work.unit.clone());
+        let mut done = BTreeSet::new();
+        for unit in units.collect::<Vec<_>>() {
+            let name = unit.to_string();
+            if !done.insert(name.clone()) {
+                continue;
+            }
+            let Some(TakenBack { path, seq }) = self.taken_back(&unit) else { continue };
+            let text = match crate::rollback(self.workspace, &unit, seq, &self.recorder(LEAD)) {
+                Ok(_) => format!("git had put an earlier version of {path} in its place: version {seq} is restored"),
+                Err(error) => format!("git put an earlier version of {path} in its place, and it stays: {error}"),
+            };
+            self.tell(Some(&name), "restored", &text);
+        }
+    }
+
+    fn taken_back(&self, unit: &UnitRef) -> Option<TakenBack> {
+        let found = crate::find(self.workspace, unit, self.time()).ok()?;
+        let path = found.unit.documents.first()?.path.to_string();
+        let bytes = self.workspace.disk.read(&path).ok()?.bytes;
+        let (seq, at) = newest_before(&self.events_of(unit), &path, &Hash::of(&bytes))?;
+        let at = piton_dialect::time::read(&at).time()?;
+        self.is_gits(&path, &bytes, at).then_some(TakenBack { path, seq })
+    }
+
+    /// Whether a file is as the commit that is checked out has it, and was not committed since a moment.
+    fn is_gits(&self, path: &str, bytes: &[u8], since: Time) -> bool {
+        let Some(repository) = &self.repository else { return false };
+        let path = repository.inside().join(path).display().to_string();
+        let committed = repository.committed(&path).ok().flatten();
+        committed.is_some_and(|(text, made)| text == bytes && made <= since.unix_seconds())
+    }
+
+    /// Whether a plan's box is open because git has the text without its tick in its place: the user stashed the tick,
+    /// discarded it with other changes, or committed it on another branch. They did not untick it then.
+    pub(super) fn is_untick_of_git(&self, at: LaneAt) -> bool {
+        let (Some(repository), Some(step)) = (&self.repository, &self.work.lanes[at].step) else { return false };
+        if self.work.lanes[at].dialect != Dialect::Plan {
+            return false;
+        }
+        let done = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(LaneMemory::ended);
+        let Some(done) = done else { return false };
+        // The box may be in any of the plan's files.
+        let is_stashed = |path: &String| {
+            let path = repository.inside().join(path).display().to_string();
+            let stashed = repository.stashed_since(&path, done.unix_seconds()).ok().flatten();
+            stashed.is_some_and(|text| is_ticked(&path, &String::from_utf8_lossy(&text), step))
+        };
+        self.texts_of(at).iter().any(is_stashed) || self.is_discarded(at, done)
+    }
+
+    /// Ticks boxes again that are open because git discarded their ticks. A stash stays as it is until all of the plan is
+    /// done: its user may take it back.
+    pub(super) fn tick_discarded(&mut self) {
+        let is_discarded = |at: &LaneAt| {
+            let lane = &self.work.fleet.lanes[*at];
+            let done = self.memory.lanes.get(&lane.name).and_then(LaneMemory::ended);
+            let is_plan = self.work.lanes[*at].dialect == Dialect::Plan;
+            let step = self.work.lanes[*at].step.as_deref();
+            let is_open = || self.unit_of(*at).is_ok_and(|unit| box_state(&unit, step) == BoxState::Open);
+            let is_done = is_plan && lane.state == LaneState::Done;
+            done.is_some_and(|done| is_done && is_open() && self.is_discarded(*at, done))
+        };
+        // The first tick makes the text another one than git has.
+        let discarded: Vec<LaneAt> = (0..self.work.lanes.len()).filter(is_discarded).collect();
+        for at in discarded {
+            let work = self.work.lanes[at].clone();
+            if self.finish_step(&work, work.step.as_deref().unwrap_or_default()).is_ok() {
+                self.tell_lane(at, "plan", "git took its tick back, and its work is merged: its box is ticked again");
+            }
+        }
+    }
+
+    /// Whether the file with a box is as git has it, by an act of git. One box whose tick was never committed may have
+    /// been unticked by hand; several at once, or one after a checkout, were not.
+    fn is_discarded(&self, at: LaneAt, done: Time) -> bool {
+        let path = self.recorded_in(at);
+        let Ok(content) = self.workspace.disk.read(&path) else { return false };
+        if !self.is_gits(&path, &content.bytes, done) {
+            return false;
+        }
+        let has_moved = || {
+            let moved = self.repository.as_ref().map(|repository| repository.has_moved_since(done.unix_seconds()));
+            moved.is_some_and(|moved| moved.unwrap_or(false))
+        };
+        let Ok(plan) = self.unit_of(at) else { return false };
+        let is_open = |other: &LaneAt| {
+            let work = &self.work.lanes[*other];
+            let was_done =
+                self.memory.lanes.get(&self.work.fleet.lanes[*other].name).is_some_and(|it| it.merged.is_some());
+            work.unit == self.work.lanes[at].unit
+                && was_done
+                && box_state(&plan, work.step.as_deref()) == BoxState::Open
+        };
+        (0..self.work.lanes.len()).filter(is_open).count() > 1 || has_moved()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_store::journal::DocumentState;
+
+    use super::*;
+
+    fn entry(seq: u64, event: &str, text: &str) -> Entry {
+        let hash = Some(Hash::of(text.as_bytes()));
+        let state = DocumentState { path: "d".to_owned(), hash, was: None, base: 0, weight: 0, splices: 0 };
+        Entry {
+            seq,
+            at: "2026-03-10T10:00:00Z".to_owned(),
+            attempt: 1,
+            by: "u".to_owned(),
+            carried: serde_json::Map::new(),
+            event: event.to_owned(),
+            summary: String::new(),
+            data: serde_json::Map::new(),
+            files: Vec::new(),
+            documents: vec![state],
+        }
+    }
+
+    #[test]
+    fn earlier_version_is_taken_back_unless_something_was_recorded_since() {
+        let recorded = [("started", "1"), ("step_done", "2"), ("step_done", "3")];
+        for (more, now, want) in [
+            (&[][..], "3", None),
+            (&[], "1", Some(3)),
+            (&[], "2", Some(3)),
+            (&[], "other", None),
+            (&[("observed", "1")], "1", Some(3)),
+            (&[("observed", "1"), ("observed", "2")], "2", None),
+            (&[("observed", "1"), ("note", "1 and more")], "1 and more", None),
+            (&[("rolled_back", "1")], "1", None),
+        ] {
+            let all = recorded.iter().chain(more).zip(1..);
+            let events: Vec<Entry> = all.map(|((event, text), seq)| entry(seq, event, text)).collect();
+            let found = newest_before(&events, "d", &Hash::of(now.as_bytes())).map(|(seq, _)| seq);
+            assert_eq!(found, want, "{more:?} {now}");
+        }
+    }
+}
