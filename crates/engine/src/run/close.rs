@@ -1,6 +1,6 @@
 //! Ends: a lane's work is on the base and is recorded; a group is halted, waits for a person, or is complete.
 
-use piton_dialect::build::spec_of;
+use piton_dialect::build::{Spec, spec_of};
 use piton_dialect::{Place, task};
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf};
 use piton_model::hint::verbs;
@@ -109,17 +109,22 @@ impl Lead<'_> {
             return Ok(());
         }
         self.skip_removed(unit, &found.unit)?;
+        self.refuse_changed_gates(unit)?;
         record(self.workspace, unit, &Event::Finished, &self.recorder("lead")).map(drop).map_err(explain)
     }
 
     /// Whether a build's specification, as it is now, has a workstream; true where it cannot be read.
     pub(super) fn is_specified(&self, unit: &UnitRef, stream: &str) -> bool {
+        self.specification(unit).is_none_or(|spec| spec.workstreams.iter().any(|known| known.id == stream))
+    }
+
+    /// A build's specification as it is now; nothing where it cannot be read.
+    pub(super) fn specification(&self, unit: &UnitRef) -> Option<Spec> {
         let found = crate::find(self.workspace, unit, self.time()).ok();
         let document = found.and_then(|found| found.unit.documents.first().map(|it| it.path.to_string()));
         let id = unit.parts.last().cloned().into_iter().collect();
         let place = Place { base: String::new(), id, document, root: String::new(), typed_below: String::new() };
-        let spec = spec_of(&place, &DiskFiles::new(&*self.workspace.disk, None), self.time());
-        spec.is_none_or(|spec| spec.workstreams.iter().any(|known| known.id == stream))
+        spec_of(&place, &DiskFiles::new(&*self.workspace.disk, None), self.time())
     }
 
     /// Workstreams that a person took out of the specification are not built. Those that they added since this lead began

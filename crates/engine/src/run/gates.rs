@@ -1,12 +1,13 @@
 //! Gates: which command judges what, where, and how the verdict is recorded.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use piton_dialect::build::is_same_gate;
 use piton_model::fleet::{
     FleetEvent, GateKind, GateOf, GateProgress, GateResult, LaneAt, MergeOf, PhaseGate, PhaseState,
 };
-use piton_model::{Dialect, Event, Evidence, Gate, GateJudgement, GateState, NotePurpose, Rework};
+use piton_model::{Dialect, Event, Evidence, Gate, GateJudgement, GateState, NotePurpose, Rework, UnitRef};
 use piton_store::journal::Entry;
 use piton_supervisor::Scratch;
 use serde_json::Value;
@@ -17,6 +18,7 @@ use super::commands::Purpose;
 use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::merging::Key;
+use super::settings::Settings;
 use super::ways::Judging;
 use crate::evidence::toml_key;
 use crate::record;
@@ -64,6 +66,35 @@ impl Lead<'_> {
         let is_it = |(name, _): &(&String, &String)| *name == gate || is_build && is_same_gate(name, gate);
         let mut known = own.chain(&self.settings.gates);
         known.find(is_it).map(|(_, command)| command.clone())
+    }
+
+    /// Refuses to call a unit done whose user added a gate or changed its command since this lead began: the next lead
+    /// judges by that.
+    pub(super) fn refuse_changed_gates(&self, unit: &UnitRef) -> Result<(), String> {
+        let Some(group) = self.work.groups.iter().position(|known| known.unit.as_ref() == Some(unit)) else {
+            return Ok(());
+        };
+        let phases = self.work.fleet.groups[group].phases.iter();
+        let mut names: BTreeSet<String> = phases.flat_map(|phase| &phase.gates).map(|gate| gate.name.clone()).collect();
+        let mut commands: Vec<(String, String)> = Vec::new();
+        if self.work.groups[group].dialect == Dialect::Build
+            && let Some(spec) = self.specification(unit)
+        {
+            names.extend(spec.phases.iter().flat_map(|phase| phase.gates.clone()));
+            let known = spec.gates.into_iter().filter_map(|gate| Some((gate.name, gate.command?)));
+            commands.extend(known);
+        }
+        commands.extend(Settings::load(self.workspace).map(|settings| settings.gates).unwrap_or_default());
+        let command = |gate: &String| commands.iter().find(|(name, _)| is_same_gate(name, gate)).map(|(_, command)| command);
+        let is_changed = |gate: &String| command(gate).is_some_and(|now| self.gate_command(group, gate).as_ref() != Some(now));
+        let changed: Vec<String> = names.into_iter().filter(is_changed).collect();
+        match changed.is_empty() {
+            true => Ok(()),
+            false => {
+                let text = format!("gates changed during the run: {}; judge by them", changed.join(", "));
+                Err(self.command(&["--retry"]).to(text).to_string())
+            }
+        }
     }
 
     /// Where a gate is run: where both sides of the merge are.

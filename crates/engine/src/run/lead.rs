@@ -87,6 +87,8 @@ pub(super) struct Lead<'w> {
     pub freed: BTreeMap<LaneAt, u64>,
     /// The last event of each lane's unit when this lead began.
     pub begun_with: BTreeMap<LaneAt, u64>,
+    /// Units whose document git had taken back, until the state of all stories is written.
+    pub restored: BTreeSet<String>,
     /// The event that last freed each halted group.
     pub freed_groups: BTreeMap<usize, u64>,
     outcome: Option<Outcome>,
@@ -183,6 +185,7 @@ impl<'w> Lead<'w> {
             kept_requests: BTreeSet::new(),
             unmarked: BTreeMap::new(),
             freed: BTreeMap::new(),
+            restored: BTreeSet::new(),
             begun_with: BTreeMap::new(),
             freed_groups: BTreeMap::new(),
             outcome: None,

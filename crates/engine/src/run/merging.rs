@@ -237,8 +237,8 @@ impl Lead<'_> {
             (MergeResult::Merged, Some(candidate)) => {
                 let short: String = candidate.commit.chars().take(9).collect();
                 let is_base = self.memory.run.base.as_ref() == Some(&candidate.base_branch);
-                if let MergeOf::Lane(_) = of {
-                    let (lane, commit) = (self.memory.lane(&name), Some(candidate.commit.clone()));
+                for lane in self.merged_lanes(of) {
+                    let (lane, commit) = (self.memory.lane(&lane), Some(candidate.commit.clone()));
                     *(if is_base { &mut lane.merged } else { &mut lane.collected }) = commit;
                 }
                 let text = format!("merged into {} as {short}", candidate.base_branch);
@@ -258,6 +258,19 @@ impl Lead<'_> {
         self.save()?;
         self.queue.push_back(FleetEvent::MergeEnded { of, result });
         Ok(())
+    }
+
+    /// The names of the lanes whose work a merge brings to its target.
+    fn merged_lanes(&self, of: MergeOf) -> Vec<String> {
+        let name = |at: LaneAt| self.work.fleet.lanes[at].name.clone();
+        let is_its = |at: &LaneAt| match of {
+            MergeOf::Lane(lane) => *at == lane,
+            MergeOf::Phase(group, phase) => {
+                let lane = &self.work.fleet.lanes[*at];
+                (lane.group, lane.phase) == (group, phase) && lane.state == LaneState::Integrated
+            }
+        };
+        (0..self.work.fleet.lanes.len()).filter(is_its).map(name).collect()
     }
 
     /// A workstream whose work is collected may be what another one of its phase waits for, and its worker may not have

@@ -189,6 +189,13 @@ impl Lead<'_> {
             && matches!(judged(gate, &self.events_of(unit)), Some(Judged::ByCommand | Judged::ByPerson))
     }
 
+    /// Whether the command with which a gate has last passed is another one now.
+    pub(super) fn is_command_changed(&self, unit: &UnitRef, gate: &Gate, now: Option<&str>) -> bool {
+        let events = self.events_of(unit);
+        let recorded = last_pass(gate, &events).and_then(|event| event.data.get("evidence")?.get("command")?.as_str());
+        recorded.zip(now).is_some_and(|(recorded, now)| recorded != now)
+    }
+
     /// The tree on which a gate has last passed by a command.
     pub(super) fn evidence_of(&self, unit: &UnitRef, names: &[String], step: Option<&str>) -> Option<String> {
         let events = self.events_of(unit);
@@ -230,8 +237,8 @@ fn named_files(events: &[Entry]) -> BTreeMap<String, Vec<String>> {
     named
 }
 
-/// Who called a gate passed, by the last event that did; nothing when no event did.
-fn judged(gate: &Gate, events: &[Entry]) -> Option<Judged> {
+/// The last event that called a gate passed.
+fn last_pass<'e>(gate: &Gate, events: &'e [Entry]) -> Option<&'e Entry> {
     let is_it = |event: &&Entry| {
         let names = event.data.get("gates").and_then(Value::as_array).into_iter().flatten();
         let step = event.data.get("step").and_then(Value::as_str);
@@ -239,7 +246,12 @@ fn judged(gate: &Gate, events: &[Entry]) -> Option<Judged> {
             && names.into_iter().any(|name| name.as_str() == Some(&gate.name))
             && (step.is_none() || step == gate.step.as_deref())
     };
-    let event = events.iter().rfind(is_it)?;
+    events.iter().rfind(is_it)
+}
+
+/// Who called a gate passed, by the last event that did; nothing when no event did.
+fn judged(gate: &Gate, events: &[Entry]) -> Option<Judged> {
+    let event = last_pass(gate, events)?;
     let has_evidence = event.data.get("evidence").is_some_and(Value::is_object);
     Some(match (has_evidence, event.data.get(TICKET)) {
         (_, Some(_)) => Judged::ByWorker,

@@ -88,8 +88,9 @@ impl Lead<'_> {
         let is_same_life = was.began == now.began || was == Origin::default() || now.began == 0;
         // An archived document: what is left of the unit is its journal. A claim that was under way had none yet.
         let is_gone = claiming.is_none() && was.attempt > 0 && self.is_document_gone(at);
-        // A board of stories is archived as a whole, to begin anew; one that the user stashed comes back.
-        let is_board = self.work.lanes[at].dialect == Dialect::Pipeline;
+        // A board of stories is archived as a whole when its run is finished, to begin anew; one that the user stashed
+        // comes back.
+        let is_board = self.work.lanes[at].dialect == Dialect::Pipeline && self.run.leads <= 1;
         let is_archived = is_gone && is_board && !self.is_in_stash(&self.document_of(at));
         // A question stays one in the next attempt.
         let is_asked = match &known.state {
@@ -139,6 +140,10 @@ impl Lead<'_> {
             self.recover_stranger(at, row, request.retry);
             return Ok(());
         };
+        if known.state == SavedState::Done && self.is_done_without_document(at) {
+            self.work.fleet.lanes[at].state = LaneState::Done;
+            return Ok(());
+        }
         if known.claiming.is_none() && known.origin.attempt > 0 && self.is_document_gone(at) {
             let reason = verbs::REPAIR.on(&self.work.lanes[at].unit_name).to(GONE);
             self.work.fleet.lanes[at].state = LaneState::Paused { reason: reason.to_string() };

@@ -2,7 +2,7 @@
 
 use piton_dialect::build::is_same_gate;
 use piton_model::fleet::{Approval, GateKind, GateProgress, Halt, LaneState, PhaseState};
-use piton_model::{Dialect, Event, Liveness, State, Step, StepState, Unit, UnitRef};
+use piton_model::{Dialect, Event, Gate, Liveness, State, Step, StepState, Unit, UnitRef};
 use piton_store::journal::Entry;
 use piton_supervisor::quoted;
 use serde_json::Value;
@@ -133,7 +133,11 @@ impl Lead<'_> {
         commands.all(|gate| {
             let mut known = found.unit.gates.iter().filter(|known| is_same_gate(&known.name, &gate.name)).peekable();
             let is_fresh = !is_last || last_judgement(&events, &gate.name) > last_step;
-            is_fresh && known.peek().is_some() && known.all(|known| self.is_proved(unit, known))
+            let command = self.gate_command(group, &gate.name);
+            let holds = |known: &Gate| {
+                self.is_proved(unit, known) && !self.is_command_changed(unit, known, command.as_deref())
+            };
+            is_fresh && known.peek().is_some() && known.all(holds)
         })
     }
 
@@ -160,6 +164,11 @@ impl Lead<'_> {
             );
             let name = self.work.fleet.groups[group].name.clone();
             self.tell(Some(&name), "halted", &reason);
+            for lane in self.work.fleet.lanes.iter_mut().filter(|lane| lane.group == group && !lane.state.has_worker()) {
+                if lane.state != LaneState::Done {
+                    lane.state = LaneState::Paused { reason: reason.clone() };
+                }
+            }
             let halt = Halt { reason, lane: None, is_failure: true, recorded: true };
             self.work.fleet.groups[group].halted = Some(halt);
             return;

@@ -41,7 +41,15 @@ impl Lead<'_> {
             Err(error) => return Err(RunError::Disk { message: format!("cannot read `{path}`: {error}") }),
         };
         let complete = complete && !self.has_other_stories(before.as_deref().unwrap_or_default());
-        let state = self.lead_state(&stories, complete);
+        let known = known_stories(before.as_deref().unwrap_or_default());
+        let mut state = self.lead_state(&stories, complete);
+        for story in &mut state.stories {
+            let at = stories.iter().find(|at| self.work.lanes[**at].id == story.id);
+            let is_listed = known.iter().any(|known| known.id == story.id && known.standing.is_some());
+            if at.is_some_and(|at| self.is_done_unlisted(*at, is_listed)) {
+                story.standing = Some("DONE");
+            }
+        }
         let now = self.time();
         let checkpoints = || self.checkpoints();
         let written =
@@ -59,11 +67,18 @@ impl Lead<'_> {
         };
         piton_store::replace(disk, &path, &written.bytes, Access::Shared)?;
         drop(lock);
+        self.restored.clear();
         if let Some(told) = told {
             self.tell(None, "state", &told);
             self.memory.issues.push(("state".to_owned(), "state.json".to_owned(), told));
         }
         Ok(())
+    }
+
+    /// Whether the state has to say that a story is done, because git took back or removed what said so.
+    fn is_done_unlisted(&self, at: LaneAt, is_listed: bool) -> bool {
+        let is_restored = self.restored.contains(&self.work.lanes[at].unit.to_string());
+        self.work.fleet.lanes[at].state == LaneState::Done && (is_restored || !is_listed)
     }
 
     /// Whether the state has stories that are open and no part of this run.

@@ -39,29 +39,49 @@ impl Lead<'_> {
     /// Restores checkpoints that git took back to an earlier version. The text of a plan is its user's: there only boxes are
     /// ticked again, at its end.
     pub(super) fn restore_taken_back(&mut self) {
-        let units = self.work.lanes.iter().filter(|work| work.dialect != Dialect::Plan).map(|work| work.unit.clone());
-        let mut done = BTreeSet::new();
-        for unit in units.collect::<Vec<_>>() {
+        let mut seen = BTreeSet::new();
+        for at in 0..self.work.lanes.len() {
+            let unit = self.work.lanes[at].unit.clone();
             let name = unit.to_string();
-            if !done.insert(name.clone()) {
+            if self.work.lanes[at].dialect == Dialect::Plan || !seen.insert(name.clone()) {
                 continue;
             }
-            let Some(TakenBack { path, seq }) = self.taken_back(&unit) else { continue };
+            let Some(TakenBack { path, seq }) = self.taken_back(at, &unit) else { continue };
             let text = match crate::rollback(self.workspace, &unit, seq, &self.recorder(LEAD)) {
-                Ok(_) => format!("git had put an earlier version of {path} in its place: version {seq} is restored"),
+                Ok(_) => {
+                    self.restored.insert(name.clone());
+                    format!("git had put an earlier version of {path} in its place: version {seq} is restored")
+                }
                 Err(error) => format!("git put an earlier version of {path} in its place, and it stays: {error}"),
             };
             self.tell(Some(&name), "restored", &text);
         }
     }
 
-    fn taken_back(&self, unit: &UnitRef) -> Option<TakenBack> {
-        let found = crate::find(self.workspace, unit, self.time()).ok()?;
-        let path = found.unit.documents.first()?.path.to_string();
+    fn taken_back(&self, at: LaneAt, unit: &UnitRef) -> Option<TakenBack> {
+        let path = self.document_of(at);
         let bytes = self.workspace.disk.read(&path).ok()?.bytes;
         let (seq, at) = newest_before(&self.events_of(unit), &path, &Hash::of(&bytes))?;
         let at = piton_dialect::time::read(&at).time()?;
         self.is_gits(&path, &bytes, at).then_some(TakenBack { path, seq })
+    }
+
+    /// Whether a unit that was done is done all the same: its document was taken back or is gone, the journal's last word
+    /// is its end, and its work is on the base.
+    pub(super) fn is_done_without_document(&self, at: LaneAt) -> bool {
+        let work = &self.work.lanes[at];
+        let is_lost = self.restored.contains(&work.unit.to_string()) || self.is_document_gone(at);
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let is_merged = match (&self.repository, known.and_then(|known| known.merged.as_ref()), &self.memory.run.base) {
+            (Some(repository), Some(merged), Some(base)) => {
+                repository.is_reachable(merged, &format!("refs/heads/{base}")).unwrap_or(false)
+            }
+            (Some(_), _, _) => false,
+            (None, _, _) => true,
+        };
+        let is_word = |entry: &&Entry| !is_seen(entry) && !matches!(entry.event.as_str(), "rolled_back" | "noted");
+        let events = || self.events_of(&work.unit);
+        is_lost && is_merged && events().iter().rfind(is_word).is_some_and(|last| last.event == "finished")
     }
 
     /// Whether a file is as the commit that is checked out has it, and was not committed since a moment.
