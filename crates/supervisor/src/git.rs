@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 pub use error::GitError;
 pub(crate) use error::{failed, quote};
-pub(crate) use lock::{holder_of, is_stale, named_in, user_of};
+pub(crate) use lock::{free as free_locks, holder_of, is_stale, named_in, user_of};
 use process::ProcessError;
 
 use crate::environment::is_foreign_to_git;

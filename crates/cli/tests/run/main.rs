@@ -35,6 +35,7 @@ mod spec_changes;
 mod stopped_lead;
 mod stories;
 mod surroundings;
+mod taken_back;
 mod taken_over;
 mod terminal;
 mod two_runs;

@@ -114,16 +114,20 @@ impl Lead<'_> {
     /// What was refused is kept for the lane's next worker, whose worktree shows it.
     fn rework(&mut self, at: LaneAt, why: Rework) -> Result<(), RunError> {
         let name = self.work.fleet.lanes[at].name.clone();
-        self.tell_lane(at, "rework", &why.summary());
-        self.catch_up(at);
+        let summary = why.summary();
+        // The next worker is told why, also when the lead dies in the next step.
         self.memory.lane(&name).rework = vec![why];
-        self.save()
+        self.save()?;
+        self.tell_lane(at, "rework", &summary);
+        self.catch_up(at);
+        Ok(())
     }
 
     fn try_start(&mut self, at: LaneAt, how: How) -> Result<(), String> {
         let name = self.work.fleet.lanes[at].name.clone();
         let id = self.work.lanes[at].id.clone();
         let spec = self.worker_in_place(at)?;
+        self.free_locks(at)?;
         let (how, session) = self.session_for(at, how, &spec)?;
         let memory = self.memory.lane(&name);
         memory.session = session.clone();

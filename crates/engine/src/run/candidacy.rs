@@ -167,13 +167,14 @@ impl Question {
         format!("{branch} is built on {short}, which was taken off {target}: a merge would bring it back{way}")
     }
 
-    /// Takes a commit off the branch that its user took off the target: an amended one, for instance. Says what follows when
-    /// the branch cannot be merged yet.
+    /// Takes a commit off the branch that its user took off the base: an amended one, for instance. Says what follows when
+    /// the branch cannot be merged yet. Work of the branch itself that the user took off is not brought back unasked.
     fn take_off(&self, dropped: &str) -> Result<Option<Prepared>, GitError> {
+        let is_history = self.repository.began_with(&self.branch, dropped)?;
         match &self.tree {
-            Some(tree) if self.repository.rebase(tree, dropped, &self.target, &self.branch)? => Ok(None),
+            Some(tree) if is_history && self.repository.rebase(tree, dropped, &self.target, &self.branch)? => Ok(None),
             // The branch of a phase is the lead's own: its lanes are collected on a new one.
-            None if !self.collected.is_empty() => {
+            None if is_history && !self.collected.is_empty() => {
                 self.repository.set_branch(&self.branch, &self.target)?;
                 Ok(Some(Prepared::Lost { lanes: self.collected.iter().map(|(lane, _)| *lane).collect() }))
             }
@@ -183,7 +184,7 @@ impl Question {
 
     fn prepare(&self) -> Result<Result<Merged, Prepared>, GitError> {
         if self.repository.tip(&self.branch)?.is_some()
-            && let Some(dropped) = self.repository.dropped(&self.branch, &self.target)?
+            && let Some(dropped) = self.repository.dropped(&self.branch, &self.target, &self.base)?
             && let Some(result) = self.take_off(&dropped)?
         {
             return Ok(Err(result));

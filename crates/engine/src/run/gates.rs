@@ -36,7 +36,10 @@ impl Lead<'_> {
     pub(super) fn run_gate(&mut self, of: GateOf, gate: &str) -> Result<(), RunError> {
         let group = self.group_of(of);
         let command = self.gate_command(group, gate);
+        let unit = self.work.groups[group].unit.clone();
+        let changed = unit.map_or(Ok(()), |unit| self.refuse_changed_gates(&unit)).err();
         let result = match command {
+            _ if changed.is_some() => GateResult::Broken { why: changed.unwrap_or_default() },
             Some(command) => {
                 let (directory, scratch) = self.gate_place(of);
                 let purpose = Purpose::Gate { of, gate: gate.to_owned() };
@@ -68,8 +71,8 @@ impl Lead<'_> {
         known.find(is_it).map(|(_, command)| command.clone())
     }
 
-    /// Refuses to call a unit done whose user added a gate or changed its command since this lead began: the next lead
-    /// judges by that.
+    /// Refuses to judge a unit, and to call it done, whose user added a gate or changed its command since this lead began:
+    /// the next lead judges by that.
     pub(super) fn refuse_changed_gates(&self, unit: &UnitRef) -> Result<(), String> {
         let Some(group) = self.work.groups.iter().position(|known| known.unit.as_ref() == Some(unit)) else {
             return Ok(());
@@ -85,8 +88,10 @@ impl Lead<'_> {
             commands.extend(known);
         }
         commands.extend(Settings::load(self.workspace).map(|settings| settings.gates).unwrap_or_default());
-        let command = |gate: &String| commands.iter().find(|(name, _)| is_same_gate(name, gate)).map(|(_, command)| command);
-        let is_changed = |gate: &String| command(gate).is_some_and(|now| self.gate_command(group, gate).as_ref() != Some(now));
+        let command =
+            |gate: &String| commands.iter().find(|(name, _)| is_same_gate(name, gate)).map(|(_, command)| command);
+        let is_changed =
+            |gate: &String| command(gate).is_some_and(|now| self.gate_command(group, gate).as_ref() != Some(now));
         let changed: Vec<String> = names.into_iter().filter(is_changed).collect();
         match changed.is_empty() {
             true => Ok(()),

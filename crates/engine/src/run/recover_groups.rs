@@ -40,7 +40,7 @@ impl Lead<'_> {
             })
             .collect();
         let are_judged: Vec<bool> =
-            (0..are_done.len()).map(|phase| are_done[phase] && self.is_phase_judged(at, phase)).collect();
+            (0..are_done.len()).map(|phase| are_done[phase] && self.is_phase_closed(at, phase)).collect();
         let group = &mut self.work.fleet.groups[at];
         let keys: Vec<String> = (0..group.phases.len()).map(|place| group.phase_key(place)).collect();
         if known.has_begun && group.begin == Approval::Needed {
@@ -117,6 +117,17 @@ impl Lead<'_> {
         last.is_some_and(|last| events.iter().rfind(resumes).is_some_and(|entry| entry.seq > last))
     }
 
+    /// Whether a phase was judged. One that reached the base with all of its lanes was judged before that; the last phase judges
+    /// all that there is.
+    fn is_phase_closed(&self, group: usize, phase: usize) -> bool {
+        let is_last = phase + 1 == self.work.fleet.groups[group].phases.len();
+        let lanes = self.work.fleet.lanes.iter().filter(|lane| (lane.group, lane.phase) == (group, phase));
+        let is_merged = |name: &str| self.memory.lanes.get(name).is_some_and(|known| known.merged.is_some());
+        let is_collected = self.work.fleet.groups[group].phases[phase].collects();
+        let has_reached_base = !is_last && is_collected && lanes.into_iter().all(|lane| is_merged(&lane.name));
+        has_reached_base || self.is_phase_judged(group, phase)
+    }
+
     /// Whether the unit's documents have every command gate of a phase as passed, by more than a worker's word. The last
     /// phase judges all that there is: its gates have to have judged it after the last step was done.
     fn is_phase_judged(&self, group: usize, phase: usize) -> bool {
@@ -134,9 +145,8 @@ impl Lead<'_> {
             let mut known = found.unit.gates.iter().filter(|known| is_same_gate(&known.name, &gate.name)).peekable();
             let is_fresh = !is_last || last_judgement(&events, &gate.name) > last_step;
             let command = self.gate_command(group, &gate.name);
-            let holds = |known: &Gate| {
-                self.is_proved(unit, known) && !self.is_command_changed(unit, known, command.as_deref())
-            };
+            let holds =
+                |known: &Gate| self.is_proved(unit, known) && !self.is_command_changed(unit, known, command.as_deref());
             is_fresh && known.peek().is_some() && known.all(holds)
         })
     }
@@ -164,7 +174,8 @@ impl Lead<'_> {
             );
             let name = self.work.fleet.groups[group].name.clone();
             self.tell(Some(&name), "halted", &reason);
-            for lane in self.work.fleet.lanes.iter_mut().filter(|lane| lane.group == group && !lane.state.has_worker()) {
+            for lane in self.work.fleet.lanes.iter_mut().filter(|lane| lane.group == group && !lane.state.has_worker())
+            {
                 if lane.state != LaneState::Done {
                     lane.state = LaneState::Paused { reason: reason.clone() };
                 }

@@ -107,6 +107,16 @@ impl Lead<'_> {
         }
     }
 
+    /// Removes locks that a killed worker's git left in the lane's worktree: the next worker could not commit.
+    pub(super) fn free_locks(&self, at: LaneAt) -> Result<(), String> {
+        match (&self.repository, self.worktree_of(at)) {
+            (Some(repository), Some(tree)) => {
+                repository.free_locks(&self.workspace.root().join(tree)).map_err(|error| error.to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn worktree_of(&self, at: LaneAt) -> Option<String> {
         self.memory.lanes.get(&self.work.fleet.lanes[at].name)?.worktree.clone()
     }

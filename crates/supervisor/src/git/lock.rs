@@ -1,8 +1,8 @@
 //! Lock files that git leaves behind when it is killed.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use crate::process;
 
@@ -128,6 +128,18 @@ pub(crate) fn is_stale(lock: &Path) -> bool {
 /// gone.
 pub(crate) fn remove_if_ours(lock: &Path) -> bool {
     is_ours(lock) && is_stale(lock) && fs::remove_file(lock).is_ok()
+}
+
+/// Removes locks of a worktree that Piton made, whose worker has ended, unless a process holds them. How old they are does
+/// not matter: what the worker started has ended with it.
+pub(crate) fn free(git_directory: &Path) -> io::Result<()> {
+    for name in ["index.lock", "HEAD.lock"] {
+        let lock = git_directory.join(name);
+        if super::is_marked(git_directory) && lock.exists() && holder_of(&lock).is_none() {
+            fs::remove_file(&lock)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a lock is one of a worktree that Piton made, or of a ref that it keeps for itself.

@@ -62,10 +62,11 @@ impl Repository {
 
     /// The newest commit that a target had, that was taken off it, and that a branch is built on, when the branch would
     /// bring back what it changed.
-    pub fn dropped(&self, branch: &str, target: &str) -> Result<Option<String>, GitError> {
-        let (branch, base, target) = (full(branch), target, full(target));
+    /// What it had is known by the movements of the base, which it is or is built on.
+    pub fn dropped(&self, branch: &str, target: &str, base: &str) -> Result<Option<String>, GitError> {
+        let (branch, name, target) = (full(branch), target, full(target));
         let git = self.git();
-        let log = git.ask(&["log", "--walk-reflogs", "-n", MOVEMENTS, "--format=%H", &target, "--"])?.text();
+        let log = git.ask(&["log", "--walk-reflogs", "-n", MOVEMENTS, "--format=%H", &full(base), "--"])?.text();
         let had: HashSet<&str> = log.lines().collect();
         let own = git.run(&["rev-list", "--topo-order", &format!("{target}..{branch}"), "--"])?;
         let Some(dropped) = own.lines().find(|commit| had.contains(commit)) else { return Ok(None) };
@@ -76,7 +77,14 @@ impl Repository {
         let (changed, differs, own) = (files(&fork, dropped)?, files(&target, dropped)?, files(dropped, &branch)?);
         let comes_back = changed.iter().any(|path| differs.contains(path) && !own.contains(path));
         // A commit that was rebased or squashed is on the target in another form: merging it adds nothing.
-        Ok((comes_back && self.adds_to(dropped, base)?).then(|| dropped.to_owned()))
+        Ok((comes_back && self.adds_to(dropped, name)?).then(|| dropped.to_owned()))
+    }
+
+    /// Whether a branch had a commit from its beginning, so that it is no work of the branch. False when git cannot tell.
+    pub fn began_with(&self, branch: &str, commit: &str) -> Result<bool, GitError> {
+        let list = ["log", "--walk-reflogs", "--format=%H", &full(branch), "--"];
+        let log = self.git().ask(&list)?.text();
+        log.lines().last().map_or(Ok(false), |first| self.is_ancestor(commit, first))
     }
 
     /// Puts the commits of a worktree's branch that come after a commit onto a target. Nothing changes, and the answer is

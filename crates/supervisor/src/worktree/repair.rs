@@ -1,11 +1,11 @@
-//! Worktrees of a repository that was moved to another directory.
+//! Worktrees that are out of order: their repository was moved, or a killed git left a lock.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::gates::utf8;
-use super::{Maker, Repository, list};
-use crate::git::{Git, GitError};
+use super::{Maker, Repository, list, refused};
+use crate::git::{Git, GitError, free_locks};
 
 impl Repository {
     /// Connects Piton's worktrees with the repository again after both were moved together. git knows each of them by the
@@ -25,6 +25,12 @@ impl Repository {
             }
         }
         Ok(repaired)
+    }
+
+    /// Removes locks that a killed git left in a worktree of Piton's, before another worker starts there.
+    pub fn free_locks(&self, worktree: &Path) -> Result<(), GitError> {
+        let freed = free_locks(&list::git_directory(worktree));
+        freed.or_else(|error| refused(format!("cannot remove a lock of {}: {error}", worktree.display())))
     }
 }
 
