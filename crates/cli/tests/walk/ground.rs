@@ -110,6 +110,14 @@ impl Ground {
         lead.wait(self)
     }
 
+    /// The same, for what nobody has to read.
+    pub fn asks(&self, line: &str) -> Typed {
+        let length = self.transcript.borrow().len();
+        let typed = self.types(line);
+        self.transcript.borrow_mut().truncate(length);
+        typed
+    }
+
     /// Begins `piton run`, which stays at work.
     pub fn leads(&self, line: &str) -> Lead {
         self.note(&format!("$ {line} &"));

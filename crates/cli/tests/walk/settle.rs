@@ -40,7 +40,7 @@ fn filled(command: &str) -> String {
 
 /// The units that are not done, by `status`.
 pub fn open_units(walk: &Walk) -> Vec<String> {
-    let typed = walk.ground.types("piton status --json");
+    let typed = walk.ground.asks("piton status --json");
     assert_eq!(typed.code, Some(0), "`status --json` ended with {:?}", typed.code);
     let status: serde_json::Value = serde_json::from_str(&typed.text).expect("status prints JSON");
     let state = |unit: &str| {
@@ -58,7 +58,11 @@ pub fn settle(walk: &mut Walk) {
     user::unstash(walk);
     walk.ground.write("broken.sh", "exit 0\n");
     walk.ground.types("git commit -q -m 'a new belt' -- broken.sh");
-    let mut end = String::new();
+    // A run that never began is the user's to begin.
+    let mut end = match is_finished(walk) {
+        true => format!("next: {}", walk.run_again()),
+        false => String::new(),
+    };
     for round in 0..ROUNDS {
         let open = open_units(walk);
         if open.is_empty() && is_finished(walk) {
@@ -81,7 +85,7 @@ fn is_finished(walk: &Walk) -> bool {
 
 /// The commands at one of the doors, chosen at random: the run's end, `status`, or `why` of a unit that is not done.
 fn door(walk: &mut Walk, open: &[String], end: &str) -> Vec<String> {
-    let first = walk.dice.below(3);
+    let first = if is_finished(walk) { 0 } else { walk.dice.below(3) };
     let mut said = Vec::new();
     for at in 0..3 {
         let text = match (first + at) % 3 {

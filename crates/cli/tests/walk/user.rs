@@ -113,7 +113,8 @@ pub fn unstash(walk: &mut Walk) {
 fn switch(walk: &mut Walk) {
     if walk.is_aside {
         switch_back(walk);
-    } else if !walk.is_stashed {
+    } else if !walk.is_stashed && !walk.ledger().is_empty() {
+        // The base of the run is `main` from its first worker on.
         walk.made += 1;
         walk.is_aside = git(walk, &format!("git switch -q -c side-{}", walk.made));
     }

@@ -110,9 +110,18 @@ impl Walk {
         let ended = lead.wait(&self.ground);
         let is_documented = matches!(ended.code, None | Some(0 | 1 | 4 | 6));
         assert!(is_documented, "`{}` ended with {:?}", ended.line, ended.code);
+        if ended.code == Some(0) {
+            // Another run would begin from the branch that is checked out.
+            user::switch_back(self);
+        }
         for _ in 0..self.dice.below(3) {
             user::acts(self);
         }
+    }
+
+    /// The command that runs all of it.
+    pub fn run_again(&self) -> String {
+        format!("piton run {} --yes", self.work.named).replace("  ", " ")
     }
 
     /// Waits until the lead has told some more events, or has ended.

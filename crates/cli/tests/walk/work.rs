@@ -59,7 +59,7 @@ pub fn lay(ground: &Ground, dice: &mut Dice, dialect: &'static str) -> Work {
          respawn = {}\nreworks = {}\n",
         1 + dice.below(3),
         dice.below(3),
-        dice.below(3)
+        1 + dice.below(2)
     );
     let worker = format!("[worker]\nadapter = \"command\"\ncommand = [{:?}]\n", ground.outer("worker"));
     ground.write("piton.toml", &format!("{run}{worker}{}", work.sections));
