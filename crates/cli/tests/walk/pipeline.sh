@@ -8,8 +8,7 @@ checkpoint() {
  "lastAction": "$4", "timestamp": "$(now)"$5}
 END
 }
-has() { awk -v key="\"$1\"" 'index($0, key) { p = 1 } p { print } p && /\]/ { exit }' "$PITON_CHECKPOINT" |
-  grep -o '"[^"]*"' | tr -d '"' | grep -vx "$1"; }
+has() { tr '\n' ' ' < "$PITON_CHECKPOINT" | sed -n "s/.*\"$1\": *\[\([^]]*\)\].*/\1/p" | tr -d '",'; }
 
 case $PITON_STAGE in
   0)

@@ -130,7 +130,7 @@ fn look(walk: &mut Walk) {
     let unit = unit(walk);
     let line = match walk.dice.below(8) {
         0 | 1 => "piton status".to_owned(),
-        2 => "piton run --explain".to_owned(),
+        2 => format!("piton run {} --explain", walk.work.named),
         3 => format!("piton status {unit}"),
         4 => "piton check".to_owned(),
         5 => format!("piton log {unit}"),
@@ -181,15 +181,18 @@ fn tick(walk: &mut Walk) {
                 walk.by_hand.insert(step.key, now());
             }
         }
-        "build" => {
-            let word = walk.dice.pick(&["skip", "done"]);
-            let output = format!("by hand {}\n", step.key);
-            if word == "done" && !walk.is_aside {
-                walk.ground.write(&step.files[0], &output);
+        "build" if !walk.is_aside => {
+            // A gate names the first workstream of each phase, so that none of these can be left out.
+            let word = if step.key.ends_with('0') { "done" } else { walk.dice.pick(&["skip", "done"]) };
+            if types(walk, &format!("piton step {} {word} {}", step.unit, step.key)).code != Some(0) {
+                return;
             }
-            if types(walk, &format!("piton step {} {word} {}", step.unit, step.key)).code == Some(0) {
-                walk.by_hand.insert(step.key, now());
+            if word == "done" {
+                let file = &step.files[0];
+                walk.ground.write(file, "by hand\n");
+                git(walk, &format!("git add {file} && git commit -q -m 'by hand' -- {file}"));
             }
+            walk.by_hand.insert(step.key, now());
         }
         _ => {}
     }
@@ -209,6 +212,9 @@ fn pause(walk: &mut Walk) {
 fn restart(walk: &mut Walk) {
     let unit = unit(walk);
     if types(walk, &format!("piton restart {unit}")).code == Some(0) {
+        // A story without stages 0 and 1 is planned after a restart, so that its tasks and files have other names.
+        let is_unplanned = |step: &&mut Step| step.unit == unit && step.files == [format!("{}.txt", &unit[9..])];
+        walk.work.steps.iter_mut().filter(is_unplanned).for_each(|step| step.files.clear());
         walk.again.insert(unit);
     }
 }
