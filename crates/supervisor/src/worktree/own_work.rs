@@ -68,7 +68,9 @@ impl Repository {
         let git = self.git();
         let log = git.ask(&["log", "--walk-reflogs", "-n", MOVEMENTS, "--format=%H", &full(base), "--"])?.text();
         let had: HashSet<&str> = log.lines().collect();
-        let own = git.run(&["rev-list", "--topo-order", &format!("{target}..{branch}"), "--"])?;
+        // What the base has now was not taken off it, though the target may not have it yet.
+        let (not_target, not_base) = (format!("^{target}"), format!("^{}", full(base)));
+        let own = git.run(&["rev-list", "--topo-order", &branch, &not_target, &not_base, "--"])?;
         let Some(dropped) = own.lines().find(|commit| had.contains(commit)) else { return Ok(None) };
         let files = |from: &str, to: &str| -> Result<Vec<String>, GitError> {
             Ok(split(&git.bytes(&["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", from, to, "--"])?))
