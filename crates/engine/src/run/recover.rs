@@ -88,9 +88,9 @@ impl Lead<'_> {
         let is_same_life = was.began == now.began || was == Origin::default() || now.began == 0;
         // An archived document: what is left of the unit is its journal. A claim that was under way had none yet.
         let is_gone = claiming.is_none() && was.attempt > 0 && self.is_document_gone(at);
-        // A board of stories is archived as a whole when its run is finished, to begin anew; one that the user stashed
-        // comes back.
-        let is_board = self.work.lanes[at].dialect == Dialect::Pipeline && self.run.leads <= 1;
+        // A board of stories is archived as a whole to begin anew: when its run is finished, or for another story of that
+        // name. One that the user stashed comes back.
+        let is_board = self.work.lanes[at].dialect == Dialect::Pipeline && (self.run.leads <= 1 || self.is_renamed(at));
         let is_archived = is_gone && is_board && !self.is_in_stash(&self.document_of(at));
         // A question stays one in the next attempt.
         let is_asked = match &known.state {
@@ -112,6 +112,14 @@ impl Lead<'_> {
             lane.origin = now;
         }
         self.memory.lane(&name).claiming = None;
+    }
+
+    /// Whether the title of a story is another one than when it began.
+    fn is_renamed(&self, at: LaneAt) -> bool {
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let began = events.iter().rfind(|entry| entry.event == "started");
+        let title = began.and_then(|entry| entry.data.get("title")?.as_str().map(str::to_owned));
+        began.is_some() && title != self.work.lanes[at].title
     }
 
     pub(super) fn is_document_gone(&self, at: LaneAt) -> bool {

@@ -95,19 +95,22 @@ impl Lead<'_> {
     /// Whether a plan's box is open because git has the text without its tick in its place: the user stashed the tick,
     /// discarded it with other changes, or committed it on another branch. They did not untick it then.
     pub(super) fn is_untick_of_git(&self, at: LaneAt) -> bool {
-        let (Some(repository), Some(step)) = (&self.repository, &self.work.lanes[at].step) else { return false };
-        if self.work.lanes[at].dialect != Dialect::Plan {
+        if self.work.lanes[at].dialect != Dialect::Plan || self.work.lanes[at].step.is_none() {
             return false;
         }
         let done = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(LaneMemory::ended);
         let Some(done) = done else { return false };
-        // The box may be in any of the plan's files.
-        let is_stashed = |path: &String| {
+        self.is_stashed(at, done) || self.is_discarded(at, done)
+    }
+
+    /// Whether the tick of a box is in the user's stash. The box may be in any of the plan's files.
+    fn is_stashed(&self, at: LaneAt, done: Time) -> bool {
+        let (Some(repository), Some(step)) = (&self.repository, &self.work.lanes[at].step) else { return false };
+        self.texts_of(at).iter().any(|path| {
             let path = repository.inside().join(path).display().to_string();
             let stashed = repository.stashed_since(&path, done.unix_seconds()).ok().flatten();
             stashed.is_some_and(|text| is_ticked(&path, &String::from_utf8_lossy(&text), step))
-        };
-        self.texts_of(at).iter().any(is_stashed) || self.is_discarded(at, done)
+        })
     }
 
     /// Ticks boxes again that are open because git discarded their ticks. A stash stays as it is until all of the plan is
@@ -120,7 +123,7 @@ impl Lead<'_> {
             let step = self.work.lanes[*at].step.as_deref();
             let is_open = || self.unit_of(*at).is_ok_and(|unit| box_state(&unit, step) == BoxState::Open);
             let is_done = is_plan && lane.state == LaneState::Done;
-            done.is_some_and(|done| is_done && is_open() && self.is_discarded(*at, done))
+            done.is_some_and(|done| is_done && is_open() && !self.is_stashed(*at, done) && self.is_discarded(*at, done))
         };
         // The first tick makes the text another one than git has.
         let discarded: Vec<LaneAt> = (0..self.work.lanes.len()).filter(is_discarded).collect();
