@@ -381,7 +381,7 @@ fn a_story_that_waits_for_its_user_goes_on_as_why_says_while_the_lead_is_at_work
 
 #[test]
 fn a_story_that_changes_its_own_gate_is_approved_as_its_status_says() {
-    let yard = Yard::with(SETTINGS, &format!("[gates]\nholds = \"sh S-1.txt\"\n{STORY}"));
+    let yard = Yard::with(SETTINGS, &format!("[gates]\nholds = \"test -s S-1.txt\"\n{STORY}"));
     yard.workspace.write("S-1.txt", "true\n");
     yard.commit("a gate");
     yard.run(&["approve", "--commands"]);

@@ -87,7 +87,7 @@ fn a_task_of_a_plan_that_changes_its_gate_is_not_said_to_have_passed() {
     let yard = yard(hook, settings, &[("plans/p/plan.md", PLAN), ("gate.sh", "#!/bin/sh\ntest -e good.txt\n")]);
     yard.run(&["approve", "--commands", "plan:p"]);
     let ended = yard.piton(&["run", "plan:p", "--yes"]);
-    let words = "it changes what judges it: gate.sh; it will be judged with the base's version. Look at it, then";
+    let words = "it changes what judges it: gate.sh; approval lets its own version judge. Look at it, then";
     assert!(said(&ended).contains(words), "{}", said(&ended));
 }
 

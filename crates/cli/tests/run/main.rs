@@ -26,6 +26,7 @@ mod meanwhile;
 mod next_steps;
 mod output;
 mod outside;
+mod own_gates;
 mod proof;
 mod pty;
 mod requests;

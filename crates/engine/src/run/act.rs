@@ -43,7 +43,9 @@ impl Lead<'_> {
             Decision::Pause { lane, reason } => self.paused(lane, &reason),
             Decision::Halt { group, reason, is_failure } => self.halted(group, &reason, is_failure),
             Decision::AskApproval { group, phase } => self.ask_approval(group, phase),
-            Decision::AskLaneApproval { lane, files } => self.ask_lane_approval(lane, &files),
+            Decision::AskLaneApproval { lane, files, refused } => {
+                self.ask_lane_approval(lane, &files, refused.as_deref())
+            }
             Decision::Complete { group } => self.complete_group(group),
             Decision::ClosePhase { group, phase } => self.close_phase(group, phase),
             Decision::EndRun { .. } => Ok(()),

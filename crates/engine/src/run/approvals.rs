@@ -127,10 +127,12 @@ impl Question {
         }
     }
 
-    /// Whether a lane's commit may be merged although it changes what judges it.
-    pub fn own_gates(lane: &str, commit: &str) -> Question {
+    /// Whether a lane's commit may be judged by its own version of what judges it. `refused` says how a gate ended with
+    /// the base's version, when it did not pass.
+    pub fn own_gates(lane: &str, commit: &str, refused: Option<&str>) -> Question {
         let short: String = commit.chars().take(9).collect();
-        let what = format!("changes of what judges it, at {short}");
+        let refused = refused.map_or_else(String::new, |refused| format!(" ({refused})"));
+        let what = format!("changes of what judges it, at {short}{refused}");
         Question { key: format!("{OWN_GATES}{lane} {commit}"), what }
     }
 }
@@ -253,10 +255,9 @@ impl Lead<'_> {
         let groups = fleet.groups.iter().enumerate();
         let groups =
             groups.filter_map(|(at, group)| Some(waiting(&group.name, self.group_question(at, group.asked()?))));
-        let lanes = (0..fleet.lanes.len())
-            .filter(|at| matches!(fleet.lanes[*at].state, LaneState::Closing(Closing::Approving { .. })));
-        let lanes = lanes.filter_map(|at| {
-            let question = Question::own_gates(&fleet.lanes[at].name, &self.judged_commit(at)?);
+        let lanes = (0..fleet.lanes.len()).filter_map(|at| {
+            let LaneState::Closing(Closing::Approving { refused, .. }) = &fleet.lanes[at].state else { return None };
+            let question = Question::own_gates(&fleet.lanes[at].name, &self.judged_commit(at)?, refused.as_deref());
             Some(waiting(&self.work.lanes[at].unit_name, question))
         });
         groups.chain(lanes).collect()

@@ -8,7 +8,6 @@ use piton_supervisor::{
     Advanced, Candidate, GitError, Head, Merging, Prepared as Merge, Repository, Scratch, Statistics, quoted,
 };
 
-use super::own_gates::own_gates;
 use super::trees::SCRATCH;
 
 /// How many files of a branch are named.
@@ -29,7 +28,7 @@ pub(super) struct Merged {
     pub directory: PathBuf,
     /// The worktree around that, which holds what is judged and nothing else.
     pub scratch: Option<Scratch>,
-    /// Files of its own gates that the branch changes, with the commit that changes them.
+    /// Files of its own gates that the branch changes and no person approved: gates run with the base's version of them.
     pub own_gates: Vec<String>,
     pub branch_commit: Option<String>,
 }
@@ -56,8 +55,12 @@ pub(super) struct Question {
     pub seen: Option<String>,
     /// New files that who only judged the work left in the worktree.
     pub leftovers: Vec<String>,
+    /// Commits whose changes of what judges them a person approved: the lane's own, or those of a phase's lanes.
+    pub approved: Vec<String>,
     /// The lanes that the branch has collected, each with a commit that has its work.
     pub collected: Vec<(LaneAt, String)>,
+    /// Whether it is a phase's collected work.
+    pub is_phase: bool,
     /// Whether work without a commit is no work: a story's.
     pub needs_commit: bool,
     /// Whether gates need a scratch worktree.
@@ -214,12 +217,7 @@ impl Question {
             return Ok(Err(Prepared::Lost { lanes: lost }));
         }
         let own_gates = match &candidate {
-            Some(candidate) => {
-                let changed = self.repository.changed_files(&candidate.base_commit, &candidate.commit)?;
-                let own = own_gates(&changed, &self.judges, &self.results, self.repository.inside());
-                // What the base does not have judged nothing before.
-                self.repository.files_in(&candidate.base_commit, &own)?
-            }
+            Some(candidate) => self.unapproved(candidate)?,
             None => Vec::new(),
         };
         let scratch = match self.is_judged {

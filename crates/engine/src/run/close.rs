@@ -284,17 +284,28 @@ impl Lead<'_> {
         Ok(())
     }
 
-    pub(super) fn ask_lane_approval(&mut self, at: LaneAt, files: &[String]) -> Result<(), RunError> {
+    pub(super) fn ask_lane_approval(
+        &mut self,
+        at: LaneAt,
+        files: &[String],
+        refused: Option<&str>,
+    ) -> Result<(), RunError> {
+        // What a version that is not the branch's said is no failure of the work.
+        self.failed_gates.remove(&Key::Lane(at));
         if self.take_lane_approval(at) {
             return Ok(());
         }
         let name = self.work.lanes[at].unit_name.clone();
-        // A lane without gates of its own is judged with its phase.
-        let judged = match self.work.fleet.lanes[at].gates.is_empty() {
-            true => "it will be judged with the base's version",
-            false => "it passed with the base's version",
+        let judged = match refused {
+            Some(refused) => format!("{refused}; "),
+            // A lane without gates of its own is judged with its phase.
+            None if self.work.fleet.lanes[at].gates.is_empty() => String::new(),
+            None => "it passed with the base's version; ".to_owned(),
         };
-        let changes = format!("it changes what judges it: {}; {judged}. Look at it, then", files.join(", "));
+        let files = files.join(", ");
+        let changes = format!(
+            "it changes what judges it: {files}; {judged}approval lets its own version judge. Look at it, then"
+        );
         let text = verbs::APPROVE.on(&name).to(changes);
         self.tell_lane(at, "approval", &text.to_string());
         Ok(())

@@ -223,7 +223,8 @@ impl Lead<'_> {
             GateResult::Broken { .. } => "broken",
             GateResult::Stopped => "stopped",
         };
-        let summary = format!("{word}: `{}` ended with {} ({})", evidence.command, evidence.exit_code, evidence.digest);
+        let ended = format!("`{}` ended with {} ({})", evidence.command, evidence.exit_code, evidence.digest);
+        let summary = format!("{word}: {ended}{}", self.version_judged(key));
         self.memory.lane(&name).gates.push((gate.clone(), summary.clone()));
         self.save()?;
         self.tell_gate(of, &gate, &result);
@@ -247,6 +248,13 @@ impl Lead<'_> {
         }
         self.queue.push_back(FleetEvent::GateEnded { of, gate, result });
         Ok(())
+    }
+
+    /// Which version of its own gates a branch is judged with, where that is not its own.
+    fn version_judged(&self, key: Key) -> String {
+        let restored = self.merged.get(&key).map(|merged| merged.own_gates.join(", "));
+        let restored = restored.filter(|files| !files.is_empty());
+        restored.map_or_else(String::new, |files| format!(", with the base's version of {files}"))
     }
 
     /// Notes a gate that did not pass. The unit itself fails only when no agent is left to see to it.
@@ -325,6 +333,11 @@ impl Lead<'_> {
             GateResult::Broken { why } => format!("gate {gate} cannot judge: {why}"),
             GateResult::Stopped => format!("gate {gate} was ended with the run"),
         };
+        let key = match of {
+            GateOf::Lane(at) => Key::Lane(at),
+            GateOf::Phase(group, phase) => Key::Phase(group, phase),
+        };
+        let text = format!("{text}{}", self.version_judged(key));
         match of {
             GateOf::Lane(at) => self.tell_lane(at, "gate", &text),
             GateOf::Phase(group, _) => {

@@ -73,7 +73,9 @@ impl Lead<'_> {
                     results,
                     seen,
                     leftovers: memory.leftovers,
+                    approved: memory.approved.into_iter().collect(),
                     collected: Vec::new(),
+                    is_phase: false,
                     needs_commit,
                     is_judged,
                     root,
@@ -87,6 +89,7 @@ impl Lead<'_> {
                 // The phase's branch has them as they were when it began, or as a worker's branch brought them.
                 let documents = self.documents_of_phase(group, phase);
                 let collected = self.collected_in(group, phase, &repository);
+                let approved = self.approved_in(group, phase);
                 Ok(Some(Question {
                     repository,
                     target: base.clone(),
@@ -100,7 +103,9 @@ impl Lead<'_> {
                     results,
                     seen: None,
                     leftovers: Vec::new(),
+                    approved,
                     collected,
+                    is_phase: true,
                     needs_commit: false,
                     is_judged,
                     root,
@@ -128,6 +133,12 @@ impl Lead<'_> {
             tip.or_else(|| known.collected.clone())
         };
         lanes.filter_map(|(at, lane)| Some((at, commit(&lane.name)?))).collect()
+    }
+
+    /// The commits of a phase's lanes whose changes of what judges them a person approved.
+    fn approved_in(&self, group: usize, phase: usize) -> Vec<String> {
+        let lanes = self.work.fleet.lanes.iter().filter(|lane| (lane.group, lane.phase) == (group, phase));
+        lanes.filter_map(|lane| self.memory.lanes.get(&lane.name)?.approved.clone()).collect()
     }
 
     /// Without worktrees there is nothing to merge, unless an earlier lead had them.
@@ -181,12 +192,7 @@ impl Lead<'_> {
     /// The prepared tree may be judged.
     pub(super) fn tell_prepared(&mut self, of: MergeOf) {
         let own_gates = match (of, self.merged.get(&Key::from(of))) {
-            (MergeOf::Lane(at), Some(merged)) => {
-                let name = &self.work.fleet.lanes[at].name;
-                let approved = self.memory.lanes.get(name).and_then(|lane| lane.approved.clone());
-                let is_approved = approved.is_some() && approved == merged.branch_commit;
-                if is_approved { Vec::new() } else { merged.own_gates.clone() }
-            }
+            (MergeOf::Lane(_), Some(merged)) => merged.own_gates.clone(),
             (MergeOf::Phase(..), _) | (_, None) => Vec::new(),
         };
         self.queue.push_back(FleetEvent::Prepared { of, result: Prepared::Ready { own_gates } });

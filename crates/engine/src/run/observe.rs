@@ -339,7 +339,7 @@ impl Lead<'_> {
     pub(super) fn take_lane_approval(&mut self, at: LaneAt) -> bool {
         let (name, unit) = (self.work.fleet.lanes[at].name.clone(), self.work.lanes[at].unit_name.clone());
         let Some(commit) = self.judged_commit(at) else { return false };
-        if !self.take_approval(&unit, &Question::own_gates(&name, &commit)) {
+        if !self.take_approval(&unit, &Question::own_gates(&name, &commit, None)) {
             return false;
         }
         self.memory.lane(&name).approved = Some(commit);

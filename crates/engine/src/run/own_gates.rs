@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use piton_supervisor::{Candidate, GitError};
+
+use super::candidacy::Question;
 use super::settings::SETTINGS;
 
 /// How many directories of a command are followed.
@@ -21,6 +24,48 @@ pub(super) fn own_gates(changed: &[String], judges: &[String], outputs: &[String
         *local == *SETTINGS || named.iter().any(|name| *name == *local)
     };
     changed.iter().filter(is_own).cloned().collect()
+}
+
+impl Question {
+    /// The files of its own gates that a branch changes and that no person approved. What is the same on the base is not
+    /// the branch's change: its worker brought it over, or took a change back.
+    pub(super) fn unapproved(&self, candidate: &Candidate) -> Result<Vec<String>, GitError> {
+        let repository = &self.repository;
+        let mut changed = repository.changed_files(&candidate.base_commit, &candidate.commit)?;
+        let base = repository.tip(&self.base)?.filter(|base| *base != candidate.base_commit);
+        if let Some(base) = &base {
+            let differs = repository.changed_files(base, &candidate.commit)?;
+            changed.retain(|file| differs.contains(file));
+        }
+        let mut own = own_gates(&changed, &self.judges, &self.results, repository.inside());
+        // What neither the target nor the base has judged nothing before.
+        let mut known = repository.files_in(&candidate.base_commit, &own)?;
+        if let Some(base) = &base {
+            known.extend(repository.files_in(base, &own)?);
+        }
+        own.retain(|file| known.contains(file));
+        for approved in &self.approved {
+            if own.is_empty() || *approved == candidate.branch_commit {
+                return Ok(Vec::new());
+            }
+            // An approval is for a commit. It holds as long as the work is built on that, for the version that it has.
+            if !repository.is_reachable(approved, &candidate.commit)? {
+                continue;
+            }
+            match self.is_phase {
+                // Each lane's change was approved when the lane joined; several of them are merged.
+                true => {
+                    let approved = repository.changed_files(&candidate.base_commit, approved)?;
+                    own.retain(|file| !approved.contains(file));
+                }
+                false => {
+                    let since = repository.changed_files(approved, &candidate.commit)?;
+                    own.retain(|file| since.contains(file));
+                }
+            }
+        }
+        Ok(own)
+    }
 }
 
 /// The words after which a command of a shell or of a build tool names the directory that it works in.

@@ -263,7 +263,7 @@ impl Lead<'_> {
             return;
         };
         if let Ok(Some(tip)) = repository.tip(&branch)
-            && self.take_approval(&unit, &Question::own_gates(&name, &tip))
+            && self.take_approval(&unit, &Question::own_gates(&name, &tip, None))
         {
             self.memory.lane(&name).approved = Some(tip);
         }

@@ -83,8 +83,9 @@ impl Lead<'_> {
                 LaneState::Paused { reason } => Some(reason.clone()),
                 LaneState::Dead { why, .. } | LaneState::Proving { why, .. } => Some(why.clone()),
                 LaneState::Reworking { why } => Some(why.summary()),
-                LaneState::Closing(Closing::Approving { files }) => {
-                    Some(format!("it changes its own gates ({}) and waits for approval", files.join(", ")))
+                LaneState::Closing(Closing::Approving { files, refused }) => {
+                    let refused = refused.as_ref().map_or_else(String::new, |refused| format!("; {refused}"));
+                    Some(format!("it changes its own gates ({}) and waits for approval{refused}", files.join(", ")))
                 }
                 _ => None,
             },

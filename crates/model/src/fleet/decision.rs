@@ -122,6 +122,8 @@ pub enum Decision {
         lane: LaneAt,
         /// The files that it changes.
         files: Vec<String>,
+        /// What a gate said with the base's version of them, when that did not pass.
+        refused: Option<String>,
     },
     /// All lanes and gates of the group's unit are done: the unit is recorded as complete.
     Complete {

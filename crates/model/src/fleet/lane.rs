@@ -126,6 +126,8 @@ pub enum Closing {
     Approving {
         /// The files.
         files: Vec<String>,
+        /// What a gate said with the base's version of them, when that did not pass.
+        refused: Option<String>,
     },
     /// The target is being moved to the judged tree.
     Merging,

@@ -27,7 +27,8 @@ pub enum MergeOf {
 pub enum Prepared {
     /// Both sides are in the scratch worktree.
     Ready {
-        /// Files that the branch changes and that its own gates depend on; empty once a person has approved them.
+        /// Files that its own gates depend on, that the branch changes, and whose change no person has approved. They are
+        /// judged with the base's version.
         own_gates: Vec<String>,
     },
     /// The agent has to see to it: files in conflict, files that are not committed.
@@ -143,9 +144,20 @@ impl Fleet {
             lane.state = LaneState::Closing(Closing::Merging);
             decisions.push(Decision::Merge { of: MergeOf::Lane(at) });
         } else {
-            decisions.push(Decision::AskLaneApproval { lane: at, files: own_gates.clone() });
-            lane.state = LaneState::Closing(Closing::Approving { files: own_gates });
+            self.ask_lane_approval(at, own_gates, None, decisions);
         }
+    }
+
+    /// Asks a person about a lane that changes what judges it. Its own version judges it after the approval.
+    fn ask_lane_approval(
+        &mut self,
+        at: LaneAt,
+        files: Vec<String>,
+        refused: Option<String>,
+        decisions: &mut Vec<Decision>,
+    ) {
+        decisions.push(Decision::AskLaneApproval { lane: at, files: files.clone(), refused: refused.clone() });
+        self.lanes[at].state = LaneState::Closing(Closing::Approving { files, refused });
     }
 
     fn phase_prepared(&mut self, group: GroupAt, phase: usize, result: Prepared, decisions: &mut Vec<Decision>) {
@@ -193,6 +205,18 @@ impl Fleet {
         let LaneState::Closing(Closing::Gates { passed, own_gates }) = self.lanes[at].state.clone() else { return };
         match result {
             GateResult::Passed => self.next_lane_gate(at, passed + 1, own_gates, decisions),
+            // What a person says about the work holds, whatever the branch changes.
+            GateResult::Failed(why @ Rework::ReviewFailed { .. }) => self.rework(at, why, decisions),
+            // The base's version may be older than the work: only with the branch's own is it a verdict.
+            GateResult::Failed(_) if !own_gates.is_empty() => {
+                let refused = format!("gate {gate} failed with the base's version of {}", own_gates.join(", "));
+                self.ask_lane_approval(at, own_gates, Some(refused), decisions);
+            }
+            GateResult::Broken { why } if !own_gates.is_empty() => {
+                let files = own_gates.join(", ");
+                let refused = format!("gate {gate} cannot judge with the base's version of {files}: {why}");
+                self.ask_lane_approval(at, own_gates, Some(refused), decisions);
+            }
             GateResult::Failed(why) => self.rework(at, why, decisions),
             GateResult::Broken { why } => self.pause_for_person(at, format!("gate {gate} is broken: {why}"), decisions),
             GateResult::Stopped => self.lanes[at].state = LaneState::Closing(Closing::Queued),

@@ -124,6 +124,43 @@ fn a_lane_that_changes_its_own_gate_is_judged_and_then_asks_a_person() {
 }
 
 #[test]
+fn a_gate_that_fails_with_the_bases_version_is_a_question_and_no_verdict() {
+    let broken = || GateResult::Broken { why: "exit code 127".to_owned() };
+    let review = || GateResult::Failed(Rework::ReviewFailed { issues: "not nice".to_owned() });
+    for (own, result, want) in [
+        (true, failed("test"), "approve lane? 0 gate.sh: gate test failed with the base's version of gate.sh"),
+        (
+            true,
+            broken(),
+            "approve lane? 0 gate.sh: gate test cannot judge with the base's version of gate.sh: exit code 127",
+        ),
+        (true, review(), "overruled 0"),
+        (false, failed("test"), "overruled 0"),
+        (false, broken(), "pause 0: gate test is broken: exit code 127"),
+    ] {
+        let mut fleet = story_with_gate();
+        let own_gates = if own { vec!["gate.sh".to_owned()] } else { Vec::new() };
+        let prepared = FleetEvent::Prepared { of: MergeOf::Lane(0), result: Prepared::Ready { own_gates } };
+        check(&mut fleet, 1, prepared, &["gate Lane(0) test"]);
+        let decided = words(&fleet.step(gate(GateOf::Lane(0), "test", result), at(2)));
+        assert_eq!(decided.first().map(String::as_str), Some(want));
+        let is_asked = want.starts_with("approve");
+        assert_eq!(matches!(fleet.lanes[0].state, LaneState::Closing(Closing::Approving { .. })), is_asked, "{want}");
+        assert_eq!(fleet.lanes[0].counts.reworks, u32::from(want == "overruled 0"), "{want}");
+        if is_asked {
+            fleet.ended = false;
+            check(&mut fleet, 3, FleetEvent::LaneApproved { lane: 0 }, &["prepare Lane(0)"]);
+            // With the branch's own version a failure is an ordinary one.
+            let ready = Prepared::Ready { own_gates: Vec::new() };
+            let prepared = FleetEvent::Prepared { of: MergeOf::Lane(0), result: ready };
+            check(&mut fleet, 4, prepared, &["gate Lane(0) test"]);
+            let want = ["overruled 0", "stage 0 3>2", "claim 0", "spawn 0"];
+            check(&mut fleet, 5, gate(GateOf::Lane(0), "test", failed("test")), &want);
+        }
+    }
+}
+
+#[test]
 fn a_phase_with_gates_reaches_the_base_as_a_whole() {
     let phases = vec![phase(&["lint"], Approval::Needed), phase(&["test"], Approval::NotNeeded)];
     let lanes = vec![workstream("WS1", 0), workstream("WS2", 0), workstream("WS3", 1)];

@@ -35,7 +35,10 @@ pub(super) fn words(decisions: &[Decision]) -> Vec<String> {
         Decision::Merge { of } => format!("merge {of:?}"),
         Decision::StopGates => "stop gates".to_owned(),
         Decision::Rework { lane, why } => format!("rework {lane}: {}", why.summary()),
-        Decision::AskLaneApproval { lane, files } => format!("approve lane? {lane} {}", files.join(",")),
+        Decision::AskLaneApproval { lane, files, refused } => {
+            let refused = refused.as_ref().map_or_else(String::new, |refused| format!(": {refused}"));
+            format!("approve lane? {lane} {}{refused}", files.join(","))
+        }
         Decision::Complete { group } => format!("complete {group}"),
         Decision::Finish { lane } => format!("finish {lane}"),
         Decision::Park { lane, .. } => format!("park {lane}"),
