@@ -42,9 +42,10 @@ impl Workspace {
         Ok(Workspace::on(Box::new(tree)))
     }
 
-    /// Where the workspace is that a directory belongs to.
+    /// Where the workspace is that a directory belongs to. A worktree that Piton made belongs to the workspace that made it.
     pub fn locate(start: &Path) -> PathBuf {
-        piton_store::locate(start).root
+        let around = piton_supervisor::around_made(start);
+        piton_store::locate(around.as_deref().unwrap_or(start)).root
     }
 
     /// A workspace on any disk.

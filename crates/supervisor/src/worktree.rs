@@ -20,6 +20,7 @@ mod snapshot;
 mod state;
 mod stray;
 
+pub use list::around_made;
 pub use own_work::LeftBranch;
 
 use std::path::{Path, PathBuf};

@@ -27,6 +27,7 @@ mod next_steps;
 mod output;
 mod outside;
 mod own_gates;
+mod places;
 mod proof;
 mod pty;
 mod requests;

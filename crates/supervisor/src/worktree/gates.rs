@@ -107,6 +107,11 @@ pub(super) fn is_scratch(listed: &Listed) -> bool {
     listed.locked.as_deref() == Some(REASON)
 }
 
+/// The same by a worktree's git directory.
+pub(super) fn is_scratch_directory(directory: &Path) -> bool {
+    fs::read_to_string(directory.join("locked")).is_ok_and(|reason| reason.trim_end() == REASON)
+}
+
 pub(super) fn utf8(path: &Path) -> Result<&str, GitError> {
     path.to_str().map_or_else(|| refused(format!("a path is not UTF-8: {}", path.display())), Ok)
 }

@@ -53,6 +53,21 @@ pub(super) fn git_directory(tree: &Path) -> PathBuf {
     }
 }
 
+/// The directory around the worktree in which a directory is, when Piton made that worktree there: for a lane, or for gates.
+/// One that was moved to another repository or out of all of them is a work tree like any other.
+pub fn around_made(directory: &Path) -> Option<PathBuf> {
+    let tree_of = |directory: &Path| directory.ancestors().find(|each| each.join(".git").exists()).map(Path::to_owned);
+    let tree = tree_of(directory)?;
+    let own = git_directory(&tree);
+    if !tree.join(".git").is_file() || !(is_marked(&own) || gates::is_scratch_directory(&own)) {
+        return None;
+    }
+    let around = tree.parent()?;
+    let common = |tree: &Path| fs::canonicalize(common_directory(tree)).ok();
+    let is_same = common(&tree).is_some_and(|own| tree_of(around).and_then(|outer| common(&outer)) == Some(own));
+    is_same.then(|| around.to_owned())
+}
+
 /// The git directory that all work trees of a repository share.
 pub(super) fn common_directory(tree: &Path) -> PathBuf {
     let directory = git_directory(tree);
