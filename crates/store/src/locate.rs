@@ -1,8 +1,9 @@
 use std::path::{Path, PathBuf};
 
-/// What makes a directory a workspace: documents of any dialect, our own directory, or a repository.
-const MARKS: [&str; 7] = [
+/// What makes a directory a workspace: documents of any dialect, our own directory, settings, or a repository.
+const MARKS: [&str; 8] = [
     ".piton",
+    "piton.toml",
     ".git",
     ".pipeline",
     "plans",

@@ -46,3 +46,17 @@ fn a_worktree_that_the_user_made_is_a_workspace_of_its_own() {
     let own = yard.workspace.path(".worktrees/own").display().to_string();
     assert!(shown.stdout.contains(&format!("\"workspace\": \"{own}\"")), "{}", said(&shown));
 }
+
+#[test]
+fn settings_in_a_subdirectory_of_a_repository_make_it_a_workspace() {
+    let yard = yard("", "", &[("shop/src/lib.rs", "x\n")]);
+    let settings = yard.text("piton.toml");
+    let story = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\nstages = [2, 3]\n";
+    yard.workspace.write("shop/piton.toml", format!("{settings}{story}"));
+    yard.commit("a shop");
+    let ended = types_in(&yard, "shop/src", &["run", "--yes"]);
+    assert_eq!((ended.code, is_on_main(&yard, "shop/S-1.txt")), (Some(0), true), "{}", said(&ended));
+    let shown = types_in(&yard, "shop/src", &["status", "--json"]);
+    let shop = yard.workspace.path("shop").display().to_string();
+    assert!(shown.stdout.contains(&format!("\"workspace\": \"{shop}\"")), "{}", said(&shown));
+}
