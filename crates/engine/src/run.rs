@@ -14,6 +14,7 @@ mod close;
 mod commands;
 mod continued;
 mod costs;
+mod delisted;
 mod denials;
 mod disk;
 mod end;

@@ -12,6 +12,7 @@ mod claims;
 mod clients;
 mod clocks;
 mod continued;
+mod delisted;
 mod dialects;
 mod doors;
 mod explain;

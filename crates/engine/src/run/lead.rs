@@ -23,7 +23,7 @@ use super::signs::Afar;
 use super::teller::Teller;
 use super::told::EventLog;
 use super::view::Published;
-use super::work::Work;
+use super::work::{Lists, Work};
 use super::{Progress, RunEnd, RunError, RunPlan, RunRequest, Surroundings, failed};
 use crate::{Recorder, Workspace};
 
@@ -62,6 +62,8 @@ pub(super) struct Lead<'w> {
     pub failed_gates: HashMap<Key, JudgedGate>,
     /// The texts of each plan, by its group, and how each looked just before it was last read.
     pub plans: HashMap<usize, Vec<(String, Option<piton_store::disk::Stamp>)>>,
+    /// The lists of its stories and tasks as they were when this lead began.
+    pub lists: Option<Lists>,
     /// Lanes whose end is recorded.
     pub finished: HashSet<LaneAt>,
     /// The attempt of each group's unit, once this lead has claimed it.
@@ -100,7 +102,7 @@ pub(super) struct Lead<'w> {
     set_to: i64,
     began: Duration,
     /// The same by the clock on the wall.
-    began_at: Time,
+    pub began_at: Time,
 }
 
 /// A worker that runs.
@@ -171,6 +173,7 @@ impl<'w> Lead<'w> {
             passed: HashMap::new(),
             failed_gates: HashMap::new(),
             plans: HashMap::new(),
+            lists: Lists::read(workspace, &run.wanted),
             finished: HashSet::new(),
             claimed: vec![None; groups],
             queue: VecDeque::new(),

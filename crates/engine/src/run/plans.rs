@@ -199,10 +199,10 @@ impl Lead<'_> {
     }
 
     /// Whether the user settled a lane whose worker is about to start: ticked or removed its box, did or skipped its step,
-    /// or finished its unit.
+    /// finished its unit, or took it out of its list.
     pub(super) fn is_settled_by_hand(&mut self, at: LaneAt) -> bool {
         if self.work.lanes[at].dialect != Dialect::Plan {
-            return self.is_done_by_person(at);
+            return self.is_done_by_person(at) || self.is_delisted(at);
         }
         let Ok(plan) = self.unit_of(at) else { return false };
         if self.is_elsewhere(&plan) {

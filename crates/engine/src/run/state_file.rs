@@ -85,7 +85,12 @@ impl Lead<'_> {
     fn has_other_stories(&self, state: &[u8]) -> bool {
         let is_open = |story: &KnownStory| {
             let is_settled = matches!(story.standing.as_deref(), Some("DONE" | "PAUSED"));
-            !is_settled && self.work.lanes.iter().all(|work| work.id != story.id)
+            // One that was taken out of its list stays as it is.
+            let is_own = |at: LaneAt| {
+                let is_left_out = self.work.fleet.lanes[at].state == LaneState::Done && !self.has_begun(at);
+                self.work.lanes[at].id == story.id && !is_left_out
+            };
+            !is_settled && !(0..self.work.lanes.len()).any(is_own)
         };
         known_stories(state).iter().any(is_open)
     }

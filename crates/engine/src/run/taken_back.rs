@@ -85,7 +85,7 @@ impl Lead<'_> {
     }
 
     /// Whether a file is as the commit that is checked out has it, and was not committed since a moment.
-    fn is_gits(&self, path: &str, bytes: &[u8], since: Time) -> bool {
+    pub(super) fn is_gits(&self, path: &str, bytes: &[u8], since: Time) -> bool {
         let Some(repository) = &self.repository else { return false };
         let path = repository.inside().join(path).display().to_string();
         let committed = repository.committed(&path).ok().flatten();

@@ -3,6 +3,7 @@
 mod build;
 mod crew;
 mod listed;
+mod lists;
 mod pipeline;
 mod plan;
 mod task;
@@ -17,6 +18,7 @@ use piton_model::hint::verbs;
 use piton_model::{Dialect, Hint, Id, Start, Time, UnitRef};
 
 use self::listed::Listed;
+pub(super) use self::lists::Lists;
 pub use self::pipeline::Story;
 pub(super) use self::pipeline::stories;
 pub(super) use self::plan::{plan_lane, plan_phase, stage_of};

@@ -11,7 +11,7 @@ use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, id, listed_before,
 use crate::Workspace;
 
 /// Where a board may stand.
-const BOARDS: [&str; 2] = [".pipeline/board.json", ".pipeline/board.toml"];
+pub(super) const BOARDS: [&str; 2] = [".pipeline/board.json", ".pipeline/board.toml"];
 
 /// A story as somebody listed it.
 #[derive(Debug, Clone, PartialEq)]

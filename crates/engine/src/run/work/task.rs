@@ -19,6 +19,11 @@ impl Task {
         Some(Task { listed: self.listed.alone(unit)?, ..self })
     }
 
+    /// The tasks that it waits for.
+    pub fn depends_on(&self) -> &[String] {
+        &self.listed.depends_on
+    }
+
     /// A task of which only the name is known.
     pub fn named(unit: &UnitRef) -> Task {
         Task { priority: 100, listed: Listed::named(unit) }

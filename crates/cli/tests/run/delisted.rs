@@ -1,0 +1,75 @@
+//! What the user takes out of a list before its turn gets no worker.
+
+use std::fs;
+
+use crate::whose_word::{said, workers, yard};
+use crate::yard::{Ended, Yard, finish, wait_for};
+
+const HOLD: &str = r#"if [ "$step" = S-1 ] || [ "$step" = T1 ]; then hold first; fi"#;
+
+fn story(id: &str, after: &str) -> String {
+    format!("[[stories]]\nid = \"{id}\"\ntitle = \"{id}\"\nstages = [2, 3]\ndepends_on = [{after}]\n")
+}
+
+fn task(id: &str, after: &str) -> String {
+    let steps = "subtasks = [\"one\", \"two\"]";
+    format!("[[tasks]]\nagent = \"copy\"\nid = \"{id}\"\ntitle = \"{id}\"\n{steps}\ndepends_on = [{after}]\n")
+}
+
+/// Lets the user do something while the first worker is held.
+fn meanwhile(yard: &Yard, arguments: &[&str], act: impl FnOnce()) -> Ended {
+    let lead = yard.command(arguments).spawn().expect("it starts");
+    wait_for("the worker", || yard.outer("marks/held-first").exists(), || yard.piton(&["status"]).stdout);
+    act();
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    finish(lead)
+}
+
+fn did(yard: &Yard, id: &str) -> bool {
+    workers(yard).iter().any(|step| step == id)
+}
+
+#[test]
+fn a_story_that_is_taken_out_of_its_list_before_its_turn_gets_no_worker() {
+    let yard = yard(HOLD, &format!("{}{}", story("S-1", ""), story("S-2", "\"S-1\"")), &[]);
+    let settings = yard.text("piton.toml").replace(&story("S-2", "\"S-1\""), "");
+    let ended = meanwhile(&yard, &["run", "--yes"], || {
+        yard.workspace.write("piton.toml", settings);
+    });
+    assert_eq!((ended.code, did(&yard, "S-1"), did(&yard, "S-2")), (Some(0), true, false), "{}", said(&ended));
+    assert!(said(&ended).contains("S-2: it was taken out of its list; no worker starts"), "{}", said(&ended));
+    // Its state says that it is still to be done, and is right about it.
+    assert_eq!(yard.read_json(".pipeline/state.json")["story_state"]["S-2"], "QUEUED");
+    yard.run(&["check"]);
+}
+
+#[test]
+fn a_story_that_another_one_waits_for_stays() {
+    let all = [story("S-1", ""), story("S-2", "\"S-1\""), story("S-3", "\"S-2\"")].concat();
+    let yard = yard(HOLD, &all, &[]);
+    // The list is not whole any more: the user is in the middle of editing it.
+    let settings = yard.text("piton.toml").replace(&story("S-2", "\"S-1\""), "");
+    let ended = meanwhile(&yard, &["run", "--yes"], || {
+        yard.workspace.write("piton.toml", settings);
+    });
+    assert_eq!((ended.code, did(&yard, "S-2"), did(&yard, "S-3")), (Some(0), true, true), "{}", said(&ended));
+}
+
+#[test]
+fn a_list_that_git_puts_in_place_takes_nothing_out() {
+    let yard = yard(HOLD, &story("S-1", ""), &[]);
+    let settings = yard.text("piton.toml");
+    yard.workspace.write("piton.toml", format!("{settings}{}", story("S-2", "\"S-1\"")));
+    let ended = meanwhile(&yard, &["run", "--yes"], || drop(yard.git(&["stash", "-q", "--", "piton.toml"])));
+    assert_eq!((ended.code, did(&yard, "S-2")), (Some(0), true), "{}", said(&ended));
+}
+
+#[test]
+fn a_task_that_is_taken_out_of_its_file_before_its_turn_gets_no_worker() {
+    let yard = yard(HOLD, "", &[("tasks.toml", &format!("{}{}", task("T1", ""), task("T2", "\"T1\"")))]);
+    let ended = meanwhile(&yard, &["run", "tasks.toml", "--yes"], || {
+        yard.workspace.write("tasks.toml", task("T1", ""));
+    });
+    assert_eq!((ended.code, did(&yard, "T1"), did(&yard, "T2")), (Some(0), true, false), "{}", said(&ended));
+    assert!(said(&ended).contains("T2: it was taken out of its list; no worker starts"), "{}", said(&ended));
+}

@@ -1,0 +1,69 @@
+//! The lists that stories and tasks of a run come from, as they are at a moment.
+
+use piton_model::{Dialect, UnitRef};
+
+use super::super::runs::Wanted;
+use super::super::section::parse;
+use super::super::settings::{SETTINGS, Settings};
+use super::{Story, pipeline, stories, task};
+use crate::Workspace;
+
+/// What the lists of a run name.
+#[derive(Debug)]
+pub(in crate::run) struct Lists {
+    /// Each file with its text. A file of the workspace is named relative to that.
+    pub files: Vec<(String, Vec<u8>)>,
+    stories: Vec<Story>,
+    tasks: Vec<task::Task>,
+}
+
+impl Lists {
+    /// Reads the settings, the boards and the files that a run names; nothing when one of them is being edited and cannot
+    /// be understood.
+    pub fn read(workspace: &Workspace, wanted: &[Wanted]) -> Option<Lists> {
+        let mut lists = Lists { files: Vec::new(), stories: Vec::new(), tasks: Vec::new() };
+        let own = [SETTINGS].into_iter().chain(pipeline::BOARDS).map(str::to_owned);
+        let named = wanted.iter().filter_map(|wanted| match wanted {
+            Wanted::File(file) if file.ends_with(".toml") || file.ends_with(".json") => Some(file.clone()),
+            Wanted::File(_) | Wanted::Unit(_) => None,
+        });
+        for file in own.chain(named) {
+            let Ok(bytes) = std::fs::read(workspace.root().join(&file)) else { continue };
+            let text = String::from_utf8(bytes).ok()?;
+            match file == SETTINGS {
+                true => lists.stories.extend(Settings::parse(&text).ok()?.stories),
+                false => {
+                    let mut root = parse(&file, &text).ok()?;
+                    lists.stories.extend(stories(&mut root).ok()?);
+                    lists.tasks.extend(task::tasks(&mut root).ok()?);
+                }
+            }
+            lists.files.push((file, text.into_bytes()));
+        }
+        Some(lists)
+    }
+
+    /// Whether a list names a story or a task.
+    pub fn names(&self, unit: &UnitRef) -> bool {
+        match unit.dialect {
+            Some(Dialect::Pipeline) => self.stories.iter().any(|story| unit.parts.last() == Some(&story.id)),
+            Some(Dialect::Task) => self.tasks.iter().any(|task| task.clone().alone(unit).is_some()),
+            Some(Dialect::Plan | Dialect::Build | Dialect::Crew) | None => false,
+        }
+    }
+
+    /// Whether something that is listed waits for a unit.
+    pub fn needs(&self, unit: &UnitRef) -> bool {
+        let parts: Vec<&str> = unit.parts.iter().map(piton_model::Id::as_str).collect();
+        let is_it = |name: &String| {
+            parts.last() == Some(&name.as_str()) || parts.join("/") == *name || unit.to_string() == *name
+        };
+        let stories = self.stories.iter().flat_map(|story| &story.depends_on);
+        stories.chain(self.tasks.iter().flat_map(task::Task::depends_on)).any(is_it)
+    }
+
+    /// Whether the same files are there.
+    pub fn has_same_files(&self, other: &Lists) -> bool {
+        self.files.iter().map(|(file, _)| file).eq(other.files.iter().map(|(file, _)| file))
+    }
+}
