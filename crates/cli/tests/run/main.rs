@@ -15,6 +15,7 @@ mod continued;
 mod delisted;
 mod dialects;
 mod doors;
+mod everything_killed;
 mod explain;
 mod ghosts;
 mod held;

@@ -85,6 +85,8 @@ pub(super) struct LaneMemory {
     pub state: SavedState,
     pub stage: u8,
     pub crashes: u32,
+    /// How many of its workers in a row were taken from outside.
+    pub taken: u32,
     pub no_gos: u32,
     pub reworks: u32,
     pub readiness: Option<f64>,
@@ -168,7 +170,8 @@ pub(super) struct Again {
 impl Again {
     /// Takes up what a decision granted.
     pub fn add(&mut self, before: &Counts, after: &Counts) {
-        self.respawns += u32::from(after.crashes > before.crashes || after.waves > before.waves);
+        self.respawns +=
+            u32::from(after.crashes > before.crashes || after.waves > before.waves || after.taken > before.taken);
         self.no_gos += u32::from(after.no_gos > before.no_gos);
         self.reworks += u32::from(after.reworks > before.reworks);
     }
@@ -332,7 +335,7 @@ impl LaneMemory {
         self.state = SavedState::of(&lane.state);
         self.stage = lane.stage;
         (self.crashes, self.no_gos, self.reworks) = (lane.counts.crashes, lane.counts.no_gos, lane.counts.reworks);
-        self.put_off_waves = lane.counts.waves;
+        (self.taken, self.put_off_waves) = (lane.counts.taken, lane.counts.waves);
         self.readiness = lane.readiness;
     }
 }

@@ -63,7 +63,7 @@ impl Lead<'_> {
                 End::RefusedResume => "its session was refused".to_owned(),
                 End::Unavailable { reason } => format!("its worker cannot work: {reason}"),
                 End::Denied { what } => format!("its worker ended: {}; {what}", end.exit),
-                End::Exited(_) | End::Idle | End::Killed(_) | End::Vanished => {
+                End::Exited(_) | End::Idle | End::Killed(_) | End::KilledUnled(_) | End::Vanished | End::NotStarted => {
                     format!("its worker ended: {}", end.exit)
                 }
             };
@@ -113,7 +113,8 @@ impl Lead<'_> {
             (Outcome::Finished, _) => End::Exited(0),
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::Signal(signal)) => End::Killed(*signal),
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::Code(code)) => End::Exited((*code).max(1)),
-            (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::NotStarted { .. } | Exit::Vanished) => End::Vanished,
+            (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::Vanished) => End::Vanished,
+            (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::NotStarted { .. }) => End::NotStarted,
         };
         self.adopt_strays(at);
         self.reopen_partial(at);

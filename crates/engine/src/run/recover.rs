@@ -164,6 +164,7 @@ impl Lead<'_> {
         (lane.stage, lane.readiness) = (stage, known.readiness);
         lane.counts = Counts {
             crashes: known.crashes,
+            taken: known.taken,
             no_gos: known.no_gos,
             // A phase that its gate refused has no lane that is paused: its lanes are granted reworks anew.
             reworks: if request.retry && is_step { 0 } else { known.reworks },

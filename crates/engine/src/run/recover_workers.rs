@@ -50,9 +50,13 @@ impl Lead<'_> {
         if judged.end != End::Exited(0) {
             self.tell_lane(at, "judged", "its worker ended while no lead was at work");
         }
+        let end = match judged.end {
+            End::Killed(signal) => End::KilledUnled(signal),
+            end => end,
+        };
         self.queue.push_back(FleetEvent::WorkerExited {
             lane: at,
-            end: judged.end,
+            end,
             standing: judged.standing,
             words: judged.words,
         });

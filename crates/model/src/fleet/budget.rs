@@ -8,7 +8,22 @@ use crate::Time;
 /// The longest wait between two workers of one lane.
 const LONGEST_DELAY: Duration = Duration::from_secs(300);
 
+/// How many workers of a lane may be taken from outside, one after the other.
+const MOST_TAKEN: u32 = 10;
+
 impl Fleet {
+    /// Counts a worker that was taken from outside; says whether another start is granted. It has a bound and a back-off of
+    /// its own, and is no death of the worker.
+    pub(super) fn spend_taken(&mut self, at: LaneAt, now: Now) -> bool {
+        let lane = &mut self.lanes[at];
+        if lane.counts.taken >= MOST_TAKEN {
+            return false;
+        }
+        lane.counts.taken += 1;
+        lane.not_before = Some(now.steady.saturating_add(delay(lane.counts.taken)));
+        true
+    }
+
     /// Counts an end against the lane's budget of quick restarts; says whether another start is granted.
     pub(super) fn spend_restart(&mut self, at: LaneAt, since: Duration, now: Now) -> bool {
         let is_quick = now.steady.saturating_sub(since) < self.limits.quick;

@@ -169,8 +169,12 @@ pub enum End {
     Killed(i32),
     /// It exited with 0, and there is no trace of any work: no step, no output, no commit.
     Idle,
-    /// It is gone, and its exit status with it.
+    /// It is gone, and its exit status and its keeper with it.
     Vanished,
+    /// A signal ended it while no lead was at work.
+    KilledUnled(i32),
+    /// Its keeper could not start it.
+    NotStarted,
     /// Its client cannot work here: it is missing, not logged in or too old.
     Unavailable {
         /// Why, and what to do.
@@ -190,4 +194,12 @@ pub enum End {
         /// Whether it concerns the account.
         account: bool,
     },
+}
+
+impl End {
+    /// Whether the worker was taken from outside, with its keeper or its lead: a reboot, a killed session. That says nothing
+    /// about the worker. SIGHUP, SIGINT, SIGKILL and SIGTERM come from outside; other signals are its own faults.
+    pub(super) fn is_from_outside(&self) -> bool {
+        matches!(self, End::Vanished | End::KilledUnled(1 | 2 | 9 | 15))
+    }
 }

@@ -89,7 +89,7 @@ impl Fleet {
         let worker = worker.clone();
         match (&exited.standing, &exited.end) {
             (Standing::Complete(result), _) => {
-                self.lanes[at].counts.quick = 0;
+                (self.lanes[at].counts.quick, self.lanes[at].counts.taken) = (0, 0);
                 self.complete(at, result.clone(), decisions);
             }
             (Standing::Misplaced(why), _) => self.rework_stage(at, why.clone(), decisions),
@@ -123,6 +123,11 @@ impl Fleet {
                     Some(words) => format!("{why}; {words}"),
                     None => why,
                 };
+                let is_stopping = matches!(worker.state, WorkerState::Stopping { .. });
+                let is_lie = matches!(standing, Standing::Unproved { .. });
+                if end.is_from_outside() && !is_stopping && !is_lie {
+                    return self.taken(at, why, now, decisions);
+                }
                 self.died(at, &worker, why, now, decisions);
             }
         }
@@ -165,6 +170,16 @@ impl Fleet {
             _ => state.word().to_owned(),
         };
         let reason = format!("{count} workers in a row ended within {quick} s of their start; the last one: {last}");
+        self.pause(at, reason, decisions);
+    }
+
+    /// A worker was taken from outside: another takes its place, and `respawn` stays as it is.
+    fn taken(&mut self, at: LaneAt, why: String, now: Now, decisions: &mut Vec<Decision>) {
+        if self.spend_taken(at, now) {
+            self.lanes[at].state = LaneState::Dead { why, how: How::Session };
+            return;
+        }
+        let reason = format!("{why}; so did {} before it, one after the other", self.lanes[at].counts.taken);
         self.pause(at, reason, decisions);
     }
 
@@ -297,7 +312,9 @@ fn death(worker: &Worker, end: &End, now: Now) -> String {
         (_, End::Exited(0)) => "its worker exited with 0 without completing its work".to_owned(),
         (_, End::Exited(code)) => format!("its worker exited with {code}"),
         (_, End::Killed(signal)) => format!("its worker was ended by signal {signal}"),
-        (_, End::Vanished) => "its worker vanished".to_owned(),
+        (_, End::Vanished) => "its worker vanished with its keeper".to_owned(),
+        (_, End::KilledUnled(signal)) => format!("its worker was ended by signal {signal} while no lead was at work"),
+        (_, End::NotStarted) => "its worker could not be started".to_owned(),
         (_, End::RefusedResume) => "its session was refused".to_owned(),
         (_, End::Limited { .. }) => "its worker ran into a limit".to_owned(),
         (_, End::Unavailable { reason } | End::Denied { what: reason }) => reason.clone(),

@@ -43,6 +43,8 @@ pub struct Lane {
 pub struct Counts {
     /// Dead workers that were started again.
     pub crashes: u32,
+    /// Workers in a row that were taken from outside, and started again.
+    pub taken: u32,
     /// NO-GOs that were validated again.
     pub no_gos: u32,
     /// FAILs, failed gates and conflicts that were worked on again.

@@ -144,3 +144,49 @@ fn living_workers_of_other_runs_count() {
     fleet.strangers = 1;
     check(&mut fleet, 0, FleetEvent::Begun, &["claim 0", "spawn 0"]);
 }
+
+#[test]
+fn workers_taken_from_outside_spend_no_respawn_and_have_a_bound() {
+    let ended = |end: End| FleetEvent::WorkerExited { lane: 0, end, standing: Standing::Open, words: None };
+    // How often a lane is started again when every worker ends like this; `respawn` is 1.
+    for (end, restarts) in [
+        (End::Vanished, 10),
+        (End::KilledUnled(9), 10),
+        (End::KilledUnled(15), 10),
+        (End::KilledUnled(11), 1),
+        (End::Killed(9), 1),
+        (End::NotStarted, 1),
+    ] {
+        let mut fleet = one(99);
+        let (mut seconds, mut resumed, mut longest) = (0, 0, 0);
+        while !fleet.ended {
+            let mut decisions = fleet.step(ended(end.clone()), at(seconds));
+            let began = seconds;
+            while !fleet.ended && !fleet.lanes[0].state.has_worker() {
+                if decisions.contains(&Decision::Prove { lane: 0 }) {
+                    let proof = crate::proof::Proof::Holds;
+                    fleet.step(FleetEvent::Proved { lane: 0, proof }, at(seconds));
+                    resumed += 1;
+                    continue;
+                }
+                seconds += 1;
+                decisions = fleet.step(FleetEvent::TimerFired, at(seconds));
+            }
+            longest = longest.max(seconds - began);
+        }
+        assert_eq!(resumed, restarts, "{end:?}");
+        assert_eq!(fleet.lanes[0].counts.crashes, u32::from(restarts == 1), "{end:?}");
+        assert!(longest <= 300, "{end:?}: {longest}");
+    }
+}
+
+#[test]
+fn a_stage_that_came_to_its_end_forgets_workers_taken_from_outside() {
+    let mut fleet = one(99);
+    let vanished = FleetEvent::WorkerExited { lane: 0, end: End::Vanished, standing: Standing::Open, words: None };
+    check(&mut fleet, 1, vanished, &["prove 0", "claim 0", "resume 0 Session"]);
+    assert_eq!(fleet.lanes[0].counts.taken, 1);
+    let planned = Standing::Complete(StageResult::Planned { score: 3.0 });
+    check(&mut fleet, 2, exit(0, 0, planned), &["stage 0 0>1", "claim 0", "spawn 0"]);
+    assert_eq!(fleet.lanes[0].counts.taken, 0);
+}
