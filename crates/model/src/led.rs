@@ -39,10 +39,12 @@ pub enum LedWork {
         /// What is known about the death.
         why: String,
     },
-    /// It waits for a usage limit to end.
+    /// It waits for a limit to end, or for its service to come back.
     Parked {
         /// Until when.
         until: Time,
+        /// What it waits for.
+        why: String,
     },
     /// It waits for a person's approval.
     Approval {
@@ -58,13 +60,16 @@ pub enum LedWork {
     },
 }
 
+/// What a parked unit waits for, when nothing else is known.
+pub const USED_UP: &str = "a usage limit is reached";
+
 impl LedWork {
     /// What a lane's state means for its unit.
     pub fn of(state: &LaneState) -> LedWork {
         match state {
             LaneState::Queued | LaneState::Between | LaneState::Reworking { .. } => LedWork::Turn,
             LaneState::Working(worker) => match worker.state {
-                WorkerState::Limited { until } => LedWork::Parked { until },
+                WorkerState::Limited { until } => LedWork::Parked { until, why: USED_UP.to_owned() },
                 WorkerState::Silent { .. } => LedWork::Working { is_silent: true },
                 WorkerState::Spawning
                 | WorkerState::Running { .. }
@@ -72,7 +77,7 @@ impl LedWork {
                 | WorkerState::Stopping { .. } => LedWork::Working { is_silent: false },
             },
             LaneState::Dead { why, .. } | LaneState::Proving { why, .. } => LedWork::Dead { why: why.clone() },
-            LaneState::Parked { until } => LedWork::Parked { until: *until },
+            LaneState::Parked { until } => LedWork::Parked { until: *until, why: USED_UP.to_owned() },
             LaneState::Closing(
                 Closing::Queued
                 | Closing::Preparing
@@ -175,7 +180,7 @@ impl Led {
     /// What the unit waits for, or died of, where its documents do not say it.
     pub fn reason(&self) -> Option<String> {
         match &self.work {
-            LedWork::Parked { until } => Some(format!("parked until {until}: a usage limit is reached")),
+            LedWork::Parked { until, why } => Some(format!("parked until {until}: {why}")),
             LedWork::Approval { what } => Some(format!("waits for approval: {what}")),
             LedWork::Paused { why } => Some(why.clone()),
             LedWork::Dead { why } if !self.lead.has_ended => Some(why.clone()),
@@ -202,7 +207,7 @@ impl fmt::Display for Led {
             LedWork::Turn if self.lead.is_at_work => write!(f, "its lead starts the next worker when there is room"),
             LedWork::Turn | LedWork::Changed => write!(f, "no worker runs{lead}"),
             LedWork::Dead { why } => write!(f, "{why}{lead}"),
-            LedWork::Parked { until } => write!(f, "it is parked until {until}: a usage limit is reached{lead}"),
+            LedWork::Parked { until, why } => write!(f, "it is parked until {until}: {why}{lead}"),
             LedWork::Approval { what } => write!(f, "it waits for approval: {what}"),
             LedWork::Closing if self.lead.is_at_work => write!(f, "its lead runs gates, merges or records"),
             LedWork::Closing => write!(f, "its work was being merged{lead}"),
@@ -236,6 +241,10 @@ mod tests {
         Led { lead: UnitLead { run: 3, pid: 12, since, is_at_work, has_ended }, work }
     }
 
+    fn parked(until: Time) -> LedWork {
+        LedWork::Parked { until, why: USED_UP.to_owned() }
+    }
+
     #[test]
     fn processes_decide_whether_somebody_works() {
         let until = Time::from_unix_seconds(9_000);
@@ -246,7 +255,7 @@ mod tests {
             (at_work, working(false), Lifecycle::Running, Some(Liveness::Alive)),
             (at_work, working(true), Lifecycle::Running, Some(Liveness::Late)),
             (at_work, LedWork::Closing, Lifecycle::Running, Some(Liveness::Alive)),
-            (at_work, LedWork::Parked { until }, Lifecycle::Running, Some(Liveness::Idle)),
+            (at_work, parked(until), Lifecycle::Running, Some(Liveness::Idle)),
             (at_work, dead(), Lifecycle::Running, Some(Liveness::Dead)),
             (at_work, LedWork::Turn, Lifecycle::Running, Some(Liveness::Idle)),
             (at_work, LedWork::Settled, Lifecycle::Running, None),
@@ -262,7 +271,7 @@ mod tests {
             (killed, LedWork::Turn, Lifecycle::Running, Some(Liveness::Dead)),
             (killed, LedWork::Closing, Lifecycle::Running, Some(Liveness::Dead)),
             (killed, dead(), Lifecycle::Running, Some(Liveness::Dead)),
-            (killed, LedWork::Parked { until }, Lifecycle::Running, Some(Liveness::Idle)),
+            (killed, parked(until), Lifecycle::Running, Some(Liveness::Idle)),
             // A run that a person ended leaves nobody dead.
             (ended, dead(), Lifecycle::Running, Some(Liveness::Idle)),
             (ended, LedWork::Turn, Lifecycle::Running, Some(Liveness::Idle)),
@@ -280,7 +289,7 @@ mod tests {
             LedWork::Turn,
             LedWork::Paused { why: "y".to_owned() },
             LedWork::Dead { why: "x".to_owned() },
-            LedWork::Parked { until },
+            parked(until),
             LedWork::Closing,
             LedWork::Approval { what: "Ground".to_owned() },
             LedWork::Working { is_silent: true },
@@ -300,8 +309,8 @@ mod tests {
         let since = std::time::Duration::ZERO;
         let state = WorkerState::Limited { until };
         let worker = Worker { how: How::Fresh, account: String::new(), since, state };
-        assert_eq!(LedWork::of(&LaneState::Working(worker)), LedWork::Parked { until });
-        let led = led(true, false, LedWork::Parked { until });
+        assert_eq!(LedWork::of(&LaneState::Working(worker)), parked(until));
+        let led = led(true, false, parked(until));
         assert_eq!(led.state(State::Running), State::Waiting);
         assert_eq!(led.state(State::Done), State::Waiting);
         assert_eq!(led.reason().as_deref(), Some("parked until 1970-01-01T02:30:00Z: a usage limit is reached"));

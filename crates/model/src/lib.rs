@@ -37,7 +37,7 @@ pub use event::{
 pub use finding::{Code, Finding, Place, Severity, Tally};
 pub use hint::{Arg, Audience, Hint, Invocation};
 pub use id::{BadId, BadUnit, Id, UnitRef};
-pub use led::{Led, LedWork, UnitLead};
+pub use led::{Led, LedWork, USED_UP, UnitLead};
 pub use lifecycle::{Lifecycle, State};
 pub use liveness::{Believed, Judgement, Liveness, PassedOver, Patience, Rule, Said, Sign, Source, judge};
 pub use names::Names;

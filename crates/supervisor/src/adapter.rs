@@ -39,7 +39,7 @@ pub use agent::Agent;
 pub use command::{CommandLine, PromptBy};
 pub use denied::{Denied, Remedy};
 pub use grants::{Allow, Grants};
-pub use limit::{Limit, LimitScope};
+pub use limit::{Limit, LimitCause, LimitScope};
 pub use login::{Login, login};
 pub use reading::Reading;
 pub use repository::{commit_directories, is_in_git};

@@ -28,9 +28,9 @@ mod worktree;
 mod scratch;
 
 pub use adapter::{
-    Adapter, Agent, Allow, CommandLine, Denied, Grants, Kind, Limit, LimitScope, Login, Outcome, PromptBy, Reading,
-    Remedy, ResultSeen, Seen, Spent, Tokens, Trace, Transcript, Wait, Work, commit_directories, is_in_git, login,
-    new_session_id, quoted, simple_commands,
+    Adapter, Agent, Allow, CommandLine, Denied, Grants, Kind, Limit, LimitCause, LimitScope, Login, Outcome, PromptBy,
+    Reading, Remedy, ResultSeen, Seen, Spent, Tokens, Trace, Transcript, Wait, Work, commit_directories, is_in_git,
+    login, new_session_id, quoted, simple_commands,
 };
 pub use end::{End, Exit, Signs};
 pub use environment::clear_foreign;

@@ -35,7 +35,7 @@ impl Lead<'_> {
             Decision::Rework { lane, why } => self.rework(lane, why),
             Decision::Finish { lane } => self.finish(lane),
             Decision::Park { lane, until } => {
-                let text = format!("parked until {until}: a limit is used up");
+                let text = format!("parked until {until}: {}", self.limit_of(lane));
                 self.tell_lane(lane, "parked", &text);
                 self.is_state_due = true;
                 Ok(())

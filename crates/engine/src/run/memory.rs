@@ -105,6 +105,8 @@ pub(super) struct LaneMemory {
     pub kind: Option<Kind>,
     /// How often in a row its workers ran into a limit.
     pub limits_in_a_row: u32,
+    /// What the last of these limits was, for people.
+    pub limit: Option<String>,
     pub worktree: Option<String>,
     pub branch: Option<String>,
     /// Where that branch was when it was last looked at for a merge.

@@ -59,7 +59,7 @@ impl Lead<'_> {
         }
         if !matches!(standing, Standing::Complete(_)) {
             let text = match &judged {
-                End::Limited { until, .. } => format!("its worker ran into a limit until {until}"),
+                End::Limited { until, .. } => format!("its worker waits until {until}: {}", self.limit_of(at)),
                 End::RefusedResume => "its session was refused".to_owned(),
                 End::Unavailable { reason } => format!("its worker cannot work: {reason}"),
                 End::Denied { what } => format!("its worker ended: {}; {what}", end.exit),
@@ -99,9 +99,11 @@ impl Lead<'_> {
         let home = worker.home().strip_prefix(self.workspace.root()).unwrap_or(worker.home()).display().to_string();
         memory.costs.add(&home, (memory.run, memory.origin.attempt), memory.session.clone().as_deref(), seen.spent);
         let outcome = kind.judge(&end.exit, seen, worker.launch());
-        memory.limits_in_a_row = match &outcome {
-            Outcome::Limited(_) => memory.limits_in_a_row.saturating_add(1),
-            _ => 0,
+        (memory.limits_in_a_row, memory.limit) = match &outcome {
+            Outcome::Limited(limit) => {
+                (memory.limits_in_a_row.saturating_add(1), Some(limit.cause().text().to_owned()))
+            }
+            _ => (0, None),
         };
         let judged = match (outcome, &end.exit) {
             (Outcome::Limited(limit), _) => self.limited(at, &limit),
@@ -375,6 +377,7 @@ impl Lead<'_> {
         self.queue.push_back(FleetEvent::SignSeen { lane: at });
         if let Some(limit) = waiting {
             let (until, account) = (self.until(&limit), limit.scope == LimitScope::Account);
+            self.memory.lane(&name).limit = Some(limit.cause().text().to_owned());
             self.queue.push_back(FleetEvent::LimitReported { lane: at, until, account });
         }
     }

@@ -210,7 +210,7 @@ impl Lead<'_> {
                     None => LaneState::Dead { why: "it waited for a limit".to_owned(), how: How::Session },
                 };
                 if let Some(until) = until.filter(|until| *until > self.time()) {
-                    self.tell_lane(at, "parked", &format!("still parked until {until}: a limit is used up"));
+                    self.tell_lane(at, "parked", &format!("still parked until {until}: {}", self.limit_of(at)));
                 }
             }
         }

@@ -68,7 +68,7 @@ impl Lead<'_> {
         LaneView {
             name: lane.name.clone(),
             unit: work.unit_name.clone(),
-            work: until.map_or_else(|| LedWork::of(&lane.state), |until| LedWork::Parked { until }),
+            work: until.map_or_else(|| LedWork::of(&lane.state), |until| self.parked(at, until)),
             attempt: memory.map_or(0, |memory| memory.origin.attempt),
             title: work.title.clone(),
             state: if until.is_some() && !has_worker { "parked" } else { lane.state.word() }.into(),

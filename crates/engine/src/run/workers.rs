@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use piton_model::Dialect;
 use piton_model::fleet::{End, FleetEvent, LaneAt, LaneState, Standing};
+use piton_model::{Dialect, LedWork, Time, USED_UP};
 use piton_store::disk::{Access, make_directories};
 use piton_store::journal::Hash;
 use piton_supervisor::{Allow, Grants, Kind, Limit, Wait, commit_directories, is_in_git, quoted};
@@ -133,6 +133,19 @@ impl Lead<'_> {
     }
 
     /// How long a limit is waited for that a lane's worker ran into.
+    /// What a lane's last worker waited for, for people.
+    pub(super) fn limit_of(&self, at: LaneAt) -> String {
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        known.and_then(|known| known.limit.clone()).unwrap_or_else(|| USED_UP.to_owned())
+    }
+
+    /// A lane that waits for its own limit, or for that of every account that its next worker could use.
+    pub(super) fn parked(&self, at: LaneAt, until: Time) -> LedWork {
+        let is_own = self.work.fleet.lanes[at].state.waits_until().is_some();
+        let why = if is_own { self.limit_of(at) } else { USED_UP.to_owned() };
+        LedWork::Parked { until, why }
+    }
+
     pub(super) fn wait_for(&self, at: LaneAt, limit: &Limit) -> Wait {
         let times = self.memory.lanes.get(&self.work.fleet.lanes[at].name).map_or(1, |lane| lane.limits_in_a_row);
         limit.wait(self.time().unix_seconds(), times)

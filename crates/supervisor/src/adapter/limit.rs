@@ -27,6 +27,34 @@ pub enum LimitScope {
     Worker,
 }
 
+/// What keeps a worker waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitCause {
+    /// The account's allowance is used up.
+    Usage,
+    /// Too many requests within a short time.
+    Rate,
+    /// The service answers that it cannot serve now.
+    Overloaded,
+    /// The service was not reached.
+    Unreachable,
+    /// The worker said so itself.
+    Worker,
+}
+
+impl LimitCause {
+    /// For people.
+    pub fn text(self) -> &'static str {
+        match self {
+            LimitCause::Usage => "a usage limit is reached",
+            LimitCause::Rate => "its API limits the rate of requests",
+            LimitCause::Overloaded => "its API is overloaded",
+            LimitCause::Unreachable => "its API cannot be reached",
+            LimitCause::Worker => "its worker reports a limit",
+        }
+    }
+}
+
 /// What an error means for the worker that met it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {
@@ -41,6 +69,19 @@ pub(super) enum Trouble {
 impl Limit {
     pub(super) fn new(scope: LimitScope, resets_at: Option<i64>, message: &str) -> Limit {
         Limit { scope, resets_at, message: shorten(message) }
+    }
+
+    /// What it is, by its scope and the words in which it was reported.
+    pub fn cause(&self) -> LimitCause {
+        let lower = self.message.to_lowercase();
+        let has = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
+        match self.scope {
+            LimitScope::Account => LimitCause::Usage,
+            LimitScope::Worker => LimitCause::Worker,
+            LimitScope::Service if has(&RATE) => LimitCause::Rate,
+            LimitScope::Service if has(&UNREACHABLE) => LimitCause::Unreachable,
+            LimitScope::Service => LimitCause::Overloaded,
+        }
     }
 }
 
@@ -104,6 +145,30 @@ const BUSY: [&str; 9] = [
     "connection refused",
 ];
 
+/// Too many requests, in the words of clients and services.
+const RATE: [&str; 6] = ["429", "too many requests", "rate limit", "rate_limit", "ratelimit", "throttl"];
+
+/// The service was not reached, in the words of clients and of the system.
+const UNREACHABLE: [&str; 16] = [
+    "stream disconnected",
+    "error sending request",
+    "connection refused",
+    "connection error",
+    "connection reset",
+    "unable to connect",
+    "could not connect",
+    "econnrefused",
+    "econnreset",
+    "enotfound",
+    "etimedout",
+    "eai_again",
+    "network",
+    "fetch failed",
+    "timed out",
+    // A client that retries, and got no status.
+    "status ?",
+];
+
 /// An HTTP status in words: `status 503`, `last status: 429`.
 fn status_in(lower: &str) -> Option<i64> {
     let (_, rest) = lower.split_once("status")?;
@@ -147,6 +212,28 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn waits_are_called_what_they_are() {
+        for (scope, message, want) in [
+            (LimitScope::Account, "You've hit your session limit", LimitCause::Usage),
+            (LimitScope::Service, "API Error: Unable to connect to API (ECONNREFUSED)", LimitCause::Unreachable),
+            (LimitScope::Service, "unknown (status ?), attempt 3 of 10", LimitCause::Unreachable),
+            (LimitScope::Service, "Connection error.", LimitCause::Unreachable),
+            (
+                LimitScope::Service,
+                "stream disconnected before completion: error sending request",
+                LimitCause::Unreachable,
+            ),
+            (LimitScope::Service, "overloaded_error (status 529), attempt 1 of 10", LimitCause::Overloaded),
+            (LimitScope::Service, "unexpected status 503 Service Unavailable", LimitCause::Overloaded),
+            (LimitScope::Service, "exceeded retry limit, last status: 429 Too Many Requests", LimitCause::Rate),
+            (LimitScope::Service, "This request would exceed your account's rate limit", LimitCause::Rate),
+            (LimitScope::Worker, "exit code 75", LimitCause::Worker),
+        ] {
+            assert_eq!(Limit::new(scope, None, message).cause(), want, "{message}");
+        }
+    }
 
     #[test]
     fn errors_pass_or_need_a_person_or_neither() {
