@@ -1,6 +1,8 @@
 mod attach;
 mod detach;
 
+use std::time::{Duration, Instant};
+
 use clap::{ArgMatches, Args};
 use piton_engine::run::{
     Attached, Progress, RunEnd, RunError, RunPlan, RunRequest, Surroundings, Unapproved, WorkError, approve_commands,
@@ -16,6 +18,12 @@ use crate::failure::{BUSY, FAILED, Failure, REFUSED, USAGE};
 use crate::output::{print, print_json};
 use crate::render;
 use crate::render::live::LiveView;
+
+/// How long a lead may take from its lock to the first word about itself, or from the last word to letting go.
+const BEGINNING: Duration = Duration::from_secs(15);
+
+/// How often a command that waits for another lead looks for it.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 #[derive(Args, Debug)]
 #[command(
@@ -82,15 +90,21 @@ pub fn run(matches: &ArgMatches, args: RunArgs) -> Result<u8, Failure> {
         approve_commands(&context.workspace, &plan).map_err(|error| failure(&error, &args.wanted))?;
     }
     if args.detach {
-        return detach::start(&context, &args);
+        return detach::start(&context, &args, &request);
     }
-    match drive(&context, &request, &args)? {
-        Some(end) => Ok(exit_code(end.outcome)),
-        // Another lead was faster.
-        None => match Attached::to(&context.workspace, attach::earlier(args.json), context.now) {
-            Some(attached) => attach::follow(&context, attached, &request, args.json),
-            None => Err(failure(&RunError::Busy { holder: String::new() }, &args.wanted)),
-        },
+    let since = Instant::now();
+    loop {
+        if let Some(end) = drive(&context, &request, &args)? {
+            return Ok(exit_code(end.outcome));
+        }
+        // Another lead was faster: it is followed, or has ended by now.
+        if let Some(attached) = Attached::to(&context.workspace, attach::earlier(args.json), clock::time()) {
+            return attach::follow(&context, attached, &request, args.json);
+        }
+        if since.elapsed() > BEGINNING {
+            return Err(failure(&RunError::Busy { holder: String::new() }, &args.wanted));
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
     }
 }
 

@@ -5,14 +5,16 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use piton_engine::run::{Attached, RunRequest};
 use piton_model::hint::verbs;
 use serde_json::json;
 
-use super::{RunArgs, attach};
+use super::{BEGINNING, BETWEEN_LOOKS, RunArgs, attach};
+use crate::clock;
 use crate::context::Context;
-use crate::failure::{FAILED, Failure};
+use crate::failure::{BUSY, FAILED, Failure};
 use crate::output::{print, print_json};
 
 /// This program, even when its file was replaced or removed meanwhile.
@@ -25,7 +27,7 @@ const LOG: &str = "lead.log";
 const LEADS: &str = "leads";
 
 /// Starts the lead, waits until it leads or has failed, and says how to watch and stop it.
-pub fn start(context: &Context, args: &RunArgs) -> Result<u8, Failure> {
+pub fn start(context: &Context, args: &RunArgs, request: &RunRequest) -> Result<u8, Failure> {
     let flags = [("--yes", args.yes), ("--retry", args.retry), ("--json", args.json)];
     let mut child = Command::new(OURSELVES)
         .arg("-C")
@@ -54,11 +56,28 @@ pub fn start(context: &Context, args: &RunArgs) -> Result<u8, Failure> {
     }
     let status = child.wait().map_err(failed)?;
     let errors = errors.join().unwrap_or_default();
+    if status.code() == Some(BUSY.into())
+        && let Some(attached) = another_lead(context)
+    {
+        return is_led(context, &attached, request, args.json);
+    }
     // It said why in the words of this very command.
     let _ = std::io::stderr().write_all(errors.as_bytes());
     match status.code().and_then(|code| u8::try_from(code).ok()) {
         Some(code) if code != 0 && !errors.is_empty() => Ok(code),
         _ => Err(Failure::new(FAILED, format!("the lead ended before it led: {status}"))),
+    }
+}
+
+/// The lead that was faster, as soon as it says who it is.
+fn another_lead(context: &Context) -> Option<Attached> {
+    let since = Instant::now();
+    loop {
+        let attached = Attached::to(&context.workspace, 0, clock::time());
+        if attached.is_some() || since.elapsed() > BEGINNING {
+            return attached;
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
     }
 }
 
