@@ -6,7 +6,7 @@ use piton_model::{Hint, Moment, Refusal, ResumeAction, ResumeMode, ResumePlan, S
 
 use super::judge::Judgement;
 use super::tasks::Tasks;
-use super::write::{Draft, back_to_work, clean, judged, mend, verdict_word, wanted_verdict};
+use super::write::{Draft, back_to_work, clean, judged, may_rework, mend, verdict_word, wanted_verdict};
 use crate::{Files, Place};
 
 /// How a story is continued: its checkpoint is compared with where the lead's state says that it stands.
@@ -222,10 +222,18 @@ pub(super) fn next(draft: &Draft, tasks: &Tasks, stage: u8, is_same_stage: bool)
             (None, None) => mend(draft),
         },
         _ if !tasks.open.is_empty() => verbs::STAGE.on(name).word("2").to("do the tasks that are open"),
+        // Paused is what it is already: who takes it up corrects it and judges it anew.
+        (_, Some(StageResult::Failed { .. })) if is_paused(draft) && !may_rework(draft) => {
+            judge.to("work on what failed, commit it, and judge the quality again")
+        }
         (_, Some(StageResult::Failed { .. })) => back_to_work(draft).to("work on what failed"),
         (_, Some(StageResult::Passed { .. })) => verbs::FINISH.on(name).to("the quality gate let it pass"),
         _ => judge.to("judge the quality"),
     }
+}
+
+fn is_paused(draft: &Draft) -> bool {
+    draft.unit.as_ref().is_some_and(|unit| matches!(unit.state, State::Paused { .. }))
 }
 
 /// The protocol's CHECKPOINT_RESUME block. Each of its lines stays one line. Where tasks are executed, a planned one

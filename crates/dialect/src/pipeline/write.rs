@@ -20,7 +20,7 @@ mod tests;
 pub use stages::{NO_PLANNING, NO_VALIDATION};
 
 pub(super) use draft::{Draft, clean};
-pub(super) use stages::{back_to_work, judged};
+pub(super) use stages::{back_to_work, judged, may_rework};
 pub(super) use tasks::mend;
 pub(super) use verdicts::{number, wanted as wanted_verdict, word as verdict_word};
 

@@ -58,11 +58,15 @@ pub(super) fn entered(draft: &mut Draft, stage: &str, phase: Option<&str>, momen
 /// How a story whose quality gate failed goes on: by a rework while one is granted.
 pub(in super::super) fn back_to_work(draft: &Draft) -> Invocation {
     let name = &draft.name;
-    let done = draft.editor.int(&["reworks"]).unwrap_or(0).max(0);
-    match done >= i64::from(draft.limits.reworks) {
-        true => verbs::PAUSE.on(name).with("--reason", Arg::Word("the quality gate failed too often")),
-        false => verbs::STAGE.on(name).word("2"),
+    match may_rework(draft) {
+        true => verbs::STAGE.on(name).word("2"),
+        false => verbs::PAUSE.on(name).with("--reason", Arg::Word("the quality gate failed too often")),
     }
+}
+
+/// Whether a story is granted another rework.
+pub(in super::super) fn may_rework(draft: &Draft) -> bool {
+    draft.editor.int(&["reworks"]).unwrap_or(0).max(0) < i64::from(draft.limits.reworks)
 }
 
 /// A stage as it was typed: `2`, `stage 2`, `STAGE_2`.
