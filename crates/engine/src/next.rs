@@ -9,7 +9,7 @@ use piton_model::{
     UnitRef,
 };
 
-use crate::run::{RunState, status_of_run};
+use crate::run::{RunState, place_of_unit, status_of_run};
 use crate::why::asks_person;
 use crate::{Found, Workspace, preview};
 
@@ -68,7 +68,8 @@ pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: pi
         if let Some(step) = run.own_step(name, root, directory) {
             return step;
         }
-        return run.continuation("continue the run", root, directory);
+        let why = place_of_unit(workspace, name).unwrap_or_else(|| "continue the run".to_owned());
+        return run.continuation(&why, root, directory);
     }
     match is_partial {
         true => verbs::REOPEN.on(name).to("open it again for what is missing"),

@@ -91,6 +91,7 @@ pub use work::{GroupWork, LaneWork, Story, Work, WorkError};
 
 use crate::Workspace;
 use continued::Continued;
+pub(crate) use ways::place_of_unit;
 
 /// Where the lead's lock is.
 const LOCK: &str = ".piton/run/lock";

@@ -119,6 +119,11 @@ impl Lead<'_> {
     }
 }
 
+/// Whether a lane is paused for what its client denied.
+pub(super) fn is_denial(reason: &str) -> bool {
+    reason.contains("; denied: ")
+}
+
 /// Writes down what is denied. Without it the reason still says what was denied.
 fn write(workspace: &Workspace, all: &[DeniedCommand]) {
     let list: Vec<Value> = all.iter().map(|each| json!({ "unit": each.unit, "command": each.command })).collect();

@@ -12,9 +12,11 @@ use piton_store::disk::Access;
 use piton_supervisor::Spent;
 use serde_json::{Value, json};
 
+use super::denials::is_denial;
 use super::lead::Lead;
 use super::memory::{DIRECTORY, LaneMemory};
-use super::ways::{Judging, WHEN_MET, brought_back, ways_out};
+use super::status::waits;
+use super::ways::{Judging, WHEN_MET, brought_back, place_of_fix, ways_out};
 use super::{EndedLane, LaneView, RunEnd, RunError, View};
 
 impl Lead<'_> {
@@ -242,17 +244,23 @@ impl Lead<'_> {
         let paused = paused.filter(|(lane, _)| matches!(lane.state, LaneState::Paused { .. }));
         let paused = paused.map(|(_, work)| work.unit_name.as_str());
         let stuck: Vec<&str> = paused.chain(halted.map(|(group, _)| group.name.as_str())).collect();
-        let mut told = BTreeSet::new();
-        let blocked = stuck.iter().filter(|unit| told.insert(**unit));
-        next.extend(blocked.flat_map(|unit| self.ways_out(unit)));
+        let (mut told, denied) = (BTreeSet::new(), super::denials::denied(self.workspace));
+        let (mut has_way, mut is_all_told) = (false, true);
+        for unit in stuck.iter().filter(|unit| told.insert(**unit)) {
+            let ways = self.ways_out(unit);
+            let is_denied = denied.iter().any(|each| each.unit == **unit) && self.is_paused_for(unit, is_denial);
+            has_way |= !ways.is_empty() || is_denied;
+            is_all_told &= !ways.is_empty() || is_denied || self.is_paused_for(unit, waits);
+            next.extend(ways);
+        }
         let judges = |it: &Judging| {
             let is_held = UnitRef::parse(&it.unit).is_ok_and(|unit| self.held_by_person(&unit).is_some());
             let options: &[&'static str] = if is_held { &["--retry"] } else { &[] };
             it.command().to(WHEN_MET).then(self.command(options))
         };
         next.extend(self.judging().iter().map(judges));
-        if !super::denials::denied(self.workspace).is_empty() {
-            next.push(super::denials::allow().to("allow what was denied"));
+        if !denied.is_empty() {
+            next.push(super::denials::allow().to("allow what was denied").then(self.command(&["--retry"])));
         }
         if let Some(first) = stuck.first() {
             let is_taken_over = UnitRef::parse(first).is_ok_and(|unit| self.heir_of(&unit).is_some());
@@ -262,8 +270,10 @@ impl Lead<'_> {
             });
         }
         // A crew has no unit of its own to ask about.
-        if !stuck.is_empty() || self.work.fleet.groups.iter().any(|group| group.halted.is_some()) {
-            next.push(self.command(&["--retry"]).to("when it is fixed"));
+        let is_stuck = !stuck.is_empty() || self.work.fleet.groups.iter().any(|group| group.halted.is_some());
+        // A retry is no answer to a question, whose own way names the command that continues the run.
+        if is_stuck && !(has_way && is_all_told) {
+            next.push(self.command(&["--retry"]).to(self.when_fixed()));
         }
         if outcome == Outcome::Stopped {
             next.push(self.command(&[]).to("continue"));
@@ -286,6 +296,26 @@ impl Lead<'_> {
         let found = UnitRef::parse(unit).ok().and_then(|unit| crate::find(self.workspace, &unit, self.time()).ok());
         let Some(found) = found else { return Vec::new() };
         let ways = ways_out(self.workspace, unit, &found.unit, &reasons, self.time());
+    /// When a retry helps: where what was refused has to be corrected, as far as that is known.
+    fn when_fixed(&self) -> String {
+        let paused = self.work.fleet.lanes.iter().filter_map(|lane| match &lane.state {
+            LaneState::Paused { reason } => Some((lane.name.as_str(), reason.as_str())),
+            _ => None,
+        });
+        place_of_fix(self.workspace, &self.memory, paused).unwrap_or_else(|| "when it is fixed".to_owned())
+    }
+
+    /// Whether every lane of a unit that is paused has such a reason.
+    fn is_paused_for(&self, unit: &str, is_such: fn(&str) -> bool) -> bool {
+        let own = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(_, work)| work.unit_name == unit);
+        let reasons = own.filter_map(|(lane, _)| match &lane.state {
+            LaneState::Paused { reason } => Some(reason),
+            _ => None,
+        });
+        let is_halted = self.work.fleet.groups.iter().any(|group| group.name == unit && group.halted.is_some());
+        !is_halted && reasons.into_iter().all(|reason| is_such(reason))
+    }
+
         ways.iter().map(|way| way.hint(|options| self.command(options))).collect()
     }
 

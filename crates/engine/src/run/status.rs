@@ -11,6 +11,7 @@ use piton_supervisor::{End, Exit, KeeperProgram, Sight, Worker};
 
 use super::approvals::is_given;
 use super::by_hand::{standing_pause, taken};
+use super::denials;
 use super::freed::is_changed;
 use super::left_work::{continued_by, heir_of};
 use super::memory::MEMORY;
@@ -77,6 +78,8 @@ pub struct RunStatus {
     others: (usize, usize),
     /// Whether a newer run is not finished either.
     is_older: bool,
+    /// Whether a unit of it is paused for what its client denied, and that is not allowed yet.
+    is_denied: bool,
 }
 
 impl RunStatus {
@@ -116,6 +119,10 @@ impl RunStatus {
         }
         if let Some(approval) = self.approval() {
             return approval.to(why.to_owned()).then(command);
+        }
+        if self.is_denied {
+            let retry = self.run.command(root, directory, &["--retry"]);
+            return denials::allow().to("allow what was denied").then(retry);
         }
         let first = self.judging.first().map(|it| it.unit.as_str()).or_else(|| self.question());
         let step = first.and_then(|unit| self.own_step(unit, root, directory));
@@ -250,7 +257,30 @@ fn status_of(workspace: &Workspace, run: RunRecord, last: Option<Published>, now
         None => run,
     };
     let is_approved = !given.is_empty();
-    RunStatus { pid, state, view, workers, seen, waiting, judging, held, asked, is_approved, others, is_older, run }
+    let is_denied = view.as_ref().is_some_and(|view| is_denied(workspace, &view.lanes));
+    RunStatus {
+        pid,
+        state,
+        view,
+        workers,
+        seen,
+        waiting,
+        judging,
+        held,
+        asked,
+        is_approved,
+        others,
+        is_older,
+        is_denied,
+        run,
+    }
+}
+
+/// Whether a lane is paused for what its client denied, and that is not allowed yet.
+fn is_denied(workspace: &Workspace, lanes: &[LaneView]) -> bool {
+    let paused = |lane: &&LaneView| matches!(&lane.work, LedWork::Paused { why } if denials::is_denial(why));
+    let units: BTreeSet<&str> = lanes.iter().filter(paused).map(|lane| lane.unit.as_str()).collect();
+    !units.is_empty() && denials::denied(workspace).iter().any(|each| units.contains(each.unit.as_str()))
 }
 
 /// The run, with its open units named where the files that were named for it list none of them any more.
@@ -340,7 +370,7 @@ fn waits_for_paused(lanes: &[LaneView]) -> Option<(usize, String)> {
 }
 
 /// Whether a lane was paused only because another one is.
-fn waits(why: &str) -> bool {
+pub(super) fn waits(why: &str) -> bool {
     why.starts_with("waits for ") && why.ends_with(')')
 }
 

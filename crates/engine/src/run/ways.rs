@@ -6,6 +6,7 @@ use piton_model::hint::verbs;
 use piton_model::{Arg, Audience, Dialect, GateState, Hint, Invocation, State, Time, Unit, UnitRef};
 use serde_json::{Value, json};
 
+use super::memory::{Memory, SavedState};
 use crate::Workspace;
 
 /// When a person says that a gate is met.
@@ -100,6 +101,45 @@ pub(super) fn brought_back(name: &str, reasons: &[&str]) -> Option<Vec<Way>> {
     // What a worker printed may stand in a reason, but not at its start.
     let says_so = |reason: &&str| reason.strip_prefix(NOT_STARTED).unwrap_or(reason).starts_with(GONE);
     reasons.iter().any(says_so).then(|| vec![Way::Repair { unit: name.to_owned() }])
+}
+
+/// Whether a lane is paused because a gate, a review or a merge refused its work, and no rework is left.
+fn is_refused_work(reason: &str) -> bool {
+    reason.contains("; reworked ") || reason.ends_with("; `reworks` is 0")
+}
+
+/// Where a person corrects what was refused: the worktrees and branches of these paused lanes, each with its reason. A
+/// correction counts when it is committed.
+pub(super) fn place_of_fix<'a>(
+    workspace: &Workspace,
+    memory: &Memory,
+    paused: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Option<String> {
+    let place = |name: &str| {
+        let lane = memory.lanes.get(name)?;
+        let (tree, branch) = (lane.worktree.as_ref()?, lane.branch.as_ref()?);
+        workspace.root().join(tree).is_dir().then(|| format!("{tree} (branch {branch})"))
+    };
+    let mut places: Vec<String> = Vec::new();
+    for (name, _) in paused.filter(|(_, reason)| is_refused_work(reason)) {
+        places.extend(place(name).filter(|place| !places.contains(place)));
+    }
+    (!places.is_empty()).then(|| format!("when it is fixed and committed in {}", places.join(", ")))
+}
+
+/// Where a person corrects what was refused of a unit, as its last lead left it.
+pub(crate) fn place_of_unit(workspace: &Workspace, unit: &str) -> Option<String> {
+    let memory = Memory::load(workspace).ok()?;
+    let is_of_unit = |name: &str| name.strip_prefix(unit).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    let paused: Vec<(&str, &str)> = memory
+        .lanes
+        .iter()
+        .filter_map(|(name, lane)| match &lane.state {
+            SavedState::Paused { reason } if is_of_unit(name) => Some((name.as_str(), reason.as_str())),
+            _ => None,
+        })
+        .collect();
+    place_of_fix(workspace, &memory, paused.into_iter())
 }
 
 /// The ways out for a unit that is blocked. `reasons` says why lanes of it are paused.
