@@ -5,6 +5,9 @@ use piton_model::{Age, Dialect, LedWork, Lifecycle, PassedOver, Rule, Severity, 
 
 use crate::Found;
 
+/// Where the pause of a plan is known from.
+const RECORDED: &str = "that is recorded for the plan, and not in its text";
+
 /// One judgement about a unit, and why it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
@@ -27,14 +30,17 @@ fn reasons(found: &Found, now: Time) -> Vec<(&'static str, String)> {
     let says = match (unit.dialect, unit.status_text.as_str()) {
         (_, "") => "it says nothing about that".to_owned(),
         (Dialect::Plan, _) if matches!(lifecycle, Lifecycle::Paused | Lifecycle::Blocked | Lifecycle::Failed) => {
-            "that is recorded for the plan".to_owned()
+            RECORDED.to_owned()
         }
         // Else a plan has no status of its own: it follows from the boxes.
         (Dialect::Plan, _) if path.ends_with(".md") => "its boxes say so".to_owned(),
         (Dialect::Plan, _) => "the last known boxes say so".to_owned(),
         (_, status) => format!("it says {status:?}"),
     };
+    // What pauses or fails a plan is recorded beside it, and not in its text.
+    let is_beside = unit.dialect == Dialect::Plan && says == RECORDED;
     reasons.push(match path {
+        _ if is_beside => ("state", format!("{lifecycle}: {says}")),
         "" => ("state", format!("{lifecycle}: it has no document yet")),
         path => ("state", format!("{lifecycle}: {says} in {path}")),
     });

@@ -365,7 +365,7 @@ impl Lead<'_> {
                 if let Err(why) = self.record_lane(at, &Event::VerdictGiven(verdict)) {
                     self.memory.issues.push(("stage 3".to_owned(), "verdict".to_owned(), why));
                 }
-                (3, format!("FAIL: {issues}"), "overruled", issues)
+                (3, format!("FAIL: {issues}"), "overruled", "its verdict is overruled: FAIL".to_owned())
             }
         };
         let memory = self.memory.lane(&name);

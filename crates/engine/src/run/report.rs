@@ -190,8 +190,13 @@ impl Lead<'_> {
     /// The report of this run, and the same as the latest one; for stories also beside their state.
     fn write_reports(&mut self, outcome: Outcome) -> Result<Vec<String>, RunError> {
         let (markdown, value) = (self.page(outcome), self.json(outcome));
-        let mut directories = vec![self.run.directory(), DIRECTORY.to_owned()];
-        if self.work.lanes.iter().any(|lane| lane.dialect == Dialect::Pipeline) {
+        let mut directories = vec![self.run.directory()];
+        // A run that found everything done says nothing new: the latest report stays the one of the work.
+        let is_idle = outcome == Outcome::Done && !self.has_worked();
+        if !is_idle || self.workspace.disk.read(&format!("{DIRECTORY}/report.md")).is_err() {
+            directories.push(DIRECTORY.to_owned());
+        }
+        if !is_idle && self.work.lanes.iter().any(|lane| lane.dialect == Dialect::Pipeline) {
             directories.push(piton_dialect::pipeline::layout::DIRECTORY.to_owned());
         }
         let mut reports = Vec::new();
@@ -204,6 +209,16 @@ impl Lead<'_> {
             }
         }
         Ok(reports)
+    }
+
+    /// Whether a worker or a gate of this run worked.
+    fn has_worked(&self) -> bool {
+        let lanes = self.work.fleet.lanes.iter().map(|lane| &lane.name);
+        let mut names = lanes.chain(self.work.fleet.groups.iter().map(|group| &group.name));
+        names.any(|name| {
+            let known = self.memory.lanes.get(name).filter(|known| known.run == self.run.number);
+            known.is_some_and(|known| known.workers > 0 || !known.gates.is_empty())
+        })
     }
 
     /// Writes down how this lead ended the run. It is finished when everything that it was ever about is done.
@@ -281,21 +296,6 @@ impl Lead<'_> {
         next
     }
 
-    /// What a person types about a unit whose own documents say that it is blocked: without that, no retry moves it.
-    pub(super) fn ways_out(&self, unit: &str) -> Vec<Hint> {
-        let own = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(_, work)| work.unit_name == unit);
-        let reasons: Vec<&str> = own
-            .filter_map(|(lane, _)| match &lane.state {
-                LaneState::Paused { reason } => Some(reason.as_str()),
-                _ => None,
-            })
-            .collect();
-        if let Some(ways) = brought_back(unit, &reasons) {
-            return ways.iter().map(|way| way.hint(|options| self.command(options))).collect();
-        }
-        let found = UnitRef::parse(unit).ok().and_then(|unit| crate::find(self.workspace, &unit, self.time()).ok());
-        let Some(found) = found else { return Vec::new() };
-        let ways = ways_out(self.workspace, unit, &found.unit, &reasons, self.time());
     /// When a retry helps: where what was refused has to be corrected, as far as that is known.
     fn when_fixed(&self) -> String {
         let paused = self.work.fleet.lanes.iter().filter_map(|lane| match &lane.state {
@@ -316,6 +316,21 @@ impl Lead<'_> {
         !is_halted && reasons.into_iter().all(|reason| is_such(reason))
     }
 
+    /// What a person types about a unit whose own documents say that it is blocked: without that, no retry moves it.
+    pub(super) fn ways_out(&self, unit: &str) -> Vec<Hint> {
+        let own = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(_, work)| work.unit_name == unit);
+        let reasons: Vec<&str> = own
+            .filter_map(|(lane, _)| match &lane.state {
+                LaneState::Paused { reason } => Some(reason.as_str()),
+                _ => None,
+            })
+            .collect();
+        if let Some(ways) = brought_back(unit, &reasons) {
+            return ways.iter().map(|way| way.hint(|options| self.command(options))).collect();
+        }
+        let found = UnitRef::parse(unit).ok().and_then(|unit| crate::find(self.workspace, &unit, self.time()).ok());
+        let Some(found) = found else { return Vec::new() };
+        let ways = ways_out(self.workspace, unit, &found.unit, &reasons, self.time());
         ways.iter().map(|way| way.hint(|options| self.command(options))).collect()
     }
 

@@ -136,10 +136,12 @@ pub(super) fn only(stories: Vec<Story>, named: &[Id]) -> Result<Vec<Story>, Work
     let mut queue: Vec<String> = named.iter().map(Id::to_string).collect();
     while let Some(next) = queue.pop() {
         let Some(story) = stories.iter().find(|story| story.id.as_str() == next) else {
-            return Err(unusable(
-                format!("no list names the story {next}"),
-                "list it in piton.toml or .pipeline/board.json",
-            ));
+            let known: Vec<&str> = stories.iter().map(|story| story.id.as_str()).collect();
+            let hint = match crate::find::nearest(&next, &known) {
+                Some(near) => format!("did you mean pipeline:{near}?"),
+                None => "list it in piton.toml or .pipeline/board.json".to_owned(),
+            };
+            return Err(unusable(format!("no list names the story {next}"), hint));
         };
         if !wanted.contains(&next) {
             queue.extend(story.depends_on.clone());
