@@ -139,7 +139,15 @@ fn of_units(workspace: &Workspace, now: Time, all: &mut Vec<Checkup>) -> Vec<Dia
             errors => Checkup::note("dialects", format!("{found}, {errors} errors in documents"), verbs::CHECK.call()),
         });
     }
-    if dialects.is_empty() {
+    let stories = crate::run::listed_stories(workspace);
+    if dialects.is_empty() && stories > 0 {
+        let listed = piton_model::text::counted(stories, "story is", "stories are");
+        let explain = verbs::RUN.call().flag("--explain").to("see what a run would do");
+        all.push(Checkup {
+            advice: Some(explain),
+            ..Checkup::good("dialects", format!("{listed} listed, none has begun"))
+        });
+    } else if dialects.is_empty() {
         let start = verbs::START.on("build:PRD-001").filled("--title", "TITLE").with("--step", Arg::Word("WS1"));
         all.push(Checkup::note("dialects", "no documents of any dialect", start.to("begin something, such as")));
     }
@@ -248,7 +256,13 @@ fn of_git(workspace: &Workspace) -> Checkup {
             ".piton is not ignored, and its journals belong to this machine alone",
             "echo '*' > .piton/.gitignore",
         ),
-        Ok(Some(_)) => Checkup::good("git", "a repository; .piton stays out of it"),
+        Ok(Some(repository)) => match repository.base_branch() {
+            Ok(_) => Checkup::good("git", "a repository; .piton stays out of it"),
+            Err(error) => {
+                let advice = error.hint().unwrap_or_else(|| "ask git itself: git status".to_owned());
+                Checkup::note("git", format!("a repository in which no run can begin: {error}"), advice)
+            }
+        },
         Err(error) => {
             let advice = error.hint().unwrap_or_else(|| "ask git itself: git status".to_owned());
             Checkup::bad("git", format!("a repository that git does not use, so nothing can run here: {error}"), advice)

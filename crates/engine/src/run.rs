@@ -19,6 +19,7 @@ mod denials;
 mod disk;
 mod end;
 mod foresee;
+mod forewarn;
 mod freed;
 mod gates;
 mod jobs;
@@ -40,6 +41,7 @@ mod recover_workers;
 mod report;
 mod requests;
 mod runs;
+mod scripts;
 mod section;
 mod settings;
 mod signs;
@@ -68,13 +70,15 @@ use piton_store::disk::{Access, DiskError, LockError, make_directories};
 use piton_supervisor::{GitError, Identity};
 
 pub use approvals::{
-    ApprovedPhase, NotApproved, Unapproved, approve_commands, approve_phase, approve_settings, unapproved,
+    ApprovedPhase, NotApproved, Unapproved, approve_commands, approve_phase, approve_settings, asks_for_commands,
+    settings_ask_for_commands, unapproved, unapproved_specifications,
 };
 pub use attach::{Attached, Followed, OtherWork};
 pub(crate) use by_hand::person_pause;
 pub use denials::{DeniedCommand, allow_denied, denied};
 pub use end::{EndedLane, RunEnd};
 pub use foresee::foresee;
+pub use forewarn::forewarn;
 pub use lead::slept;
 pub use led_units::LedUnits;
 pub use prompt::{BadTemplate, Templates};
@@ -87,11 +91,11 @@ pub use teller::Pending;
 pub use told::event_json;
 pub use view::{LaneView, OtherWorker, View, Waiting};
 pub use ways::Judging;
+pub(crate) use ways::place_of_unit;
 pub use work::{GroupWork, LaneWork, Story, Work, WorkError};
 
 use crate::Workspace;
 use continued::Continued;
-pub(crate) use ways::place_of_unit;
 
 /// Where the lead's lock is.
 const LOCK: &str = ".piton/run/lock";
@@ -228,6 +232,11 @@ pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Resul
     let waves = waves(&work.fleet);
     let templates = request.prompts.as_deref().map_or_else(|| Ok(Templates::built_in()), Templates::load)?;
     Ok(RunPlan { settings, work, waves, wanted, gone, templates, held: BTreeMap::new() })
+}
+
+/// How many stories the workspace lists; none where its settings cannot be read.
+pub(crate) fn listed_stories(workspace: &Workspace) -> usize {
+    Settings::load(workspace).ok().and_then(|settings| work::count_stories(workspace, &settings).ok()).unwrap_or(0)
 }
 
 /// The units that the lanes of the last runs worked on, by their worktrees. Empty when that is not known.

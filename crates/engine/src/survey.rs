@@ -205,6 +205,11 @@ pub(crate) fn only_plan(workspace: &Workspace) -> Option<String> {
     (!self::pipeline::has_strays(workspace, "")).then(|| only.clone())
 }
 
+/// Every specification of a build, by its path. Nothing is read.
+pub(crate) fn specifications(workspace: &Workspace) -> Vec<String> {
+    find_places(workspace, &Scope::new(Detail::Line)).specs.paths().to_vec()
+}
+
 /// Reads one plan, and nothing else.
 pub(crate) fn read_plan(workspace: &Workspace, directory: &str, now: Time) -> Option<Unit> {
     let names = ["", ".checkpoint"].into_iter().flat_map(|inner| {

@@ -1,12 +1,13 @@
 use clap::{ArgMatches, Args};
 use piton_engine::run::{
     ApprovedPhase, NotApproved, RunError, RunRequest, RunState, WorkError, allow_denied, approve_commands,
-    approve_phase, approve_settings, plan_run, status_of_run,
+    approve_phase, approve_settings, asks_for_commands, forewarn, plan_run, settings_ask_for_commands, status_of_run,
+    unapproved_specifications,
 };
 use piton_engine::{approve_review, find_or_led};
-use piton_model::UnitRef;
 use piton_model::hint::verbs;
 use piton_model::text::printable;
+use piton_model::{Arg, UnitRef};
 
 use super::run::{failure, with_wanted};
 use crate::context::Context;
@@ -69,18 +70,40 @@ pub fn run(matches: &ArgMatches, args: &ApproveArgs) -> Result<u8, Failure> {
 fn commands(context: &Context, wanted: &[String]) -> Result<u8, Failure> {
     // Nothing named means the run that is not finished, as it does for who tries again.
     let request = RunRequest { wanted: wanted.to_vec(), retry: true, ..RunRequest::default() };
-    let approved = match plan_run(&context.workspace, &request, context.now) {
-        Ok(plan) => approve_commands(&context.workspace, &plan),
+    let failure = |error: RunError| failure(&error, wanted);
+    let (approved, is_asked, warnings) = match plan_run(&context.workspace, &request, context.now) {
+        Ok(plan) => {
+            let approved = approve_commands(&context.workspace, &plan).map_err(failure)?;
+            (approved, asks_for_commands(&plan), forewarn(&context.workspace, &plan))
+        }
         // Settings name commands before there is work.
-        Err(RunError::Work(WorkError::Nothing { .. })) => approve_settings(&context.workspace),
-        Err(error) => Err(error),
+        Err(RunError::Work(WorkError::Nothing { .. })) => {
+            let is_asked = settings_ask_for_commands(&context.workspace).map_err(failure)?;
+            (approve_settings(&context.workspace).map_err(failure)?, is_asked, Vec::new())
+        }
+        Err(error) => return Err(failure(error)),
     };
-    let approved = approved.map_err(|error| failure(&error, wanted))?;
     for each in &approved {
         print(&format!("approved {}: {}\n", printable(&each.what), printable(&each.command)))?;
     }
-    if approved.is_empty() {
-        print("every command is approved already\n")?;
+    match (approved.is_empty(), is_asked) {
+        (true, true) => print("every command is approved already\n")?,
+        (true, false) => print("no command here needs an approval\n")?,
+        (false, _) => {}
+    }
+    for warning in warnings {
+        print(&format!("{}\n", printable(&warning)))?;
+    }
+    if wanted.is_empty() {
+        let is_here = std::env::current_dir().is_ok_and(|directory| directory == context.workspace.root());
+        for path in unapproved_specifications(&context.workspace, context.now) {
+            let typed = if is_here { path.clone() } else { context.workspace.root().join(&path).display().to_string() };
+            let approve = verbs::APPROVE.call().arg(Arg::typed(&typed));
+            print(&format!(
+                "{}\n",
+                approve.to(format!("{} names commands of its own; approve them", printable(&path)))
+            ))?;
+        }
     }
     Ok(0)
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::{ArgMatches, Args};
 use piton_engine::run::{
     Attached, Progress, RunEnd, RunError, RunPlan, RunRequest, Surroundings, Unapproved, WorkError, approve_commands,
-    foresee, plan_run, run as lead,
+    foresee, forewarn, plan_run, run as lead,
 };
 use piton_model::fleet::Outcome;
 use piton_model::hint::verbs;
@@ -168,9 +168,10 @@ fn show_end(context: &Context, end: &RunEnd, json: bool) {
 
 fn explain(context: &Context, plan: &RunPlan, wanted: &[String], json: bool) -> Result<u8, Failure> {
     let missing = piton_engine::run::unapproved(&context.workspace, plan);
+    let warnings = forewarn(&context.workspace, plan);
     match json {
-        true => print_json(&render::run::plan_json(plan, &missing))?,
-        false => print(&render::run::plan_text(plan, &missing, &approving(wanted)))?,
+        true => print_json(&render::run::plan_json(plan, &missing, &warnings))?,
+        false => print(&render::run::plan_text(plan, &missing, &approving(wanted), &warnings))?,
     }
     Ok(0)
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::Style;
 
 /// The plan, for people.
-pub fn plan_text(plan: &RunPlan, missing: &[Unapproved], approve: &Invocation) -> String {
+pub fn plan_text(plan: &RunPlan, missing: &[Unapproved], approve: &Invocation, warnings: &[String]) -> String {
     let fleet = &plan.work.fleet;
     let mut page = format!(
         "at most {} at once; restarts after a death: {}, validations after a NO-GO: {}, reworks after a FAIL: {}\n",
@@ -79,6 +79,12 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved], approve: &Invocation) -
             let _ = writeln!(page, "  {}: {}", printable(&each.what), printable(&each.command));
         }
     }
+    if !warnings.is_empty() {
+        page.push('\n');
+    }
+    for warning in warnings {
+        let _ = writeln!(page, "{}", printable(warning));
+    }
     page
 }
 
@@ -105,7 +111,7 @@ fn workers_of(plan: &RunPlan, at: usize) -> Vec<(String, Choice<'_>)> {
 }
 
 /// The plan, for programs.
-pub fn plan_json(plan: &RunPlan, missing: &[Unapproved]) -> Value {
+pub fn plan_json(plan: &RunPlan, missing: &[Unapproved], warnings: &[String]) -> Value {
     let fleet = &plan.work.fleet;
     let lane = |at: usize| {
         let (lane, work) = (&fleet.lanes[at], &plan.work.lanes[at]);
@@ -139,6 +145,7 @@ pub fn plan_json(plan: &RunPlan, missing: &[Unapproved]) -> Value {
         "lanes": lanes,
         "gone": plan.gone,
         "not_approved": missing,
+        "warnings": warnings,
     })
 }
 

@@ -17,6 +17,7 @@ mod dialects;
 mod doors;
 mod everything_killed;
 mod explain;
+mod forewarned;
 mod ghosts;
 mod held;
 mod hints;

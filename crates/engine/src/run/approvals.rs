@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::lead::Lead;
 use super::memory::DIRECTORY;
 use super::view::{Published, Waiting};
-use super::{RunError, RunPlan, RunRecord, Settings, Work, failed, runs};
+use super::{RunError, RunPlan, RunRecord, RunRequest, Settings, Work, failed, plan_run, runs};
 use crate::evidence::toml_key;
 use crate::{NotFound, Trust, Workspace, approve, is_approved};
 
@@ -47,6 +47,29 @@ pub fn approve_commands(workspace: &Workspace, plan: &RunPlan) -> Result<Vec<Una
     approve_all(workspace, unapproved(workspace, plan))
 }
 
+/// Whether a run asks for anything that a person approves.
+pub fn asks_for_commands(plan: &RunPlan) -> bool {
+    !commands(&plan.settings, Some(&plan.work)).is_empty()
+}
+
+/// Whether the settings ask for anything that a person approves.
+pub fn settings_ask_for_commands(workspace: &Workspace) -> Result<bool, RunError> {
+    Ok(!commands(&Settings::load(workspace)?, None).is_empty())
+}
+
+/// Specifications, relative to the workspace, that name commands which no person approved, and of which something is to be
+/// done.
+pub fn unapproved_specifications(workspace: &Workspace, now: Time) -> Vec<String> {
+    let is_unapproved = |path: &String| {
+        let file = workspace.root().join(path).display().to_string();
+        let request = RunRequest { wanted: vec![file], ..RunRequest::default() };
+        let plan = plan_run(workspace, &request, now);
+        let is_open = |plan: &RunPlan| plan.work.fleet.lanes.iter().any(|lane| lane.state != LaneState::Done);
+        plan.is_ok_and(|plan| is_open(&plan) && !unapproved(workspace, &plan).is_empty())
+    };
+    crate::survey::specifications(workspace).into_iter().filter(is_unapproved).collect()
+}
+
 /// Approves all that the settings ask for, from now on: for a workspace that has no work yet.
 pub fn approve_settings(workspace: &Workspace) -> Result<Vec<Unapproved>, RunError> {
     let settings = Settings::load(workspace)?;
@@ -68,7 +91,7 @@ fn approve_all(workspace: &Workspace, all: Vec<Unapproved>) -> Result<Vec<Unappr
 fn commands(settings: &Settings, work: Option<&Work>) -> Vec<Unapproved> {
     let mut all: Vec<Unapproved> = Vec::new();
     let mut add = |each: Unapproved| {
-        if all.iter().all(|known| known.key != each.key) {
+        if !all.contains(&each) {
             all.push(each);
         }
     };

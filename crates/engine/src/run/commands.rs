@@ -11,6 +11,7 @@ use piton_supervisor::{Condition, End, Exit, Launch, Stream, Worker, tail, tree_
 
 use super::lead::{GATES, Lead, steady};
 use super::memory::DIRECTORY;
+use super::scripts::missing_script;
 use super::{RunError, failed};
 use crate::evidence::evidence_of;
 
@@ -164,7 +165,9 @@ impl Lead<'_> {
                 let last = lines.last().copied().unwrap_or_default();
                 Some(format!("`{}` ended with {}: {last}", live.command, end.exit))
             }
-            (_, Exit::Code(_)) => None,
+            (_, Exit::Code(0)) => None,
+            (_, Exit::Code(_)) => missing_script(&live.command, &live.worker.launch().directory, self.workspace.root())
+                .map(|why| format!("`{}` ended with {}: {why}", live.command, end.exit)),
             (_, exit) => Some(format!("`{}` ended with {exit}", live.command)),
         };
         let evidence = evidence_of(&live.command, exit_code, &printed, live.tree.clone());

@@ -18,6 +18,7 @@ use super::commands::Purpose;
 use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::merging::Key;
+use super::scripts::{Base, missing_scripts};
 use super::settings::Settings;
 use super::ways::Judging;
 use crate::evidence::toml_key;
@@ -324,6 +325,15 @@ impl Lead<'_> {
         let mut meant = found.unit.gates.iter().filter(is_meant).peekable();
         let is_passed = meant.peek().is_some() && meant.all(|known| matches!(known.state, GateState::Passed { .. }));
         is_passed && self.evidence_of(unit, names, step.as_deref()) == evidence.tree
+    }
+
+    /// Tells which gates would fail on every tree, because the base has no script of theirs.
+    pub(super) fn tell_missing_scripts(&mut self) {
+        let (Some(repository), Some(branch)) = (&self.repository, &self.memory.run.base) else { return };
+        let base = Base { repository, branch };
+        for missing in missing_scripts(self.workspace, &self.settings, &self.work, &base) {
+            self.tell(None, "gate", &missing);
+        }
     }
 
     fn tell_gate(&mut self, of: GateOf, gate: &str, result: &GateResult) {

@@ -215,6 +215,7 @@ impl<'w> Lead<'w> {
             lead.tell(None, "gone", &format!("{gone} {what}; the run continues without it"));
         }
         lead.open_repository()?;
+        lead.tell_missing_scripts();
         lead.recover(request)?;
         lead.refresh_accounts();
         lead.find_others();

@@ -149,7 +149,12 @@ pub(super) fn read_work(
 
 /// Whether the workspace lists stories.
 pub(super) fn has_stories(workspace: &Workspace, settings: &Settings) -> Result<bool, WorkError> {
-    Ok(!pipeline::known(workspace, settings)?.is_empty())
+    Ok(count_stories(workspace, settings)? > 0)
+}
+
+/// How many stories the workspace lists.
+pub(super) fn count_stories(workspace: &Workspace, settings: &Settings) -> Result<usize, WorkError> {
+    Ok(pipeline::known(workspace, settings)?.len())
 }
 
 /// A file that was named on the command line; nothing when the text means a unit.
@@ -299,7 +304,7 @@ impl<'w> Draft<'w> {
     /// Names become places; what cannot be done is an error before anything starts.
     fn finish(self) -> Result<Work, WorkError> {
         if self.lanes.is_empty() {
-            return Err(nothing_to_do(self.workspace, self.now));
+            return Err(nothing_to_do(self.workspace, self.settings, self.now));
         }
         let mut edges = Vec::new();
         for each in &self.lanes {
@@ -375,12 +380,16 @@ pub(super) fn id(path: &str, what: &str, text: &str) -> Result<Id, BadFile> {
 }
 
 /// What could be run, for whoever named nothing where no stories are.
-fn nothing_to_do(workspace: &Workspace, now: Time) -> WorkError {
+fn nothing_to_do(workspace: &Workspace, settings: &Settings, now: Time) -> WorkError {
     let rows = crate::status(workspace, None, now).rows;
     let is_open = |row: &&piton_model::Row| row.state.lifecycle() != piton_model::Lifecycle::Done;
-    let names: Vec<String> =
-        rows.iter().filter(is_open).take(3).map(|row| format!("{}:{}", row.dialect, row.id)).collect();
-    let hint = match names.first() {
+    // A unit that was begun by hand may have nothing that a run could start from, such as a specification.
+    let can_run = |name: &String| {
+        let (mut draft, mut stories) = (Draft::new(workspace, settings, now), Vec::new());
+        draft.add_unit(name, &mut stories).is_ok() && !draft.lanes.is_empty()
+    };
+    let name = rows.iter().filter(is_open).map(|row| format!("{}:{}", row.dialect, row.id)).find(can_run);
+    let hint = match &name {
         Some(name) => verbs::RUN.on(name).to("name what to run, such as"),
         None => verbs::RUN
             .call()

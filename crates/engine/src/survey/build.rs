@@ -23,6 +23,10 @@ impl Specs {
         self.paths.push(path.to_owned());
     }
 
+    pub(super) fn paths(&self) -> &[String] {
+        &self.paths
+    }
+
     /// The specification whose name holds the id, else the one whose front matter does. Of several one inside of the
     /// project, and then the one with the shortest path, which has no version or suffix.
     fn find(&self, workspace: &Workspace, base: &str, prd: &str) -> Option<&str> {

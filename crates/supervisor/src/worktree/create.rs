@@ -156,7 +156,7 @@ impl Repository {
                 self.root.display()
             ),
             format!(
-                "commit its files there, or make it a repository of its own: git init {directory} && git -C {directory} commit --allow-empty -m 'first commit'"
+                "commit its files there, or make it a repository of its own: git init {directory} && git -C {directory} add -A && git -C {directory} commit --allow-empty -m 'first commit'"
             ),
         )
     }

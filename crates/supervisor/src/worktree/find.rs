@@ -53,6 +53,14 @@ impl Repository {
         head_of(&self.git())
     }
 
+    /// Whether a branch has a file, by its path from the repository's root.
+    pub fn has_file(&self, branch: &str, path: &Path) -> Result<bool, GitError> {
+        let branch = format!("refs/heads/{branch}");
+        let path = path.to_string_lossy();
+        let list = ["--literal-pathspecs", "ls-tree", "-z", "--name-only", "--full-tree", &branch, "--", &path];
+        Ok(!self.git().bytes(&list)?.is_empty())
+    }
+
     /// The branch that is checked out in the work tree, with at least one commit. The base of everything that is merged.
     pub fn base_branch(&self) -> Result<String, GitError> {
         let root = quote(&self.root);
@@ -60,7 +68,9 @@ impl Repository {
             Head::Branch { name, .. } => Ok(name),
             Head::Unborn { name } => refused_with(
                 format!("the branch {name} has no commit yet in {}", self.root.display()),
-                format!("make the first commit: git -C {root} commit --allow-empty -m 'first commit'"),
+                format!(
+                    "make the first commit: git -C {root} add -A && git -C {root} commit --allow-empty -m 'first commit'"
+                ),
             ),
             Head::Detached { commit } => refused_with(
                 format!("no branch is checked out in {} (detached HEAD)", self.root.display()),

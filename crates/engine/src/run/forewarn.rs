@@ -1,0 +1,49 @@
+//! What a run would be refused for or run into, told before it begins.
+
+use piton_model::hint::verbs;
+use piton_supervisor::{GitError, Repository};
+
+use super::attach::lead_at_work;
+use super::memory::Memory;
+use super::scripts::{Base, missing_scripts};
+use super::{RunPlan, runs};
+use crate::Workspace;
+
+/// What stands in the way of a run, for people; nothing where it could begin as planned.
+pub fn forewarn(workspace: &Workspace, plan: &RunPlan) -> Vec<String> {
+    let mut all = Vec::new();
+    if let Some(lead) = lead_at_work(workspace) {
+        let show = verbs::RUN.call().to(format!("a lead is at work (process {}); show it", lead.pid));
+        all.push(show.to_string());
+    }
+    if !plan.settings.worktrees {
+        return all;
+    }
+    match base(workspace, plan) {
+        Ok(None) => {}
+        Ok(Some((repository, branch))) => {
+            let base = Base { repository: &repository, branch: &branch };
+            all.extend(missing_scripts(workspace, &plan.settings, &plan.work, &base));
+        }
+        Err(error) => all.push(refusal(&error)),
+    }
+    all
+}
+
+/// The repository and the branch that a run would merge into; nothing where there is no repository.
+fn base(workspace: &Workspace, plan: &RunPlan) -> Result<Option<(Repository, String)>, GitError> {
+    let Some(repository) = Repository::find(workspace.root())? else { return Ok(None) };
+    let units = plan.work.units();
+    let run = runs::all(workspace).find(|run| !run.is_finished && !run.units.is_disjoint(&units));
+    let known = run.and_then(|run| Memory::load(workspace).ok()?.bases.get(&run.number).cloned());
+    let branch = match known {
+        Some(known) => known,
+        None => repository.base_branch()?,
+    };
+    Ok(Some((repository, branch)))
+}
+
+fn refusal(error: &GitError) -> String {
+    let hint = error.hint().map_or_else(String::new, |hint| format!("; {hint}"));
+    format!("a run is refused here: {error}{hint}")
+}
