@@ -92,8 +92,12 @@ fn a_denied_command_is_a_reason_and_can_be_allowed() {
     assert_eq!(ended.code, Some(4), "{}", ended.stdout);
     let reason = "denied: Bash(npm ci --silent); allow it with: piton approve --denied";
     assert!(ended.stdout.contains(reason), "{}", ended.stdout);
-    assert!(ended.stdout.contains("next: allow what was denied: piton approve --denied"), "{}", ended.stdout);
-    assert!(yard.run(&["why", "pipeline:S-1"]).stdout.contains(reason));
+    let next = "allow what was denied: piton approve --denied && piton run --yes --retry\n";
+    assert!(ended.stdout.contains(&format!("next: {next}")), "{}", ended.stdout);
+    assert!(!ended.stdout.contains("when it is fixed"), "{}", ended.stdout);
+    assert!(yard.run(&["status"]).stdout.contains(next));
+    let why = yard.run(&["why", "pipeline:S-1"]).stdout;
+    assert!(why.contains(reason) && why.contains(&format!("next       {next}")), "{why}");
     assert!(yard.text(".piton/run/report.md").contains(reason));
     assert_eq!(calls(&yard, "claude").len(), 1, "another would be denied the same");
     assert_eq!(yard.read_json(".pipeline/state.json")["crash_count"]["S-1"], 0);

@@ -52,7 +52,8 @@ fn printed_commands_name_the_workspace_once() {
     follow(&yard, &refused.stderr, "look at them, then: ");
     let paused = typed(&yard, &["-C", root, "run"]);
     assert_eq!(paused.code, Some(4), "{}{}", paused.stdout, paused.stderr);
-    assert!(paused.stdout.contains(&format!("when it is fixed: piton -C {root} run --retry\n")), "{}", paused.stdout);
+    let answer = format!("piton -C {root} unblock pipeline:S-1 --message TEXT && piton -C {root} run\n");
+    assert!(paused.stdout.contains(&format!("next: answer what blocks it: {answer}")), "{}", paused.stdout);
     assert!(!paused.stdout.contains("piton run") && !paused.stdout.contains("piton why"), "{}", paused.stdout);
     let why = follow(&yard, &paused.stdout, "see why: ");
     follow(&yard, &why.stdout, "answer what blocks it: ");
