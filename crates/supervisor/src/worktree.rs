@@ -6,6 +6,7 @@ mod advance;
 mod clean;
 mod create;
 mod find;
+mod fork;
 mod gates;
 mod ignored;
 mod intent;

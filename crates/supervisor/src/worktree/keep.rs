@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::fork::fork_in;
 use super::merge::full;
 use super::snapshot::TemporaryIndex;
 use super::{Merging, Prepared, Repository};
@@ -86,8 +87,9 @@ impl Repository {
     pub fn changed_since(&self, worktree: &Path, base: &str) -> Result<Vec<String>, GitError> {
         let git = Git::at(worktree);
         let base = self.commit(base)?;
-        let fork = git.run(&["merge-base", &base, "HEAD"])?;
-        let mut files = split(&git.bytes(&["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", &fork])?);
+        let fork = fork_in(&git, &base, "HEAD")?;
+        let list = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", fork.tree()];
+        let mut files = split(&git.bytes(&list)?);
         files.extend(split(&git.bytes(&["ls-files", "-z", "--others", "--exclude-standard"])?));
         files.sort();
         files.dedup();

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::Repository;
 use super::advance::MADE;
+use super::fork::{Fork, fork_in};
 use super::merge::full;
 use crate::git::{Git, GitError, split};
 
@@ -39,9 +40,9 @@ impl Repository {
 
     /// Whether something but some files changed since a ref left a branch.
     fn has_own_change(&self, name: &str, target: &str, but: &[String]) -> Result<bool, GitError> {
-        let range = format!("{}...{name}", full(target));
-        let changed =
-            self.git().bytes(&["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", &range, "--"])?;
+        let fork = self.fork_of(&full(target), name)?;
+        let list = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", fork.tree(), name, "--"];
+        let changed = self.git().bytes(&list)?;
         Ok(split(&changed).iter().any(|path| !but.contains(path)))
     }
 
@@ -54,9 +55,13 @@ impl Repository {
 
     /// Whether merging a ref would change a branch.
     pub fn adds_to(&self, name: &str, target: &str) -> Result<bool, GitError> {
-        let question = ["merge-tree", "--write-tree", "--no-messages", &full(target), name];
+        self.adds_to_commit(name, &full(target))
+    }
+
+    pub(super) fn adds_to_commit(&self, name: &str, target: &str) -> Result<bool, GitError> {
+        let question = ["merge-tree", "--write-tree", "--no-messages", target, name];
         let said = self.git().ask(&question)?;
-        let tree = self.git().run(&["rev-parse", "--verify", &format!("{}^{{tree}}", full(target))])?;
+        let tree = self.git().run(&["rev-parse", "--verify", &format!("{target}^{{tree}}")])?;
         Ok(!said.is_success() || said.text().lines().next() != Some(tree.as_str()))
     }
 
@@ -75,7 +80,10 @@ impl Repository {
         let files = |from: &str, to: &str| -> Result<Vec<String>, GitError> {
             Ok(split(&git.bytes(&["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", from, to, "--"])?))
         };
-        let fork = git.run(&["merge-base", &target, dropped])?;
+        let Fork::At(fork) = self.fork_of(&target, dropped)? else {
+            // The target's first commit was replaced: git merges nothing that was built on the old one.
+            return Ok(Some(dropped.to_owned()));
+        };
         let (changed, differs, own) = (files(&fork, dropped)?, files(&target, dropped)?, files(dropped, &branch)?);
         let comes_back = changed.iter().any(|path| differs.contains(path) && !own.contains(path));
         // A commit that was rebased or squashed is on the target in another form: merging it adds nothing.
@@ -114,12 +122,13 @@ impl Repository {
     /// Repositories that a ref added below its tree since it left a branch, and that `.gitmodules` does not name: git has
     /// recorded a link to each, and none of their files.
     pub fn embedded(&self, name: &str, target: &str) -> Result<Vec<String>, GitError> {
-        let range = format!("{}...{}", full(target), full(name));
-        let raw = self.git().bytes(&["diff", "--raw", "-z", "--no-renames", "--no-ext-diff", &range, "--"])?;
+        let (fork, name) = (self.fork_of(&full(target), &full(name))?, full(name));
+        let list = ["diff", "--raw", "-z", "--no-renames", "--no-ext-diff", fork.tree(), &name, "--"];
+        let raw = self.git().bytes(&list)?;
         let fields = split(&raw);
         let is_link = |info: &str| info.split(' ').nth(1) == Some("160000");
         let links = fields.chunks_exact(2).filter(|pair| is_link(&pair[0])).map(|pair| pair[1].clone());
-        let blob = format!("--blob={}:.gitmodules", full(name));
+        let blob = format!("--blob={name}:.gitmodules");
         let named = self.git().ask(&["config", &blob, "--get-regexp", r"^submodule\..*\.path$"])?.text();
         let is_named = |path: &String| named.lines().any(|line| line.split_once(' ').is_some_and(|it| it.1 == path));
         Ok(links.filter(|path| !is_named(path)).collect())
@@ -128,9 +137,9 @@ impl Repository {
     /// Submodules whose link a ref moved since it left a branch to a commit that is on no remote branch of theirs and in no
     /// tag, so that another clone cannot get it. One that is not checked out in the worktree is not looked at.
     pub fn unpublished(&self, worktree: &Path, name: &str, target: &str) -> Result<Vec<String>, GitError> {
-        let range = format!("{}...{}", full(target), full(name));
-        let raw =
-            self.git().bytes(&["diff", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", &range, "--"])?;
+        let (fork, name) = (self.fork_of(&full(target), &full(name))?, full(name));
+        let list = ["diff", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", fork.tree(), &name, "--"];
+        let raw = self.git().bytes(&list)?;
         let mut found = Vec::new();
         for pair in split(&raw).chunks_exact(2) {
             let fields: Vec<&str> = pair[0].split(' ').collect();
@@ -152,10 +161,11 @@ impl Repository {
     /// relative to the repository's root.
     pub fn is_checked_out(&self, worktree: &Path, target: &str, path: &str) -> Result<bool, GitError> {
         let fork = self.fork(worktree, target)?;
-        if self.files_in(&fork, &[path.to_owned()])?.is_empty() {
+        let fork = fork.tree();
+        if self.files_in(fork, &[path.to_owned()])?.is_empty() {
             return Ok(false);
         }
-        let question = ["--literal-pathspecs", "diff", "--quiet", "--no-ext-diff", &fork, "--", path];
+        let question = ["--literal-pathspecs", "diff", "--quiet", "--no-ext-diff", fork, "--", path];
         Ok(Git::at(worktree).ask(&question)?.is_success())
     }
 
@@ -196,10 +206,18 @@ impl Repository {
         Ok(log.lines().any(|line| is_move(line) && time(line).is_some_and(|at| at >= seconds)))
     }
 
+    /// Whether a branch has a commit of this time or later, in seconds since 1970, that changes something outside of a
+    /// directory. That is relative to the repository's root.
+    pub fn has_changed_since(&self, branch: &str, seconds: i64, but: &Path) -> Result<bool, GitError> {
+        let (since, but) = (format!("--since={seconds}"), format!(":(top,exclude,literal){}", but.display()));
+        let list = ["log", "-1", "--format=%H", &since, &full(branch), "--", ":(top)", &but];
+        self.git().run(&list).map(|found| !found.is_empty())
+    }
+
     /// A file as it was where a worktree's branch left its target; nothing when it was not there.
     pub fn at_fork(&self, worktree: &Path, target: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         let fork = self.fork(worktree, target)?;
-        let said = self.git().ask(&["cat-file", "blob", &format!("{fork}:{path}")])?;
+        let said = self.git().ask(&["cat-file", "blob", &format!("{}:{path}", fork.tree())])?;
         Ok(said.is_success().then_some(said.out))
     }
 
@@ -214,8 +232,8 @@ impl Repository {
         split(&list).iter().filter(is_named).map(text).collect()
     }
 
-    fn fork(&self, worktree: &Path, target: &str) -> Result<String, GitError> {
-        Git::at(worktree).run(&["merge-base", &full(target), "HEAD"])
+    fn fork(&self, worktree: &Path, target: &str) -> Result<Fork, GitError> {
+        fork_in(&Git::at(worktree), &full(target), "HEAD")
     }
 
     /// Branches that have work that a target does not have: those that a lead made by this name, or by this name with a

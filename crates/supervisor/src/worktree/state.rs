@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::fork::fork_in;
 use super::{Repository, Statistics, WorktreeState};
 use crate::git::{Git, GitError, split};
 
@@ -45,13 +46,8 @@ impl Repository {
         let base = self.commit(base)?;
         let git = Git::at(worktree);
         let commits = git.run(&["rev-list", "--count", &format!("{base}..HEAD")])?.parse().unwrap_or(0);
-        let fork = git.ask(&["merge-base", &base, "HEAD"])?;
-        // Histories that have nothing in common: everything is new.
-        let from = match fork.code {
-            Some(0) => fork.text(),
-            _ => git.run(&["hash-object", "-t", "tree", "/dev/null"])?,
-        };
-        let diff = ["diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", &from];
+        let fork = fork_in(&git, &base, "HEAD")?;
+        let diff = ["diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", fork.tree()];
         let lines = split(&git.bytes(&diff)?);
         Ok(lines.iter().fold(Statistics { commits, ..Statistics::default() }, |sum, line| {
             let mut words = line.split('\t');

@@ -4,6 +4,7 @@ mod clean;
 mod crash;
 mod create;
 mod find;
+mod forks;
 mod gates;
 mod locks;
 mod merge;
