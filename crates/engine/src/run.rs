@@ -30,6 +30,7 @@ mod memory;
 mod merging;
 mod observe;
 mod others;
+mod outputs;
 mod own_gates;
 mod plans;
 mod prompt;

@@ -25,6 +25,7 @@ mod homes;
 mod killed_lead;
 mod lies;
 mod limits;
+mod made;
 mod meanwhile;
 mod next_steps;
 mod output;

@@ -1,7 +1,9 @@
 //! What a person did about a unit that a run has: finished it, left it out, holds it, or is at work on it.
 
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
-use piton_model::{Dialect, Event, Liveness, NotePurpose, Patience, State, StepState, Time, Unit, UnitRef, judge};
+use piton_model::{
+    Dialect, Event, Liveness, NotePurpose, Output, Patience, State, StepState, Time, Unit, UnitRef, judge,
+};
 use piton_store::journal::Entry;
 use piton_supervisor::quoted;
 use serde_json::Value;
@@ -10,6 +12,7 @@ use super::approvals::approved_after;
 use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::memory::SavedState;
+use super::outputs::is_there;
 use super::recover::held_because;
 use crate::find::find_alone;
 use crate::{Workspace, record};
@@ -298,10 +301,10 @@ impl Lead<'_> {
             unit.steps.iter().any(|known| known.id == step && matches!(known.state, StepState::Done { .. }))
         };
         // What a person did is where they work. A worker that writes documents by hand may have called it done.
-        let is_made = |path: &String| self.workspace.root().join(path).exists();
+        let is_made = |output: &Output| is_there(self.workspace.root(), output);
         !was_complete
             && !self.is_workers_word(at, &step)
-            && self.work.lanes[at].outputs.iter().all(is_made)
+            && self.work.lanes[at].files().iter().all(is_made)
             && self.unit_of(at).is_ok_and(|unit| is_done(&unit))
     }
 }

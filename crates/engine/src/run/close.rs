@@ -60,7 +60,7 @@ impl Lead<'_> {
         let outputs = match work.dialect {
             Dialect::Build => {
                 let is_there = |path: &&String| matches!(self.workspace.disk.stamp(path), Ok(Some(_)));
-                work.outputs.iter().filter(is_there).cloned().collect()
+                work.file_names().iter().filter(is_there).cloned().collect()
             }
             Dialect::Pipeline | Dialect::Plan | Dialect::Task | Dialect::Crew => Vec::new(),
         };

@@ -333,7 +333,7 @@ impl Lead<'_> {
             MergeOf::Phase(group, _) => group,
         };
         let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(lane, _)| lane.group == group);
-        lanes.flat_map(|(_, work)| work.outputs.clone()).collect()
+        lanes.flat_map(|(_, work)| work.file_names()).collect()
     }
 
     /// Brings a reworked lane's worktree to the tree that was refused, so that its worker sees what failed.

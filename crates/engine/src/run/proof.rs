@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use piton_dialect::git_names;
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
 use piton_model::proof::{Correction, DoneStep, Facts, Judged, prove};
-use piton_model::{Dialect, Event, Gate, GateState, Lifecycle, Rework, Step, StepState, StepTo, Unit, UnitRef};
+use piton_model::{Dialect, Event, Gate, GateState, Lifecycle, Output, Rework, Step, StepState, StepTo, Unit, UnitRef};
 use piton_store::journal::Entry;
 use piton_supervisor::was_removed;
 use serde_json::Value;
@@ -126,9 +126,8 @@ impl Lead<'_> {
     /// Whether a file is not in the workspace, for a lane's own steps not in its worktree either, and was not taken away
     /// by a commit.
     fn is_lost(&self, at: LaneAt, is_own: bool, path: &str) -> bool {
-        if !is_file_name(path) {
-            return false;
-        }
+        // Who recorded a step knows better than a pattern which file it made.
+        let Some(Output::File(path)) = Output::read(path) else { return false };
         // A directory may be named with a slash behind it.
         let path = path.trim_end_matches('/');
         let is_there = |path: &str| !matches!(self.workspace.disk.stamp(path), Ok(None));
@@ -258,41 +257,4 @@ fn judged(gate: &Gate, events: &[Entry]) -> Option<Judged> {
         (true, None) => Judged::ByCommand,
         (false, None) => Judged::ByPerson,
     })
-}
-
-/// Whether a text is the name of one file in the workspace, and no sentence or pattern.
-fn is_file_name(text: &str) -> bool {
-    !text.is_empty()
-        && !text.starts_with(['/', '-', ':'])
-        && !text.contains(|c: char| c.is_whitespace() || c.is_control() || "*?[]{}\\()<>".contains(c))
-        && text.contains(['.', '/'])
-        && !text.split('/').any(|part| part == "..")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_file_name;
-
-    #[test]
-    fn a_files_name_is_told_from_other_words() {
-        for (text, want) in [
-            ("src/lib.rs", true),
-            ("WS1.txt", true),
-            ("docs/", true),
-            (".gitignore", true),
-            ("", false),
-            ("schema", false),
-            ("the whole schema.", false),
-            ("src/*.rs", false),
-            ("/etc/passwd", false),
-            ("../x.txt", false),
-            ("a/../b.txt", false),
-            ("-rf.txt", false),
-            (":(top)x.txt", false),
-            ("src/{a,b}.rs", false),
-            ("app.ts(new)", false),
-        ] {
-            assert_eq!(is_file_name(text), want, "{text:?}");
-        }
-    }
 }

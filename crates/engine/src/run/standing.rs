@@ -1,7 +1,5 @@
 //! What the documents and files of a lane say about what its worker was started for.
 
-use std::path::Path;
-
 use piton_dialect::crew::has_done_its_part;
 use piton_dialect::{pipeline, task};
 use piton_model::fleet::{LaneAt, StageResult, Standing};
@@ -49,7 +47,7 @@ impl Lead<'_> {
         let known = unit.steps.iter().find(|known| known.id == step);
         match known.map(|known| &known.state) {
             Some(StepState::Done { .. }) if self.is_untouched(at, step) => {
-                let missing = self.work.lanes[at].outputs.iter().map(|path| format!("a change of {path}"));
+                let missing = self.work.lanes[at].files().into_iter().map(|it| format!("a change of {}", it.name()));
                 return Standing::Unproved { missing: missing.collect() };
             }
             Some(StepState::Done { .. } | StepState::Skipped) => return Standing::Complete(StageResult::Done),
@@ -58,11 +56,17 @@ impl Lead<'_> {
         if unit.state == State::Blocked {
             return Standing::Halted { reason: unit.blockers.join("; ") };
         }
+        if !has_exited_well || self.work.lanes[at].outputs.is_empty() {
+            return Standing::Open;
+        }
         // A worker that records nothing and made every file that it was to make has done its work.
-        let outputs = &self.work.lanes[at].outputs;
-        match has_exited_well && self.has_outputs(at) && self.has_changed(at, outputs) {
-            true => Standing::Complete(StageResult::Done),
-            false => Standing::Open,
+        match self.missing_outputs(at) {
+            missing if missing.is_empty() && self.has_changed(at) => Standing::Complete(StageResult::Done),
+            missing if missing.is_empty() || !self.has_any_change(at) => Standing::Open,
+            missing => {
+                let missing = missing.iter().map(|output| format!("{output} is not there"));
+                Standing::Incomplete { missing: missing.collect() }
+            }
         }
     }
 
@@ -74,43 +78,9 @@ impl Lead<'_> {
             let is_known = memory.worked.is_some() || memory.merged.is_some() || memory.collected.is_some();
             !is_known && !memory.was_done
         });
-        let outputs = &self.work.lanes[at].outputs;
-        is_new && self.has_outputs(at) && self.is_workers_word(at, step) && !self.has_changed(at, outputs)
-    }
-
-    /// Whether a lane is to make files, and all of them are there.
-    pub(super) fn has_outputs(&self, at: LaneAt) -> bool {
-        let outputs = &self.work.lanes[at].outputs;
-        !outputs.is_empty() && outputs.iter().all(|path| self.is_made(at, path))
-    }
-
-    /// Whether a file that a lane is to make is there, in its worktree.
-    fn is_made(&self, at: LaneAt, path: &str) -> bool {
-        let is_plain =
-            !path.starts_with('/') && !path.contains(['*', '\\']) && !path.split('/').any(|part| part == "..");
-        let path = path.trim_end_matches('/');
-        let below = self.workspace_in_tree(at);
-        let path = below.map_or_else(|| path.to_owned(), |below| format!("{below}/{path}"));
-        is_plain && matches!(self.workspace.disk.stamp(&path), Ok(Some(_)))
-    }
-
-    /// Whether one of these files was made or changed by the lane, and not only found.
-    fn has_changed(&self, at: LaneAt, outputs: &[String]) -> bool {
-        let (Some(repository), Some(tree)) = (&self.repository, self.worktree_of(at)) else { return true };
-        let Some(target) = self.target_branch(&self.work.fleet.lanes[at]) else { return true };
-        let path = self.workspace.root().join(tree);
-        let changed = repository.changed_since(&path, &format!("refs/heads/{target}")).unwrap_or_default();
-        let inside = repository.inside();
-        let is_output = |path: &String| {
-            let local = Path::new(path).strip_prefix(inside).unwrap_or(Path::new(path));
-            outputs.iter().any(|output| local.starts_with(output.trim_end_matches('/')))
-        };
-        // git ignores some files, so they are in no change. A new worktree has none of them.
-        let below = path.join(inside);
-        let ignored = repository.ignored(&below, outputs).unwrap_or_default();
-        let is_only_here =
-            |output: &String| below.join(output).exists() && !self.workspace.root().join(output).exists();
-        changed.iter().any(is_output) || ignored.iter().any(is_only_here)
+        // Words that name no file ask for no change.
+        let has_files = !self.work.lanes[at].files().is_empty();
+        is_new && has_files && self.has_outputs(at) && self.is_workers_word(at, step) && !self.has_changed(at)
     }
 }
 

@@ -46,8 +46,8 @@ impl Lead<'_> {
 
     /// Files that a lane's steps name as results.
     pub(super) fn named_outputs(&self, at: LaneAt) -> Vec<String> {
-        let Ok(unit) = self.unit_of(at) else { return self.work.lanes[at].outputs.clone() };
-        let mut outputs = self.work.lanes[at].outputs.clone();
+        let Ok(unit) = self.unit_of(at) else { return self.work.lanes[at].file_names() };
+        let mut outputs = self.work.lanes[at].file_names();
         for known in &unit.steps {
             let is_own = self.work.lanes[at].step.as_ref().is_none_or(|own| *own == known.id);
             if let (true, StepState::Done { outputs: named, .. }) = (is_own, &known.state) {

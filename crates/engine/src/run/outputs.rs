@@ -1,0 +1,112 @@
+//! Whether the files that a lane is to make are there, and are its own.
+
+use std::fs;
+use std::path::Path;
+
+use piton_model::Output;
+use piton_model::fleet::LaneAt;
+
+use super::lead::Lead;
+use super::work::LaneWork;
+
+/// How many entries of a directory and those below are looked at for a pattern.
+const MOST_ENTRIES: usize = 20_000;
+
+impl LaneWork {
+    /// The files that it is to make, as far as they can be looked for.
+    pub fn files(&self) -> Vec<Output> {
+        self.outputs.iter().filter_map(|text| Output::read(text)).collect()
+    }
+
+    /// The names among them.
+    pub fn file_names(&self) -> Vec<String> {
+        let name = |output: Output| match output {
+            Output::File(name) => Some(name),
+            Output::Pattern(_) => None,
+        };
+        self.files().into_iter().filter_map(name).collect()
+    }
+}
+
+impl Lead<'_> {
+    /// Whether a lane is to make files, and all of them are there.
+    pub(super) fn has_outputs(&self, at: LaneAt) -> bool {
+        !self.work.lanes[at].outputs.is_empty() && self.missing_outputs(at).is_empty()
+    }
+
+    /// The files that a lane is to make and that are not in its worktree.
+    pub(super) fn missing_outputs(&self, at: LaneAt) -> Vec<String> {
+        let root = self.directory_of(at);
+        let outputs = self.work.lanes[at].files().into_iter();
+        outputs.filter(|output| !is_there(&root, output)).map(|output| output.name().to_owned()).collect()
+    }
+
+    /// Whether a lane made or changed one of the files that it was to make, and did not only find it. Where none of them can
+    /// be looked for, every change counts.
+    pub(super) fn has_changed(&self, at: LaneAt) -> bool {
+        let Some(changed) = self.changed_files(at) else { return true };
+        let outputs = self.work.lanes[at].files();
+        let is_output = |path: &String| outputs.is_empty() || outputs.iter().any(|output| output.is(path));
+        changed.iter().any(is_output) || self.has_ignored_output(at)
+    }
+
+    /// Whether a lane changed anything at all.
+    pub(super) fn has_any_change(&self, at: LaneAt) -> bool {
+        self.changed_files(at).is_none_or(|changed| !changed.is_empty())
+    }
+
+    /// What a lane changed in its worktree but its unit's documents, relative to the workspace; nothing when git cannot tell.
+    fn changed_files(&self, at: LaneAt) -> Option<Vec<String>> {
+        let (repository, tree) = (self.repository.as_ref()?, self.worktree_of(at)?);
+        let target = self.target_branch(&self.work.fleet.lanes[at])?;
+        let path = self.workspace.root().join(tree);
+        let changed = repository.changed_since(&path, &format!("refs/heads/{target}")).unwrap_or_default();
+        let documents = self.documents_of(at);
+        let local = |path: String| {
+            let local = Path::new(&path).strip_prefix(repository.inside()).ok()?.to_str()?.to_owned();
+            (!documents.contains(&local)).then_some(local)
+        };
+        Some(changed.into_iter().filter_map(local).collect())
+    }
+
+    /// Whether an output of a lane is in no change because git ignores it. A new worktree has none of those.
+    fn has_ignored_output(&self, at: LaneAt) -> bool {
+        let Some(repository) = &self.repository else { return false };
+        let (below, root) = (self.directory_of(at), self.workspace.root());
+        let ignored = repository.ignored(&below, &self.work.lanes[at].file_names()).unwrap_or_default();
+        ignored.iter().any(|output| below.join(output).exists() && !root.join(output).exists())
+    }
+}
+
+/// Whether a directory has an output.
+pub(super) fn is_there(root: &Path, output: &Output) -> bool {
+    match output {
+        Output::File(name) => root.join(name.trim_end_matches('/')).symlink_metadata().is_ok(),
+        Output::Pattern(pattern) => {
+            // What stands before the first part with a star is a directory.
+            let parts = pattern.split('/').take_while(|part| !part.contains(['*', '?']));
+            let above = parts.collect::<Vec<_>>().join("/");
+            let mut left = MOST_ENTRIES;
+            has_match(root, &above, output, &mut left)
+        }
+    }
+}
+
+fn has_match(root: &Path, below: &str, output: &Output, left: &mut usize) -> bool {
+    let Ok(entries) = fs::read_dir(root.join(below)) else { return false };
+    for entry in entries.flatten() {
+        if *left == 0 {
+            return false;
+        }
+        *left -= 1;
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| !matches!(*name, ".git" | "node_modules")) else { continue };
+        let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_it = if is_directory { has_match(root, &path, output, left) } else { output.is(&path) };
+        if is_it {
+            return true;
+        }
+    }
+    false
+}
