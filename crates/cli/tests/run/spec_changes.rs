@@ -123,6 +123,17 @@ fn a_story_goes_through_the_stages_that_its_settings_have_now() {
     let yard = yard(plans, &story("[0, 2, 3]"), &[]);
     yard.run(&["run", "--yes"]);
     assert!(is_on_main(&yard, "S-1.txt"));
+    // What its validator refused is left out since.
+    let refuses =
+        plans.replace("1) exit 3", "1) \"$PITON\" verdict \"$PITON_UNIT\" NO-GO --score 3 --reason unclear; exit 0");
+    for left in ["[0, 2, 3]", "[2, 3]"] {
+        let yard = crate::whose_word::yard(&refuses, &story("[0, 1, 2, 3]"), &[]);
+        assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+        let settings = yard.text("piton.toml").replace("[0, 1, 2, 3]", left);
+        yard.workspace.write("piton.toml", settings);
+        yard.run(&["run", "--yes", "--retry"]);
+        assert!(is_on_main(&yard, "S-1.txt"));
+    }
     // What its planner could not do is left out since.
     let yard = crate::whose_word::yard("exit 3", &story("[0, 1, 2, 3]"), &[]);
     assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));

@@ -145,7 +145,8 @@ impl Lead<'_> {
         let lane = self.work.fleet.lanes[at].clone();
         let (stage, reworks) = (lane.stage, lane.counts.reworks);
         if pipeline::must_enter(&self.place(at), &DiskFiles::new(&*self.workspace.disk, None), stage, &self.moment()) {
-            let is_unvalidated = stage == 2 && self.document_stage(at) == Some(0) && !lane.stages.contains(&1);
+            let is_before = matches!(self.document_stage(at), Some(0 | 1));
+            let is_unvalidated = stage == 2 && is_before && !lane.stages.contains(&1);
             let phase = match lane.stages.contains(&0) {
                 true => pipeline::NO_VALIDATION,
                 false => pipeline::NO_PLANNING,

@@ -37,7 +37,9 @@ pub(super) fn entered(draft: &mut Draft, stage: &str, phase: Option<&str>, momen
         }
         (0, 1) => planned(draft)?,
         (0, 2) if is_lead && phase == Some(NO_VALIDATION) => planned(draft)?,
-        (0, 2) if is_lead && phase == Some(NO_PLANNING) => {}
+        // A plan that its validation refused is a plan all the same.
+        (1, 2) if is_lead && phase == Some(NO_VALIDATION) => has_tasks(draft)?,
+        (0 | 1, 2) if is_lead && phase == Some(NO_PLANNING) => {}
         (1, 2) => validated(draft)?,
         (2, 3) => executed(draft)?,
         (3, 2) => goes_back(draft)?,
@@ -88,20 +90,24 @@ pub(in super::super) fn judged(draft: &Draft) -> Judgement {
     }
 }
 
-fn planned(draft: &Draft) -> Result<(), Refusal> {
-    let name = &draft.name;
-    let hint = verbs::VERDICT.on(name).word("PLAN").filled("--score", "N");
-    if draft.tasks()?.is_empty() {
-        return Err(Refusal::rule("the plan has no tasks").hint(
+fn has_tasks(draft: &Draft) -> Result<(), Refusal> {
+    match draft.tasks()?.is_empty() {
+        false => Ok(()),
+        true => Err(Refusal::rule("the plan has no tasks").hint(
             verbs::STEP
-                .on(name)
+                .on(&draft.name)
                 .word("begin")
                 .fill("TASK")
                 .filled("--title", "TEXT")
                 .filled("--description", "TEXT")
                 .to("plan each"),
-        ));
+        )),
     }
+}
+
+fn planned(draft: &Draft) -> Result<(), Refusal> {
+    let hint = verbs::VERDICT.on(&draft.name).word("PLAN").filled("--score", "N");
+    has_tasks(draft)?;
     match judged(draft) {
         Judgement::Complete(StageResult::Planned { score }) if score < 2.0 => {
             Err(Refusal::rule(format!("the plan's score is {score}; 2 is needed")).hint(format!("plan again: {hint}")))
