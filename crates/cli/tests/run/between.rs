@@ -85,7 +85,7 @@ fn a_branch_that_is_gone_and_not_merged_is_named_with_the_command_that_brings_it
     let ended = yard.piton(&["run", "--yes", "--retry"]);
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
     let (_, command) = ended.stdout.split_once("bring it back with: git ").expect("a command is printed");
-    let command: Vec<&str> = command.lines().next().unwrap_or_default().split(' ').collect();
+    let command: Vec<&str> = command.split([';', '\n']).next().unwrap_or_default().split(' ').collect();
     yard.git(&command);
     let ended = yard.piton(&["run", "--yes", "--retry"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));

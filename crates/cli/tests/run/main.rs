@@ -6,6 +6,7 @@ mod support;
 
 mod approvals;
 mod bad_workers;
+mod bases;
 mod between;
 mod by_the_book;
 mod claims;
@@ -19,6 +20,7 @@ mod everything_killed;
 mod explain;
 mod forewarned;
 mod ghosts;
+mod gone;
 mod held;
 mod hints;
 mod homes;

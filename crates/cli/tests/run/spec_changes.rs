@@ -165,6 +165,8 @@ fn a_base_that_is_gone_is_not_replaced_without_a_proof() {
     let plan = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n";
     let yard = yard("exit 1", "", &[("plans/p/plan.md", plan)]);
     yard.git(&["checkout", "-q", "-b", "topic"]);
+    yard.workspace.write("own.txt", "own\n");
+    yard.commit("what main does not have");
     assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
     yard.git(&["checkout", "-q", "main"]);
     yard.git(&["branch", "-q", "-D", "topic"]);

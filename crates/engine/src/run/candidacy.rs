@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use piton_model::Rework;
 use piton_model::fleet::{LaneAt, MergeResult, Prepared};
+use piton_model::{Hint, Rework};
 use piton_supervisor::{
     Advanced, Candidate, GitError, Head, Merging, Prepared as Merge, Repository, Scratch, Statistics, quoted,
 };
 
+use super::gone::branch_gone;
 use super::trees::SCRATCH;
 
 /// How many files of a branch are named.
@@ -53,6 +54,8 @@ pub(super) struct Question {
     pub results: Vec<String>,
     /// Where the branch was when it was last seen.
     pub seen: Option<String>,
+    /// How its unit is begun again.
+    pub begin_again: Option<Hint>,
     /// New files that who only judged the work left in the worktree.
     pub leftovers: Vec<String>,
     /// Commits whose changes of what judges them a person approved: the lane's own, or those of a phase's lanes.
@@ -147,16 +150,11 @@ impl Question {
     fn is_merged_by_hand(&self) -> Result<bool, GitError> {
         match &self.seen {
             Some(seen) => {
-                let is_on = |branch: &str| self.repository.is_reachable(seen, &format!("refs/heads/{branch}"));
+                let is_on = |branch: &str| self.repository.has_taken(branch, seen);
                 Ok(is_on(&self.target)? || is_on(&self.base)?)
             }
             None => Ok(false),
         }
-    }
-
-    fn branch_gone(&self) -> String {
-        let (branch, commit) = (quoted(&self.branch), self.seen.as_deref().unwrap_or("COMMIT"));
-        format!("its branch {} is gone and not merged; bring it back with: git branch {branch} {commit}", self.branch)
     }
 
     fn built_on(&self, dropped: &str) -> String {
@@ -196,7 +194,11 @@ impl Question {
         let merge = match self.repository.tip(&self.branch)? {
             Some(_) => self.repository.prepare_keeping(&merging, &self.documents)?,
             None if self.is_merged_by_hand()? => Merge::AlreadyMerged,
-            None => return Ok(Err(Prepared::Refused { reason: self.branch_gone() })),
+            None => {
+                return Ok(Err(Prepared::Refused {
+                    reason: branch_gone(&self.branch, self.seen.as_deref(), self.begin_again.as_ref()),
+                }));
+            }
         };
         let candidate = match merge {
             Merge::AlreadyMerged => None,

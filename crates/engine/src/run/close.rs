@@ -35,6 +35,7 @@ impl Lead<'_> {
             self.finished.insert(at);
             let name = self.work.fleet.lanes[at].name.clone();
             self.memory.lane(&name).rework.clear();
+            self.memory.lane(&name).tip = None;
             self.remove_worktree(at);
             self.tell_lane(at, "done", "done");
         }

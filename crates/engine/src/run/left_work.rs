@@ -32,8 +32,12 @@ impl Lead<'_> {
         if tree.is_some_and(|tree| self.has_changes(&tree)) {
             return true;
         }
-        let Ok(Some(tip)) = repository.tip(branch) else { return false };
-        matches!(repository.is_reachable(&tip, &format!("refs/heads/{base}")), Ok(false))
+        match repository.tip(branch) {
+            Ok(Some(tip)) => matches!(repository.is_reachable(&tip, &format!("refs/heads/{base}")), Ok(false)),
+            // A branch that is gone has work that is nowhere, unless its user merged it.
+            Ok(None) => known.tip.as_ref().is_some_and(|tip| matches!(repository.has_taken(base, tip), Ok(false))),
+            Err(_) => false,
+        }
     }
 
     /// Holds a lane back that was begun, by a lead of which no memory is left, on a branch that is not merged. Of a story, task
@@ -56,7 +60,8 @@ impl Lead<'_> {
             return;
         }
         let left = self.left_on_branches(at).or_else(|| self.left_by_namesake(at));
-        if let Some(reason) = left.or_else(|| self.left_in_worktree(at).map(|hint| hint.to_string())) {
+        let elsewhere = || self.left_in_worktree(at).or_else(|| self.done_nowhere(at));
+        if let Some(reason) = left.or_else(|| elsewhere().map(|hint| hint.to_string())) {
             self.hold(at, reason);
         }
     }
@@ -75,11 +80,11 @@ impl Lead<'_> {
             }
             let old = self.memory.lane(&before);
             let (worktree, branch, is_set_up) = (old.worktree.take(), old.branch.take(), old.is_set_up);
-            let (seen, worked) = (old.seen.take(), old.worked.take());
+            let (tip, seen, worked) = (old.tip.take(), old.seen.take(), old.worked.take());
             let words = format!("it continues on {}, the branch of {before}", branch.as_deref().unwrap_or_default());
             let lane = self.memory.lane(&name);
             (lane.worktree, lane.branch, lane.is_set_up) = (worktree, branch, is_set_up);
-            (lane.seen, lane.worked) = (seen, worked);
+            (lane.tip, lane.seen, lane.worked) = (tip, seen, worked);
             self.tell_lane(at, "branch", &words);
         }
     }

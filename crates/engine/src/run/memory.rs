@@ -38,6 +38,8 @@ pub(super) struct Memory {
     pub run: RunFacts,
     /// The branch that each run merges into, by the run's number: a run that is continued after another one keeps its own.
     pub bases: BTreeMap<u64, String>,
+    /// Where the base of each run was when the run last looked at it or merged into it.
+    pub base_tips: BTreeMap<u64, String>,
     /// Each lane, by its name.
     pub lanes: BTreeMap<String, LaneMemory>,
     /// Each group, by its name.
@@ -109,6 +111,9 @@ pub(super) struct LaneMemory {
     pub limit: Option<String>,
     pub worktree: Option<String>,
     pub branch: Option<String>,
+    /// Where that branch was when a worker of the lane last started or ended, or another lead began. What is done needs
+    /// no branch.
+    pub tip: Option<String>,
     /// Where that branch was when it was last looked at for a merge.
     pub seen: Option<String>,
     /// The branch's commit that was found to have work of its own.
@@ -311,6 +316,7 @@ impl LaneMemory {
             spawned: old.spawned,
             worktree: old.worktree,
             branch: old.branch,
+            tip: old.tip,
             seen: old.seen,
             worked: old.worked,
             was_done: old.was_done,

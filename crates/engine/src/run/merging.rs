@@ -45,7 +45,7 @@ impl Lead<'_> {
                 let name = self.work.fleet.lanes[at].name.clone();
                 let memory = self.memory.lane(&name).clone();
                 let Some(branch) = memory.branch else { return Ok(None) };
-                let seen = repository.tip(&branch).ok().flatten().or(memory.seen);
+                let seen = repository.tip(&branch).ok().flatten().or(memory.tip).or(memory.seen);
                 self.memory.lane(&name).seen.clone_from(&seen);
                 let title = self.work.lanes[at].title.clone().map_or_else(String::new, |title| format!(": {title}"));
                 let tree = memory.worktree.map(|tree| root.join(tree)).filter(|tree| tree.exists());
@@ -54,10 +54,9 @@ impl Lead<'_> {
                 let message = format!("Merge {name}{title}");
                 // What a person did by hand is where they left it.
                 let had_worker = [&memory.times, &memory.earlier_times].iter().any(|times| times.contains_key(&2));
-                // What was work once is work as long as the branch or its target has it.
-                let target_ref = format!("refs/heads/{target}");
+                // What was work once is work as long as the branch has it, or its target, in whatever form.
                 let is_proved = memory.worked.as_ref().is_some_and(|worked| {
-                    memory.worked == seen || repository.is_reachable(worked, &target_ref).unwrap_or(false)
+                    memory.worked == seen || repository.has_taken(&target, worked).unwrap_or(false)
                 });
                 let needs_commit = had_worker && !is_proved && self.work.lanes[at].dialect == Dialect::Pipeline;
                 Ok(Some(Question {
@@ -72,6 +71,7 @@ impl Lead<'_> {
                     judges,
                     results,
                     seen,
+                    begin_again: self.begin_again(at),
                     leftovers: memory.leftovers,
                     approved: memory.approved.into_iter().collect(),
                     collected: Vec::new(),
@@ -102,6 +102,7 @@ impl Lead<'_> {
                     judges,
                     results,
                     seen: None,
+                    begin_again: None,
                     leftovers: Vec::new(),
                     approved,
                     collected,
@@ -246,6 +247,9 @@ impl Lead<'_> {
                 for lane in self.merged_lanes(of) {
                     let (lane, commit) = (self.memory.lane(&lane), Some(candidate.commit.clone()));
                     *(if is_base { &mut lane.merged } else { &mut lane.collected }) = commit;
+                }
+                if is_base {
+                    self.note_base();
                 }
                 let text = format!("merged into {} as {short}", candidate.base_branch);
                 self.save()?;

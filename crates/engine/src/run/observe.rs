@@ -118,6 +118,7 @@ impl Lead<'_> {
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::Vanished) => End::Vanished,
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::NotStarted { .. }) => End::NotStarted,
         };
+        self.note_tip(at);
         self.adopt_strays(at);
         self.reopen_partial(at);
         let standing = match self.standing(at, judged == End::Exited(0)) {

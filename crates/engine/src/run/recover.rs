@@ -38,6 +38,7 @@ impl Lead<'_> {
             }
         }
         self.take_up_branches();
+        self.note_tips();
         self.lift_pauses(request.retry);
         let rows = crate::status(self.workspace, None, now).rows;
         for at in 0..self.work.fleet.lanes.len() {

@@ -6,12 +6,12 @@ use piton_model::fleet::LaneAt;
 use piton_model::{Dialect, UnitRef};
 use piton_supervisor::{Created, Creation, GitError, Head, LeftBranch, NewWorktree, Removal, Repository, quoted};
 
+use super::RunError;
+use super::gone::base_gone;
 use super::lead::Lead;
 use super::left_work::NOT_ON_BASE;
-use super::memory::{LaneMemory, SavedState};
 use super::strays::unticked;
 use super::work::LaneWork;
-use super::{RunError, failed};
 
 /// Where gates judge what is to be merged. One lead, one merge at a time: one place.
 pub(super) const SCRATCH: &str = ".worktrees/piton-merge";
@@ -23,37 +23,6 @@ const DIRECTORIES: [&str; 2] = ["feature", "piton"];
 const MOST_NAMES: usize = 50;
 
 impl Lead<'_> {
-    /// The branch that is checked out, in place of a base that is gone, when it has all that this run merged: a base that
-    /// was merged and deleted has it.
-    fn successor_of(&mut self, repository: &Repository, base: &str) -> Result<String, RunError> {
-        let gone = || {
-            failed(format!(
-                "the branch {base}, which this run merges into, is gone; bring it back with: git branch {} COMMIT",
-                quoted(base)
-            ))
-        };
-        let Head::Branch { name, .. } = repository.head().map_err(RunError::Git)? else { return Err(gone()) };
-        let onto = format!("refs/heads/{name}");
-        let run = self.memory.run.number;
-        let own = self.memory.lanes.values().filter(|lane| lane.run == run);
-        // A lane that was merged with its phase has no commit of its own, so nothing proves that its work is there.
-        let done: Vec<&LaneMemory> =
-            own.filter(|lane| lane.state == SavedState::Done || lane.merged.is_some()).collect();
-        let is_there = |lane: &&LaneMemory| {
-            let merged = lane.merged.as_ref();
-            merged.is_some_and(|commit| matches!(repository.is_reachable(commit, &onto), Ok(true)))
-        };
-        if done.is_empty() || !done.iter().all(is_there) {
-            return Err(gone());
-        }
-        self.tell(
-            None,
-            "base",
-            &format!("{base} is gone, and {name} has what was merged; this run merges into {name}"),
-        );
-        Ok(name)
-    }
-
     /// Finds the repository. Only a workspace that has none may run without git.
     pub(super) fn open_repository(&mut self) -> Result<(), RunError> {
         if !self.settings.worktrees {
@@ -88,6 +57,7 @@ impl Lead<'_> {
         self.memory.bases.insert(self.memory.run.number, base.clone());
         self.memory.run.base = Some(base);
         self.repository = Some(repository);
+        self.note_base();
         Ok(())
     }
 
@@ -147,6 +117,7 @@ impl Lead<'_> {
         let name = branch_name(work);
         let lane = self.work.fleet.lanes[at].name.clone();
         self.forget_lost_branch(at)?;
+        self.check_branch(at)?;
         let memory = self.memory.lane(&lane);
         let is_set_up = memory.is_set_up;
         let known = memory.branch.clone().map(|branch| (memory.worktree.clone().unwrap_or(place.clone()), branch));
@@ -178,6 +149,7 @@ impl Lead<'_> {
         let memory = self.memory.lane(&lane);
         memory.is_set_up &= !is_new;
         (memory.worktree, memory.branch) = (Some(path), Some(created.branch));
+        self.note_tip(at);
         Ok(is_new)
     }
 
@@ -317,7 +289,10 @@ impl Lead<'_> {
         let base = self.memory.run.base.clone().unwrap_or_default();
         let Some(repository) = self.repository.clone() else { return Ok(base) };
         let words = |error: GitError| explain(&error);
-        let start = repository.tip(&base).map_err(words)?.ok_or_else(|| format!("the branch {base} is gone"))?;
+        let start = repository
+            .tip(&base)
+            .map_err(words)?
+            .ok_or_else(|| base_gone(&base, self.memory.base_tips.get(&self.memory.run.number).map(String::as_str)))?;
         let known = self.memory.groups.get(&name).and_then(|group| group.branches.get(&key)).cloned();
         if let Some(known) = known {
             if repository.tip(&known).map_err(words)?.is_none() {

@@ -1,10 +1,12 @@
 //! What an earlier lead wrote down about its stories.
 
+use piton_model::Time;
 use serde_json::Value as NewValue;
 
 use super::super::state::is_our_state;
 use super::state_path;
 use crate::json::Editor;
+use crate::time;
 
 /// What an earlier lead knew of a story: reworks, validations, respawns, and whether it was paused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub struct KnownStory {
     pub depends_on: Vec<String>,
     /// The worktree that it was worked on in.
     pub worktree: Option<String>,
+    /// When its first stage began.
+    pub began: Option<Time>,
     /// What was granted.
     pub reworks: u32,
     /// See [`KnownStory::reworks`].
@@ -42,7 +46,13 @@ pub fn known_stories(bytes: &[u8]) -> Vec<KnownStory> {
     }
     let count =
         |key: &str, id: &str| editor.int(&[key, id]).and_then(|count| u32::try_from(count).ok()).unwrap_or_default();
+    let began = |id: &str| {
+        let Some(NewValue::Object(times)) = editor.get(&["stage_timestamps", id]) else { return None };
+        let texts = times.iter().filter_map(|(key, _)| editor.string(&["stage_timestamps", id, key]));
+        texts.filter_map(|text| time::read(&text).time()).min()
+    };
     let known = |id: String| KnownStory {
+        began: began(&id),
         standing: editor.string(&["story_state", &id]),
         depends_on: editor.strings(&["depends_on", &id]),
         worktree: editor.string(&["worktree_map", &id]),
