@@ -63,6 +63,7 @@ pub fn record(
         (target, _, _) => Session::open_found(workspace, wanted, target, recorder)?,
     };
     session.fence_writer(recorder, event.name())?;
+    session.fence_verdict(recorder, event)?;
     if let Event::Restarted { force } = event {
         let command = verbs::RESTART.on(&session.target.name);
         let claim = Claim { force: *force, command: &command, goes_on: false };

@@ -2,13 +2,18 @@
 //! not matter how long a writer slept before it came.
 
 use piton_model::hint::verbs;
-use piton_model::{Admission, Refusal, Shift, UnitRef, admit};
+use piton_model::{Admission, Event, Refusal, Shift, UnitRef, admit};
+use piton_store::History;
+use piton_store::journal::Entry;
 use serde_json::{Map, Value, json};
 
-use super::{RecordError, Recorder, Session};
+use super::{RecordError, Recorder, Session, TICKET};
 
 /// Under which key a journal carries the workers that share an attempt.
 const SHIFT: &str = "workers";
+
+/// The name under which a lead records what it does itself.
+const LEAD: &str = "lead";
 
 impl Session<'_> {
     /// Refuses a writer that was followed by another, and writes down that it came.
@@ -49,7 +54,25 @@ impl Session<'_> {
                 .hint("end now; what you made stays where it is"),
             ),
         };
-        let mut entry = self.entry(recorder, "refused", summary, current);
+        self.refuse(recorder, summary, refusal)
+    }
+
+    /// Refuses a worker's verdict where a person gave one since it began, and writes down that it came.
+    pub(crate) fn fence_verdict(&mut self, recorder: &Recorder, event: &Event) -> Result<(), RecordError> {
+        let (Event::VerdictGiven(verdict), Some(ticket)) = (event, recorder.attempt) else { return Ok(()) };
+        let history = History::open(&*self.workspace.disk, &self.target.key)?;
+        let events = history.map(|history| history.log()).transpose()?.map(|log| log.events).unwrap_or_default();
+        let Some(word) = persons_verdict(&events) else { return Ok(()) };
+        let name = self.target.name.clone();
+        let summary = format!("refused {} of worker {ticket}: a person said {word}", verdict.word);
+        let refusal = Refusal::rule(format!("a person said {word} about {name} since you began, and that counts"))
+            .hint(verbs::LOG.on(&name).to("see what was said"))
+            .hint("end now; what you made stays where it is");
+        self.refuse(recorder, summary, refusal)
+    }
+
+    fn refuse(&mut self, recorder: &Recorder, summary: String, refusal: Refusal) -> Result<(), RecordError> {
+        let mut entry = self.entry(recorder, "refused", summary, self.unit.attempt());
         // A ghost is no sign that the unit's own worker lives.
         entry.carried.clear();
         self.commit(entry, &[])?;
@@ -74,6 +97,20 @@ impl Session<'_> {
     fn shift(&self) -> Shift {
         self.unit.last().and_then(|entry| entry.carried.get(SHIFT)).map(read).unwrap_or_default()
     }
+}
+
+/// The verdict that a person gave about the stage that a unit is at, since its worker began.
+fn persons_verdict(events: &[Entry]) -> Option<String> {
+    let begins = |entry: &Entry| {
+        matches!(
+            entry.event.as_str(),
+            "started" | "restarted" | "resumed" | "stage_entered" | "rolled_back" | "reopened"
+        )
+    };
+    let began = events.iter().rposition(begins).map_or(0, |at| at + 1);
+    let given = events[began..].iter().rfind(|entry| entry.event == "verdict_given")?;
+    let is_persons = given.by != LEAD && !given.data.contains_key(TICKET);
+    given.data.get("verdict").and_then(Value::as_str).filter(|_| is_persons).map(str::to_owned)
 }
 
 fn written(shift: &Shift) -> Value {
