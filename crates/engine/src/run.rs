@@ -60,6 +60,7 @@ mod told;
 mod trees;
 mod view;
 mod ways;
+mod withdrawn;
 mod work;
 mod workers;
 

@@ -74,7 +74,7 @@ impl Lead<'_> {
             self.queue.push_back(FleetEvent::StartFailed { lane: at, message: message.to_string() });
             return Ok(());
         }
-        if let Some(message) = self.held_by_person(&self.work.lanes[at].unit.clone()).or_else(|| self.taken_since(at)) {
+        if let Some(message) = self.held_at_its_start(&self.work.lanes[at].unit).or_else(|| self.taken_since(at)) {
             self.queue.push_back(FleetEvent::StartFailed { lane: at, message });
             return Ok(());
         }

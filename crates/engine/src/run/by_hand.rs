@@ -15,6 +15,7 @@ use super::memory::SavedState;
 use super::outputs::is_there;
 use super::recover::held_because;
 use crate::find::find_alone;
+use crate::record::TICKET;
 use crate::{Workspace, record};
 
 /// Why a unit or a step that a session is at is left to it.
@@ -49,6 +50,28 @@ pub(super) fn standing_pause(workspace: &Workspace, name: &UnitRef, unit: &Unit,
     let events = crate::log(workspace, name, now).map(|log| log.log.events).unwrap_or_default();
     let (paused, reason) = person_pause(unit, &events)?;
     (!approved_after(workspace, &name.to_string(), paused)).then_some(reason)
+}
+
+/// The pause or block of a person that nothing continued since, by the journal alone: the number of its event, and why.
+fn recorded_pause(events: &[Entry]) -> Option<(u64, String)> {
+    let holds = |entry: &Entry| matches!(entry.event.as_str(), "paused" | "blocked" | "failed");
+    let at = events.iter().rposition(holds).filter(|at| is_by_person(&events[*at]))?;
+    let (key, without) = match events[at].event.as_str() {
+        "paused" => ("reason", "it was paused by hand"),
+        "blocked" => ("message", "it is blocked"),
+        _ => return None,
+    };
+    let continues = |entry: &Entry| match entry.event.as_str() {
+        "started" | "resumed" | "unblocked" | "restarted" | "reopened" | "taken_over" | "rolled_back"
+        | "step_begun" => !entry.data.contains_key(TICKET),
+        "step_done" | "verdict_given" | "finished" => is_by_person(entry),
+        _ => false,
+    };
+    if events[at..].iter().any(continues) {
+        return None;
+    }
+    let why = events[at].data.get(key).and_then(Value::as_str).unwrap_or(without);
+    Some((events[at].seq, why.to_owned()))
 }
 
 /// When a lane is left to the person who did its step.
@@ -134,6 +157,36 @@ impl Lead<'_> {
     pub(super) fn held_by_person(&self, unit: &UnitRef) -> Option<String> {
         let found = crate::find(self.workspace, unit, self.time()).ok()?;
         standing_pause(self.workspace, unit, &found.unit, self.time())
+    }
+
+    /// The same for a unit whose agent wrote its document by hand since: what the user recorded after an event of the
+    /// journal holds all the same.
+    pub(super) fn held_in_journal(&self, unit: &UnitRef, after: u64) -> Option<String> {
+        let found = crate::find(self.workspace, unit, self.time()).ok()?;
+        match found.unit.state {
+            State::Queued | State::Running | State::Waiting | State::Done => {}
+            State::Paused { .. } | State::Blocked | State::Failed { .. } | State::Unknown => return None,
+        }
+        let (paused, reason) = recorded_pause(&self.events_of(unit)).filter(|(paused, _)| *paused > after)?;
+        (!approved_after(self.workspace, &unit.to_string(), paused)).then_some(reason)
+    }
+
+    /// Why the user wants a unit to wait that is about to be merged. Who retries it wants it to continue.
+    pub(super) fn held_at_its_end(&self, unit: &UnitRef) -> Option<String> {
+        let after = if self.is_retry { self.began_with(unit) } else { 0 };
+        self.held_by_person(unit).or_else(|| self.held_in_journal(unit, after))
+    }
+
+    /// The same for one whose worker is about to start. Who took a pause away before this lead began may have done it in
+    /// the document.
+    pub(super) fn held_at_its_start(&self, unit: &UnitRef) -> Option<String> {
+        self.held_by_person(unit).or_else(|| self.held_in_journal(unit, self.began_with(unit)))
+    }
+
+    /// The last event of a unit when this lead began.
+    fn began_with(&self, unit: &UnitRef) -> u64 {
+        let at = self.work.lanes.iter().position(|work| work.unit == *unit);
+        at.and_then(|at| self.begun_with.get(&at)).copied().unwrap_or(0)
     }
 
     /// The stage that a person took a story back to, when no lead entered one since.

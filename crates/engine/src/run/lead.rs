@@ -70,6 +70,8 @@ pub(super) struct Lead<'w> {
     pub claimed: Vec<Option<u64>>,
     pub queue: VecDeque<FleetEvent>,
     pub is_yes: bool,
+    /// Whether the user wants what is paused to continue.
+    pub is_retry: bool,
     /// Why workers with an account cannot be started, until this lead ends.
     pub unavailable: BTreeMap<String, String>,
     /// Whether something happened that the state of all stories does not say yet.
@@ -178,6 +180,7 @@ impl<'w> Lead<'w> {
             claimed: vec![None; groups],
             queue: VecDeque::new(),
             is_yes: request.yes,
+            is_retry: request.retry,
             unavailable: BTreeMap::new(),
             is_state_due: false,
             run,

@@ -205,21 +205,24 @@ impl Lead<'_> {
         }
     }
 
-    /// Moves the target to the judged tree, beside the loop.
+    /// Moves the target to the judged tree, beside the loop, unless a person wants otherwise by now.
     pub(super) fn merge(&mut self, of: MergeOf) -> Result<(), RunError> {
-        let merged = self.merged.get(&Key::from(of)).cloned();
-        let (Some(repository), Some(merged)) = (self.repository.clone(), merged) else {
-            return self.merge_ended(of, MergeResult::Merged);
-        };
-        let Some(candidate) = merged.candidate else { return self.merge_ended(of, MergeResult::Merged) };
-        let is_base = self.memory.run.base.as_ref() == Some(&candidate.base_branch);
+        let candidate = self.merged.get(&Key::from(of)).and_then(|merged| merged.candidate.clone());
+        let base = self.memory.run.base.clone();
+        let is_base = candidate.as_ref().is_none_or(|candidate| base.as_ref() == Some(&candidate.base_branch));
         let unit = match of {
             MergeOf::Lane(at) => Some(self.work.lanes[at].unit.clone()),
             MergeOf::Phase(group, _) => self.work.groups[group].unit.clone(),
         };
-        if let Some(reason) = unit.filter(|_| is_base).and_then(|unit| self.held_by_person(&unit)) {
+        if let Some(reason) = unit.filter(|_| is_base).and_then(|unit| self.held_at_its_end(&unit)) {
             return self.merge_ended(of, MergeResult::Blocked { reason });
         }
+        if let Some(result) = self.withdrawn(of) {
+            return self.merge_ended(of, result);
+        }
+        let (Some(repository), Some(candidate)) = (self.repository.clone(), candidate) else {
+            return self.merge_ended(of, MergeResult::Merged);
+        };
         self.jobs.run(move || JobEnd::Merged(of, advance(&repository, &candidate, is_base)))
     }
 
@@ -263,7 +266,8 @@ impl Lead<'_> {
                 self.memory.issues.push((name.clone(), "merge".to_owned(), reason.clone()));
                 self.tell(Some(&name), "not_merged", reason);
             }
-            (MergeResult::Merged | MergeResult::TargetMoved, None) | (MergeResult::Rework(_), _) => {}
+            (MergeResult::Merged | MergeResult::TargetMoved, None)
+            | (MergeResult::Rework(_) | MergeResult::Withdrawn { .. } | MergeResult::BegunAnew, _) => {}
         }
         self.save()?;
         self.queue.push_back(FleetEvent::MergeEnded { of, result });

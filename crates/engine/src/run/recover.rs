@@ -251,7 +251,7 @@ impl Lead<'_> {
         self.judge_as(at, standing);
     }
 
-    fn judge_as(&mut self, at: LaneAt, standing: Standing) {
+    pub(super) fn judge_as(&mut self, at: LaneAt, standing: Standing) {
         self.recover_lane_approval(at);
         let account = self.memory.lane(&self.work.fleet.lanes[at].name.clone()).account.clone();
         self.work.fleet.lanes[at].state = adopted(How::Fresh, account, steady());
@@ -309,6 +309,9 @@ impl Lead<'_> {
         }
         self.work.fleet.lanes[at].grant_anew();
         self.continue_unit(at, lifecycle);
+        if let Some(result) = self.story_refused_by_person(at) {
+            return self.judge_as(at, Standing::Complete(result));
+        }
         let standing = self.standing(at, true);
         match standing {
             // Only the merge or the record was refused: that is done again, not the work.

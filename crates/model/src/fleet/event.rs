@@ -56,7 +56,7 @@ pub enum FleetEvent {
         /// Which.
         lane: LaneAt,
     },
-    /// A person opened a lane again that was done.
+    /// A person opened a lane again that was done, or whose work was collected.
     LaneReopened {
         /// Which.
         lane: LaneAt,

@@ -5,6 +5,9 @@ use super::merge::times;
 use super::{Achievement, Decision, End, Fleet, LaneAt, Now, StopReason};
 use crate::Rework;
 
+/// Why a worker starts for work that was complete.
+const WITHDRAWN: &str = "a person took its end back";
+
 /// How a worker ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exited {
@@ -129,6 +132,19 @@ impl Fleet {
                     return self.taken(at, why, now, decisions);
                 }
                 self.died(at, &worker, why, now, decisions);
+            }
+        }
+    }
+
+    /// A person took back what was complete, before it reached its target: what they left decides.
+    pub(super) fn withdrawn(&mut self, at: LaneAt, standing: Standing, decisions: &mut Vec<Decision>) {
+        match standing {
+            Standing::Complete(result) => self.complete(at, result, decisions),
+            Standing::Misplaced(why) => self.rework_stage(at, why, decisions),
+            Standing::Halted { reason } => self.pause_for_person(at, reason, decisions),
+            Standing::Open | Standing::Incomplete { .. } | Standing::Unproved { .. } => {
+                self.lanes[at].grant_anew();
+                self.lanes[at].state = LaneState::Dead { why: WITHDRAWN.to_owned(), how: How::Session };
             }
         }
     }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{GroupAt, LaneAt};
+use super::{GroupAt, LaneAt, StageResult};
 use crate::{Rework, Time};
 
 /// A piece of work that has one worker at a time: a story, a workstream, a task, an agent's feature.
@@ -316,6 +316,17 @@ impl Lane {
     /// The stage that follows another one.
     pub fn stage_after(&self, stage: u8) -> Option<u8> {
         self.stages.iter().copied().find(|next| *next > stage)
+    }
+
+    /// Whether nothing is left of it but to merge and record it, when its stage results in this.
+    pub fn ends_with(&self, result: &StageResult) -> bool {
+        let is_last = self.stage_after(self.stage).is_none();
+        match result {
+            StageResult::Passed { .. } | StageResult::Done => true,
+            StageResult::Planned { score } => is_last && *score >= 2.0,
+            StageResult::Go { .. } | StageResult::Executed => is_last,
+            StageResult::NoGo { .. } | StageResult::Failed { .. } | StageResult::Moved { .. } => false,
+        }
     }
 
     /// The protocol's name of the worker that is at it: `story-X-s2`, `…-retry`, `…-s2-fix1`.

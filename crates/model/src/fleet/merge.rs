@@ -3,7 +3,7 @@
 
 use super::lane::{Closing, LaneState};
 use super::phase::{GateKind, GateProgress, PhaseState};
-use super::{Achievement, Decision, Fleet, GateOf, GroupAt, Halt, LaneAt, Mode, StageResult};
+use super::{Achievement, Decision, Fleet, GateOf, GroupAt, Halt, LaneAt, Mode, StageResult, Standing};
 use crate::Rework;
 
 /// How often in a row a target may move while something is judged for it.
@@ -64,7 +64,7 @@ pub enum GateResult {
 }
 
 /// How a merge ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum MergeResult {
     /// The target has the judged tree.
     Merged,
@@ -77,6 +77,14 @@ pub enum MergeResult {
     },
     /// The agent has to see to it: a named result is not on the target.
     Rework(Rework),
+    /// A person took back what made the work complete. Nothing has changed. Lanes of a phase that it concerns are
+    /// reopened.
+    Withdrawn {
+        /// What the documents say now.
+        standing: Standing,
+    },
+    /// A person began the unit anew. Nothing has changed.
+    BegunAnew,
 }
 
 impl Fleet {
@@ -339,6 +347,11 @@ impl Fleet {
             }
             MergeResult::Blocked { reason } => self.pause_for_person(at, reason, decisions),
             MergeResult::Rework(why) => self.rework(at, why, decisions),
+            MergeResult::Withdrawn { standing } => self.withdrawn(at, standing, decisions),
+            MergeResult::BegunAnew => {
+                self.lanes[at].grant_anew();
+                self.lanes[at].state = LaneState::Queued;
+            }
         }
     }
 
@@ -371,6 +384,7 @@ impl Fleet {
             },
             MergeResult::Blocked { reason } => self.halt_phase(group, phase, reason, false),
             MergeResult::Rework(why) => self.rework_phase(group, phase, why, decisions),
+            MergeResult::Withdrawn { .. } | MergeResult::BegunAnew => self.reopen_phase(group, phase),
         }
     }
 

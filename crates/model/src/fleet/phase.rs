@@ -350,10 +350,10 @@ impl Fleet {
         self.ended = false;
     }
 
-    /// A lane that was done is reopened; its phase is judged again, with the new work.
+    /// A lane that was done, or whose work was collected, is reopened; its phase is judged again, with the new work.
     pub(super) fn lane_reopened(&mut self, at: LaneAt) {
         let lane = &mut self.lanes[at];
-        if lane.state != LaneState::Done {
+        if !matches!(lane.state, LaneState::Done | LaneState::Integrated) {
             return;
         }
         lane.grant_anew();

@@ -60,6 +60,43 @@ fn a_target_that_keeps_moving_is_a_matter_for_a_person() {
 }
 
 #[test]
+fn work_that_a_person_took_back_before_its_merge_goes_on_by_what_they_left() {
+    let text = |text: &str| text.to_owned();
+    let issues = StageResult::Failed { issues: text("it leaks") };
+    let withdrawn = |standing| MergeResult::Withdrawn { standing };
+    let rows: [(MergeResult, &[&str]); 5] = [
+        (withdrawn(Standing::Complete(issues)), &["stage 0 3>2", "claim 0", "spawn 0"]),
+        (withdrawn(Standing::Halted { reason: text("wait") }), &["pause 0: wait", "end Paused"]),
+        (withdrawn(Standing::Open), &["prove 0"]),
+        (withdrawn(Standing::Incomplete { missing: vec![text("manual")] }), &["prove 0"]),
+        (MergeResult::BegunAnew, &["claim 0", "spawn 0"]),
+    ];
+    for (result, want) in rows {
+        let mut fleet = story_with_gate();
+        check(&mut fleet, 1, prepared(MergeOf::Lane(0)), &["gate Lane(0) test"]);
+        check(&mut fleet, 2, gate(GateOf::Lane(0), "test", GateResult::Passed), &["merge Lane(0)"]);
+        check(&mut fleet, 3, FleetEvent::MergeEnded { of: MergeOf::Lane(0), result }, want);
+    }
+}
+
+#[test]
+fn a_stage_ends_a_lane_when_none_follows() {
+    let lane = |stage, stages: &[u8]| Lane { stage, stages: stages.to_vec(), ..story("A", 0, &[]) };
+    let failed = || StageResult::Failed { issues: String::new() };
+    for (lane, result, want) in [
+        (lane(3, &[2, 3]), passed_story(), true),
+        (lane(3, &[2, 3]), failed(), false),
+        (lane(2, &[2, 3]), StageResult::Executed, false),
+        (lane(2, &[0, 2]), StageResult::Executed, true),
+        (lane(1, &[0, 1]), StageResult::NoGo { reason: String::new() }, false),
+        (lane(0, &[0]), StageResult::Planned { score: 1.0 }, false),
+        (lane(0, &[]), StageResult::Done, true),
+    ] {
+        assert_eq!(lane.ends_with(&result), want, "{lane:?} {result:?}");
+    }
+}
+
+#[test]
 fn one_merge_at_a_time() {
     let lanes = vec![Lane { stage: 3, ..story("A", 0, &[]) }, Lane { stage: 3, ..story("B", 1, &[]) }];
     let mut fleet = stories(lanes);

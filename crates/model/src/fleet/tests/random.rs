@@ -98,6 +98,7 @@ impl World {
                 assert_eq!(self.judged.len(), gates, "moved before every gate had passed on this tree");
                 let result = match luck {
                     luck if luck.is_multiple_of(23) => MergeResult::Blocked { reason: "bad luck".to_owned() },
+                    luck if luck.is_multiple_of(29) => MergeResult::Withdrawn { standing: Standing::Open },
                     luck if luck.is_multiple_of(7) => MergeResult::TargetMoved,
                     _ => MergeResult::Merged,
                 };
