@@ -119,7 +119,9 @@ impl Lead<'_> {
             }
             let own = box_state(plan, self.work.lanes[at].step.as_deref());
             let is_waiting = match self.work.fleet.lanes[at].state {
-                LaneState::Queued | LaneState::Between => own != BoxState::Open,
+                LaneState::Queued | LaneState::Between => {
+                    own == BoxState::Removed || own == BoxState::Ticked && !self.is_strangers_word(at)
+                }
                 // The box may have been ticked by its own worker, whose work is not merged yet.
                 LaneState::Dead { .. } | LaneState::Reworking { .. } | LaneState::Parked { .. } => {
                     own == BoxState::Removed
@@ -134,7 +136,13 @@ impl Lead<'_> {
             if is_waiting {
                 news.push(self.settled(at, own));
             }
-            let is_reopened = own == BoxState::Open && self.work.fleet.lanes[at].state == LaneState::Done;
+            let is_reopened = own == BoxState::Open
+                && match self.work.fleet.lanes[at].state {
+                    LaneState::Done => true,
+                    // Its worker may have left the box to the lead.
+                    LaneState::Integrated => self.is_unticked(at),
+                    _ => false,
+                };
             // The stash may have been taken back since the text was read.
             let is_open = || {
                 let step = self.work.lanes[at].step.as_deref();
@@ -212,7 +220,8 @@ impl Lead<'_> {
         let name = &self.work.fleet.lanes[at].name;
         let known = self.memory.lanes.get(name);
         let has_begun = known.is_some_and(|memory| memory.origin.attempt > 0 || !memory.rework.is_empty());
-        let is_settled = own == BoxState::Removed || own == BoxState::Ticked && !has_begun;
+        let is_settled =
+            own == BoxState::Removed || own == BoxState::Ticked && !has_begun && !self.is_strangers_word(at);
         if is_settled {
             let event = self.settled(at, own);
             self.queue.push_front(event);

@@ -150,8 +150,8 @@ impl Lead<'_> {
         let Ok(plan) = self.unit_of(at) else { return false };
         let is_open = |other: &LaneAt| {
             let work = &self.work.lanes[*other];
-            let was_done =
-                self.memory.lanes.get(&self.work.fleet.lanes[*other].name).is_some_and(|it| it.merged.is_some());
+            let known = self.memory.lanes.get(&self.work.fleet.lanes[*other].name);
+            let was_done = known.is_some_and(|it| it.merged.is_some() || it.collected.is_some());
             work.unit == self.work.lanes[at].unit
                 && was_done
                 && box_state(&plan, work.step.as_deref()) == BoxState::Open
