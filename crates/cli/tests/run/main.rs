@@ -50,4 +50,5 @@ mod two_runs;
 mod unmerged;
 mod ways_out;
 mod whose_word;
+mod withdrawn;
 mod yard;
