@@ -80,7 +80,7 @@ fn a_story_that_a_person_refused_is_worked_on_by_a_retry_and_not_judged_again() 
 }
 
 #[test]
-fn a_story_or_task_that_is_begun_anew_while_its_gates_run_leaves_its_old_work_behind() {
+fn a_story_that_is_begun_anew_while_its_gates_run_leaves_its_old_work_behind() {
     let yard = yard(STAGES, &format!("{STORY}[gates]\ntest = {SLOW}\n"), &[]);
     let ended = meanwhile(&yard, &["run", "--yes"], "gate", || {
         yard.run(&["restart", "pipeline:S-1", "--force"]);

@@ -34,10 +34,7 @@ impl Lead<'_> {
             self.freed.insert(at, event);
             self.tell_lane(at, "freed", "freed by the user; it continues");
             let is_whole = !self.work.fleet.lanes[at].halts_group;
-            let standing = match self.story_refused_by_person(at) {
-                Some(result) => Standing::Complete(result),
-                None => self.standing(at, true),
-            };
+            let standing = self.refused_again(at).unwrap_or_else(|| self.standing(at, true));
             match standing {
                 // Only the merge or the record was refused: that is done again, not the work.
                 Standing::Complete(_) if is_whole => {

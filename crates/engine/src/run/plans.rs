@@ -136,6 +136,11 @@ impl Lead<'_> {
             if is_waiting {
                 news.push(self.settled(at, own));
             }
+            let is_closing = matches!(self.work.fleet.lanes[at].state, LaneState::Closing(_));
+            if is_closing && own == BoxState::Open && self.is_unticked(at) {
+                // It is looked at again when its merge has come to its end.
+                self.plans.remove(&group);
+            }
             let is_reopened = own == BoxState::Open
                 && match self.work.fleet.lanes[at].state {
                     LaneState::Done => true,

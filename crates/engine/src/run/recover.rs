@@ -309,8 +309,8 @@ impl Lead<'_> {
         }
         self.work.fleet.lanes[at].grant_anew();
         self.continue_unit(at, lifecycle);
-        if let Some(result) = self.story_refused_by_person(at) {
-            return self.judge_as(at, Standing::Complete(result));
+        if let Some(standing) = self.refused_again(at) {
+            return self.judge_as(at, standing);
         }
         let standing = self.standing(at, true);
         match standing {

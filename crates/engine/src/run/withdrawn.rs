@@ -2,7 +2,7 @@
 //! so it is asked again right before the target moves.
 
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf, MergeResult, StageResult, Standing};
-use piton_model::{Dialect, Rework, State};
+use piton_model::{Dialect, Event, Rework, State, Verdict};
 use piton_store::journal::Entry;
 use serde_json::Value;
 
@@ -153,18 +153,23 @@ impl Lead<'_> {
             .is_some_and(|entry| entry.event == "step_done" && entry.data.contains_key(crate::record::TICKET))
     }
 
-    /// What a person refused a story for, when no worker began since. It is worked on again then: another judge would only
-    /// judge the same.
-    pub(super) fn story_refused_by_person(&self, at: LaneAt) -> Option<StageResult> {
+    /// What a story stands at that a person refused, when no worker began since: it is worked on again. Another judge would
+    /// only judge the same.
+    pub(super) fn refused_again(&mut self, at: LaneAt) -> Option<Standing> {
         let is_judged = self.work.fleet.lanes[at].stage == 3 && self.work.fleet.lanes[at].is_staged();
         if !is_judged || self.settings.limits.rework == 0 || !self.is_judged_by_person(at) {
             return None;
         }
         let events = self.events_of(&self.work.lanes[at].unit);
         let last = events.iter().rfind(|entry| entry.event == "verdict_given")?;
-        let text = |key: &str| last.data.get(key).and_then(Value::as_str);
-        let issues = text("issues").unwrap_or_default().to_owned();
-        (text("verdict") == Some("FAIL")).then_some(StageResult::Failed { issues })
+        let text = |key: &str| last.data.get(key).and_then(Value::as_str).map(str::to_owned);
+        let word = text("verdict").filter(|word| word == "FAIL")?;
+        let issues = text("issues").unwrap_or_default();
+        let (score, reviewer) = (last.data.get("score").and_then(Value::as_f64), Some(last.by.clone()));
+        // With its pause the verdict was taken away.
+        let verdict = Verdict { word, score, issues: Some(issues.clone()), reviewer, ..Verdict::default() };
+        self.record_lane(at, &Event::VerdictGiven(verdict)).ok()?;
+        Some(Standing::Complete(StageResult::Failed { issues }))
     }
 
     /// Forgets the life of a unit that a person began anew: what was done before stays on its branch.
