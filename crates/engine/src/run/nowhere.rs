@@ -5,6 +5,7 @@ use piton_model::fleet::LaneAt;
 use piton_model::hint::verbs;
 use piton_model::{Dialect, Hint, Output, StepState, Unit};
 use piton_supervisor::was_removed;
+use serde_json::Value;
 
 use super::lead::Lead;
 use super::left_work::NOT_ON_BASE;
@@ -37,11 +38,19 @@ impl Lead<'_> {
         if files.peek().is_some() {
             return files.any(|file| !is_there(root, &file) && !was_removed(root, Some(base), file.name()));
         }
-        let Some(began) = self.known_story(at).and_then(|known| known.began) else { return false };
+        // Times that agents write by hand are often invented.
+        let began = self.known_story(at).and_then(|known| known.began).filter(|_| self.is_written_by_piton(at));
+        let Some(began) = began else { return false };
         let documents = repository.inside().join(layout::DIRECTORY);
         let is_document = |path: &String| std::path::Path::new(path).starts_with(&documents);
         let state = repository.state(root, &format!("refs/heads/{base}"));
         let is_clean = state.is_ok_and(|state| state.changed.iter().all(is_document));
         is_clean && matches!(repository.has_changed_since(base, began.unix_seconds(), &documents), Ok(false))
+    }
+
+    /// Whether Piton led a story through a stage: then its checkpoint has what the stage resulted in.
+    fn is_written_by_piton(&self, at: LaneAt) -> bool {
+        let content = self.workspace.disk.read(&self.document_of(at)).map(|content| content.bytes).unwrap_or_default();
+        serde_json::from_slice::<Value>(&content).is_ok_and(|checkpoint| checkpoint.get("stageResults").is_some())
     }
 }
