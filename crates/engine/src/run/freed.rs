@@ -207,8 +207,11 @@ pub(super) fn question(blockers: &[String], is_whole: bool, events: &[Entry], re
 /// The event by which a person took away what held a unit, when nothing holds it since.
 pub(super) fn unblocked(events: &[Entry]) -> Option<u64> {
     let holds = |entry: &&Entry| matches!(entry.event.as_str(), "blocked" | "paused" | "failed" | "step_failed");
+    // A worker that writes its plan by hand asks there, and no event says so: what is said after it began is the answer.
+    let begins = |entry: &&Entry| matches!(entry.event.as_str(), "started" | "resumed" | "restarted" | "step_begun");
     let frees = |entry: &&Entry| is_by_person(entry) && entry.event == "unblocked";
-    let (held, freed) = (events.iter().rfind(holds)?.seq, events.iter().rfind(frees)?.seq);
+    let held = events.iter().rfind(holds).or_else(|| events.iter().rfind(begins))?.seq;
+    let freed = events.iter().rfind(frees)?.seq;
     (freed > held).then_some(freed)
 }
 
