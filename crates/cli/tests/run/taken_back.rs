@@ -228,3 +228,15 @@ fn lock_of_a_killed_git_does_not_keep_the_next_worker_from_its_commit() {
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
 }
+
+#[test]
+fn story_that_is_restarted_begins_with_the_first_stage_of_its_settings() {
+    let yard = yard("exit 1", "[[stories]]\nid = \"S-1\"\nstages = [2, 3]\n", &[]);
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    yard.run(&["restart", "pipeline:S-1"]);
+    set_hook(&yard, "");
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(!said(&ended).contains("story-S-1-s0"), "{}", said(&ended));
+    assert!(is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
+}

@@ -53,6 +53,9 @@ impl Lead<'_> {
         }
         // While a task is open, the story is at stage 2. The memory of an earlier lead does not count.
         lane.stage = continues_at.filter(|_| lane.is_staged()).unwrap_or(lane.stage);
+        // A story that was restarted is at stage 0, which its settings may leave out.
+        let listed = lane.stages.iter().copied().filter(|stage| *stage >= lane.stage).min();
+        lane.stage = listed.unwrap_or(lane.stage);
         lane.state = match (&row.state, held_because(&row.state, &blockers), taken) {
             (_, Some(reason), _) | (State::Running | State::Waiting, None, Some(reason)) => {
                 LaneState::Paused { reason }
