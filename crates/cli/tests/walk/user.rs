@@ -212,9 +212,6 @@ fn pause(walk: &mut Walk) {
 fn restart(walk: &mut Walk) {
     let unit = unit(walk);
     if types(walk, &format!("piton restart {unit}")).code == Some(0) {
-        // A story without stages 0 and 1 is planned after a restart, so that its tasks and files have other names.
-        let is_unplanned = |step: &&mut Step| step.unit == unit && step.files == [format!("{}.txt", &unit[9..])];
-        walk.work.steps.iter_mut().filter(is_unplanned).for_each(|step| step.files.clear());
         walk.again.insert(unit);
     }
 }
