@@ -70,8 +70,15 @@ fn is_path(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with(['/', '-', ':'])
         && !text.contains(|c: char| c.is_whitespace() || c.is_control() || "{}\\<>".contains(c))
-        && text.contains(['.', '/'])
+        && (text.contains(['.', '/']) || is_named_like_a_file(text))
         && !text.split('/').any(|part| part == "..")
+}
+
+/// Whether a word without an ending is a file by custom: `Makefile`, `Dockerfile`, `LICENSE`.
+fn is_named_like_a_file(text: &str) -> bool {
+    let is_name = text.len() > 4 && text.ends_with("file");
+    let is_notice = ["LICENSE", "NOTICE", "README", "CHANGELOG", "AUTHORS", "VERSION", "CODEOWNERS", "COPYING"];
+    is_name || is_notice.contains(&text)
 }
 
 fn fits_parts(pattern: &[&str], path: &[&str]) -> bool {
@@ -146,6 +153,10 @@ mod tests {
             ("migrations/*_x.sql (new)", pattern("migrations/*_x.sql")),
             ("hooks/mtl/**", pattern("hooks/mtl/**")),
             ("", None),
+            ("Dockerfile", file("Dockerfile")),
+            ("justfile", file("justfile")),
+            ("LICENSE", file("LICENSE")),
+            ("file", None),
             ("schema", None),
             ("the whole schema.", None),
             ("ADR-015 changelog update", None),

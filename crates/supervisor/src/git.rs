@@ -109,6 +109,12 @@ impl Git {
         self
     }
 
+    /// The same with us as committer.
+    pub fn with_committer(mut self) -> Git {
+        self.environment.extend(OURSELVES[2..].iter().map(|(name, value)| (*name, value.into())));
+        self
+    }
+
     /// The same at another time, in seconds since 1970.
     pub fn at_time(mut self, at: i64) -> Git {
         let date = format!("@{at} +0000");

@@ -240,3 +240,74 @@ fn story_that_is_restarted_begins_with_the_first_stage_of_its_settings() {
     assert!(!said(&ended).contains("story-S-1-s0"), "{}", said(&ended));
     assert!(is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
 }
+
+/// How many workers a step had.
+fn count(yard: &Yard, step: &str) -> usize {
+    workers(yard).iter().filter(|known| *known == step).count()
+}
+
+#[test]
+fn boxes_that_their_user_unticks_are_done_again() {
+    let yard = yard(r#"if [ "$step" = c ]; then exit 1; fi"#, "", &[("plans/p/plan.md", PLAN)]);
+    assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
+    let text = yard.text("plans/p/plan.md");
+    assert!(text.contains("[x] A") && text.contains("[x] B"), "{text}");
+    // The text is the committed one again, by hand.
+    yard.workspace.write("plans/p/plan.md", text.replace("[x]", "[ ]"));
+    set_hook(&yard, "");
+    let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert_eq!((count(&yard, "a"), count(&yard, "b")), (2, 2), "{}", said(&ended));
+}
+
+#[test]
+fn tasks_whose_merge_is_taken_off_the_base_are_done_again() {
+    let yard = yard(r#"if [ "$step" = c ]; then exit 1; fi"#, "", &[("plans/p/plan.md", PLAN)]);
+    let start = yard.git(&["rev-parse", "HEAD"]);
+    assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
+    assert!(is_on_main(&yard, "a.txt"));
+    yard.git(&["reset", "-q", "--hard", start.trim()]);
+    set_hook(&yard, "echo again >> \"$step.txt\"");
+    let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
+    let is_done = ended.code == Some(0);
+    assert!(!is_done || is_on_main(&yard, "a.txt") && is_on_main(&yard, "b.txt"), "{}", said(&ended));
+    assert!(!said(&ended).contains("its work is merged"), "{}", said(&ended));
+}
+
+#[test]
+fn gate_of_the_settings_that_changes_during_the_run_judges_a_story() {
+    let story = "[[stories]]\nid = \"S-1\"\nstages = [2, 3]\n[gates]\nholds = \"true\"\n";
+    let yard = yard(r#"if [ "$PITON_STAGE" = 2 ]; then hold S-1; fi"#, story, &[]);
+    let ended = meanwhile(&yard, &["run", "--yes"], "S-1", || {
+        let settings = yard.text("piton.toml").replace("holds = \"true\"", "holds = \"test -e never.txt\"");
+        yard.workspace.write("piton.toml", settings);
+        yard.commit("a stricter gate");
+    });
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(said(&ended).contains("gates changed during the run: holds"), "{}", said(&ended));
+    assert!(!is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn half_of_an_output_is_not_merged_when_its_worker_asked_or_died() {
+    let spec = build(&[&["WS1"]], "true");
+    let asks = r#"echo draft > WS1.txt; git add -A; git commit -qm draft
+"$PITON" block "$PITON_UNIT" --message 'which stone?'; exit 0"#;
+    let dies = "echo draft > WS1.txt; git add -A; git commit -qm draft; exit 1";
+    for (hook, answer) in [(asks, Some(["unblock", BUILD, "--message", "granite"])), (dies, None)] {
+        let yard = yard(hook, "", &[(SPEC, &spec)]);
+        assert_eq!(yard.piton(&["run", SPEC, "--yes"]).code, Some(4));
+        set_hook(&yard, "");
+        let retry: &[&str] = match &answer {
+            Some(answer) => {
+                yard.run(answer);
+                &["run", SPEC, "--yes"]
+            }
+            None => &["run", SPEC, "--yes", "--retry"],
+        };
+        let ended = yard.piton(retry);
+        assert_eq!(ended.code, Some(0), "{}", said(&ended));
+        assert_eq!(count(&yard, "WS1"), 2, "{}", said(&ended));
+        assert_eq!(yard.git(&["show", "main:WS1.txt"]), "x\n", "{}", said(&ended));
+    }
+}

@@ -96,10 +96,12 @@ impl Question {
         if !files.is_empty() {
             return Ok(Some(Rework::Uncommitted { files }));
         }
-        if self.repository.tip(&self.branch)?.is_none() && !self.is_merged_by_hand()? {
+        if self.repository.tip(&self.branch)?.is_none() && !(self.is_merged_by_hand()? && self.is_taken(tree)?) {
             self.name_again(tree)?;
         }
-        if let Some(rework) = on_other_branch(&self.repository, tree, &self.branch)? {
+        if self.repository.tip(&self.branch)?.is_some()
+            && let Some(rework) = on_other_branch(&self.repository, tree, &self.branch)?
+        {
             return Ok(Some(rework));
         }
         let below = tree.join(inside);
@@ -127,6 +129,14 @@ impl Question {
             *git = Some(self.repository.statistics(tree, &format!("refs/heads/{}", self.target))?);
         }
         Ok(None)
+    }
+
+    /// Whether the target has what is checked out in the worktree.
+    fn is_taken(&self, tree: &Path) -> Result<bool, GitError> {
+        match self.repository.head_in(tree)? {
+            Head::Branch { commit, .. } | Head::Detached { commit } => self.repository.has_taken(&self.target, &commit),
+            Head::Unborn { .. } => Ok(true),
+        }
     }
 
     /// A branch that was renamed in its worktree gets its name back beside the new one.

@@ -38,7 +38,11 @@ impl Lead<'_> {
         let group = self.group_of(of);
         let command = self.gate_command(group, gate);
         let unit = self.work.groups[group].unit.clone();
-        let changed = unit.map_or(Ok(()), |unit| self.refuse_changed_gates(&unit)).err();
+        let changed = match unit {
+            Some(unit) => self.refuse_changed_gates(&unit),
+            None => self.refuse_changed_settings(gate),
+        };
+        let changed = changed.err();
         let result = match command {
             _ if changed.is_some() => GateResult::Broken { why: changed.unwrap_or_default() },
             Some(command) => {
@@ -100,6 +104,18 @@ impl Lead<'_> {
                 let text = format!("gates changed during the run: {}; judge by them", changed.join(", "));
                 Err(self.command(&["--retry"]).to(text).to_string())
             }
+        }
+    }
+
+    /// The same for a story or a task, which the gates of the settings judge.
+    fn refuse_changed_settings(&self, gate: &str) -> Result<(), String> {
+        let Ok(settings) = Settings::load(self.workspace) else { return Ok(()) };
+        match settings.gates.get(gate) {
+            Some(now) if Some(now) != self.settings.gates.get(gate) => {
+                let text = format!("gates changed during the run: {gate}; judge by them");
+                Err(self.command(&["--retry"]).to(text).to_string())
+            }
+            _ => Ok(()),
         }
     }
 

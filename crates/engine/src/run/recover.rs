@@ -3,7 +3,7 @@
 
 use piton_model::fleet::{Counts, End, FleetEvent, How, LaneAt, LaneState, StageResult, Standing};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Event, Lifecycle, Liveness, Row, State, UnitRef};
+use piton_model::{Dialect, Event, Lifecycle, Liveness, Row, State, Step, StepState, Unit, UnitRef};
 use piton_store::journal::Entry;
 
 use super::approvals::Question;
@@ -315,7 +315,7 @@ impl Lead<'_> {
         let standing = self.standing(at, true);
         match standing {
             // Only the merge or the record was refused: that is done again, not the work.
-            Standing::Complete(_) => self.judge_again(at),
+            Standing::Complete(_) if !self.is_half_made(at) => self.judge_again(at),
             _ if self.memory.lane(&self.work.fleet.lanes[at].name.clone()).home.is_none() => {
                 self.work.fleet.lanes[at].state = again(lifecycle, "freed by the user");
             }
@@ -324,6 +324,19 @@ impl Lead<'_> {
                 self.work.fleet.lanes[at].state = LaneState::Dead { why, how: How::Session };
             }
         }
+    }
+
+    /// Whether files are all that speaks for a workstream: its worker asked or died, and neither it nor a person recorded
+    /// that it is done.
+    fn is_half_made(&self, at: LaneAt) -> bool {
+        let work = &self.work.lanes[at];
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let was_judged = known.is_some_and(|known| known.worked.is_some());
+        let is_recorded = |unit: &Unit| {
+            let is_done = |step: &Step| matches!(step.state, StepState::Done { .. });
+            unit.steps.iter().any(|step| Some(&step.id) == work.step.as_ref() && is_done(step))
+        };
+        work.dialect == Dialect::Build && !was_judged && !self.unit_of(at).is_ok_and(|unit| is_recorded(&unit))
     }
 
     /// Takes the pause of a story or a task away. What it was paused for is then judged again; what was complete stays so.

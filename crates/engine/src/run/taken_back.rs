@@ -43,7 +43,12 @@ impl Lead<'_> {
         for at in 0..self.work.lanes.len() {
             let unit = self.work.lanes[at].unit.clone();
             let name = unit.to_string();
-            if self.work.lanes[at].dialect == Dialect::Plan || !seen.insert(name.clone()) {
+            // Who takes work off the base takes its record back as well.
+            let is_off_base = |lane: LaneAt| self.work.lanes[lane].unit == unit && self.is_merge_off_base(lane);
+            if self.work.lanes[at].dialect == Dialect::Plan
+                || !seen.insert(name.clone())
+                || (0..self.work.lanes.len()).any(is_off_base)
+            {
                 continue;
             }
             let Some(TakenBack { path, seq }) = self.taken_back(at, &unit) else { continue };
@@ -66,22 +71,36 @@ impl Lead<'_> {
         self.is_gits(&path, &bytes, at).then_some(TakenBack { path, seq })
     }
 
-    /// Whether a unit that was done is done all the same: its document was taken back or is gone, the journal's last word
-    /// is its end, and its work is on the base.
-    pub(super) fn is_done_without_document(&self, at: LaneAt) -> bool {
-        let work = &self.work.lanes[at];
-        let is_lost = self.restored.contains(&work.unit.to_string()) || self.is_document_gone(at);
-        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
-        let is_merged = match (&self.repository, known.and_then(|known| known.merged.as_ref()), &self.memory.run.base) {
+    /// Whether a lane's merge is on the base: its user may have taken it off. True without a repository.
+    fn is_merge_on_base(&self, at: LaneAt) -> bool {
+        let merged = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|known| known.merged.as_ref());
+        match (&self.repository, merged, &self.memory.run.base) {
             (Some(repository), Some(merged), Some(base)) => {
                 repository.is_reachable(merged, &format!("refs/heads/{base}")).unwrap_or(false)
             }
             (Some(_), _, _) => false,
             (None, _, _) => true,
-        };
+        }
+    }
+
+    /// Whether a lane's merge was taken off the base.
+    fn is_merge_off_base(&self, at: LaneAt) -> bool {
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        known.is_some_and(|known| known.merged.is_some()) && !self.is_merge_on_base(at)
+    }
+
+    /// Whether a unit that was done is done all the same: its document was taken back or is gone, the journal's last word
+    /// is its end, and its work is on the base.
+    pub(super) fn is_done_without_document(&self, at: LaneAt) -> bool {
+        let work = &self.work.lanes[at];
+        // The state of all stories says that one is done; a task that is done has no other document.
+        let is_gone = work.dialect == Dialect::Pipeline && self.is_document_gone(at);
+        let is_lost = self.restored.contains(&work.unit.to_string()) || is_gone;
         let is_word = |entry: &&Entry| !is_seen(entry) && !matches!(entry.event.as_str(), "rolled_back" | "noted");
         let events = || self.events_of(&work.unit);
-        is_lost && is_merged && events().iter().rfind(is_word).is_some_and(|last| last.event == "finished")
+        is_lost
+            && self.is_merge_on_base(at)
+            && events().iter().rfind(is_word).is_some_and(|last| last.event == "finished")
     }
 
     /// Whether a file is as the commit that is checked out has it, and was not committed since a moment.
@@ -135,28 +154,17 @@ impl Lead<'_> {
         }
     }
 
-    /// Whether the file with a box is as git has it, by an act of git. One box whose tick was never committed may have
-    /// been unticked by hand; several at once, or one after a checkout, were not.
+    /// Whether the file with a box is as git wrote it, and the work of the box is on the base. A file that its user edited
+    /// until it was the same again is not as git wrote it.
     fn is_discarded(&self, at: LaneAt, done: Time) -> bool {
         let path = self.recorded_in(at);
         let Ok(content) = self.workspace.disk.read(&path) else { return false };
-        if !self.is_gits(&path, &content.bytes, done) {
-            return false;
-        }
-        let has_moved = || {
-            let moved = self.repository.as_ref().map(|repository| repository.has_moved_since(done.unix_seconds()));
-            moved.is_some_and(|moved| moved.unwrap_or(false))
+        let is_written = |path: &str| {
+            let repository = self.repository.as_ref();
+            let inside = repository.map(|repository| repository.inside().join(path).display().to_string());
+            repository.zip(inside).is_some_and(|(it, path)| it.is_written_by_git(&path).unwrap_or(false))
         };
-        let Ok(plan) = self.unit_of(at) else { return false };
-        let is_open = |other: &LaneAt| {
-            let work = &self.work.lanes[*other];
-            let known = self.memory.lanes.get(&self.work.fleet.lanes[*other].name);
-            let was_done = known.is_some_and(|it| it.merged.is_some() || it.collected.is_some());
-            work.unit == self.work.lanes[at].unit
-                && was_done
-                && box_state(&plan, work.step.as_deref()) == BoxState::Open
-        };
-        (0..self.work.lanes.len()).filter(is_open).count() > 1 || has_moved()
+        self.is_merge_on_base(at) && self.is_gits(&path, &content.bytes, done) && is_written(&path)
     }
 }
 

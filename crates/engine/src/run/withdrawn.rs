@@ -160,6 +160,12 @@ impl Lead<'_> {
         if !is_judged || self.settings.limits.rework == 0 || !self.is_judged_by_person(at) {
             return None;
         }
+        // Who corrected it by hand since wants that to be judged.
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name)?;
+        let tip = self.repository.as_ref().zip(known.branch.as_ref()).and_then(|(it, branch)| it.tip(branch).ok()?);
+        if tip.is_some() && known.seen.is_some() && tip != known.seen {
+            return None;
+        }
         let events = self.events_of(&self.work.lanes[at].unit);
         let last = events.iter().rfind(|entry| entry.event == "verdict_given")?;
         let text = |key: &str| last.data.get(key).and_then(Value::as_str).map(str::to_owned);

@@ -104,6 +104,9 @@ impl Repository {
         if git.ask(&["symbolic-ref", "--quiet", "HEAD"])?.text() != full(branch) {
             return Ok(false);
         }
+        // The authors stay. Who puts the commits there may have no name.
+        let has_name = git.ask(&["var", "GIT_COMMITTER_IDENT"])?.is_success();
+        let git = if has_name { git } else { git.with_committer() };
         let rebase =
             ["-c", "commit.gpgSign=false", "rebase", "--quiet", "--no-autostash", "--onto", &full(target), after];
         if git.ask(&rebase)?.is_success() {
@@ -197,13 +200,11 @@ impl Repository {
         Ok(made.text().parse().ok().map(|made| (said.out, made)))
     }
 
-    /// Whether another commit or branch was checked out, or changes were reset, at this time or later, in seconds since 1970.
-    pub fn has_moved_since(&self, seconds: i64) -> Result<bool, GitError> {
-        let list = ["log", "--walk-reflogs", "-n", MOVEMENTS, "--date=unix", "--format=%gd %gs", "HEAD", "--"];
-        let log = self.git().ask(&list)?.text();
-        let time = |line: &str| line.split_once("@{")?.1.split_once('}')?.0.parse::<i64>().ok();
-        let is_move = |line: &str| ["} checkout:", "} reset:"].iter().any(|word| line.contains(word));
-        Ok(log.lines().any(|line| is_move(line) && time(line).is_some_and(|at| at >= seconds)))
+    /// Whether a file of the work tree has not been written since git wrote it or last looked at it. The path is relative to
+    /// the repository's root.
+    pub fn is_written_by_git(&self, path: &str) -> Result<bool, GitError> {
+        // Without a refresh of the index, git compares when the file was written.
+        Ok(self.git().ask(&["--literal-pathspecs", "diff-files", "--quiet", "--", path])?.is_success())
     }
 
     /// Whether a branch has a commit of this time or later, in seconds since 1970, that changes something outside of a

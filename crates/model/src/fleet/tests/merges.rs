@@ -67,8 +67,11 @@ fn work_that_a_person_took_back_before_its_merge_goes_on_by_what_they_left() {
     let rows: [(MergeResult, &[&str]); 5] = [
         (withdrawn(Standing::Complete(issues)), &["stage 0 3>2", "claim 0", "spawn 0"]),
         (withdrawn(Standing::Halted { reason: text("wait") }), &["pause 0: wait", "end Paused"]),
-        (withdrawn(Standing::Open), &["prove 0"]),
-        (withdrawn(Standing::Incomplete { missing: vec![text("manual")] }), &["prove 0"]),
+        (withdrawn(Standing::Open), &["prove 0", "claim 0", "resume 0 Session"]),
+        (
+            withdrawn(Standing::Incomplete { missing: vec![text("manual")] }),
+            &["prove 0", "claim 0", "resume 0 Session"],
+        ),
         (MergeResult::BegunAnew, &["claim 0", "spawn 0"]),
     ];
     for (result, want) in rows {
