@@ -66,7 +66,7 @@ impl Session<'_> {
         let name = self.target.name.clone();
         let summary = format!("refused {} of worker {ticket}: a person said {word}", verdict.word);
         let refusal = Refusal::rule(format!("a person said {word} about {name} since you began, and that counts"))
-            .hint(verbs::LOG.on(&name).to("see what was said"))
+            // What was said is the business of the lead, which starts another worker with it.
             .hint("end now; what you made stays where it is");
         self.refuse(recorder, summary, refusal)
     }
