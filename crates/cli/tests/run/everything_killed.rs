@@ -1,4 +1,4 @@
-//! Everything of a run is killed at once, as a reboot does: lead, keepers and workers. The next run goes on.
+//! Everything of a run is killed at once, as a reboot does: lead, keepers and workers. The next run continues.
 
 use std::fs;
 use std::process::{Command, Stdio};

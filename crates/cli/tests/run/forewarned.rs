@@ -1,4 +1,4 @@
-//! What stands in the way of a run is told before it begins and named when it ends, with a next step that works.
+//! `--explain`, `approve`, `doctor` and the end of a run name what stops a run, with a next step that works.
 
 use std::fs;
 

@@ -50,7 +50,7 @@ fn an_approved_gate_has_to_pass_before_the_merge() {
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
     assert!(said(&ended).contains("gate test failed: `sh check.sh` ended with exit code 1"), "{}", said(&ended));
     assert_eq!(on_main(&yard, "check.sh"), FILES[1].1, "nothing whose gate failed is on the base");
-    // What is done next is judged by the version that was approved, as long as nobody changes that again.
+    // The approved version judges later commits, until one changes the file again.
     let tree = yard.workspace.path(".worktrees/story-S-1");
     fs::write(tree.join("docs.txt"), "x\n").expect("it can be written");
     let tree = tree.display().to_string();

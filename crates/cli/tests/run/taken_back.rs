@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use crate::whose_word::{is_on_main, said, set_hook, workers, yard};
-use crate::yard::{Yard, finish, wait_for};
+use crate::whose_word::{is_on_main, meanwhile, said, set_hook, workers, yard};
+use crate::yard::{Yard, wait_for};
 
 const PLAN: &str = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n\n## Two\n\
                     <!-- CHECKPOINT: two -->\n- [ ] C <!-- TASK: c -->\n";
@@ -33,16 +33,6 @@ fn build(phases: &[&[&str]], gate: &str) -> String {
 fn track_documents(yard: &Yard) {
     yard.workspace.write(".gitignore", ".piton/\n.worktrees/\n");
     yard.commit("documents are committed");
-}
-
-/// Runs a command, waits until the worker of a step is held, acts, lets it go, and waits for the end.
-fn meanwhile(yard: &Yard, arguments: &[&str], held: &str, act: impl FnOnce()) -> crate::yard::Ended {
-    let lead = yard.command(arguments).spawn().expect("it starts");
-    let mark = yard.outer(&format!("marks/held-{held}"));
-    wait_for("the worker", || mark.exists(), || yard.piton(&["status"]).stdout);
-    act();
-    fs::write(yard.outer("marks/go"), "").expect("it can be written");
-    finish(lead)
 }
 
 fn stays_done(act: fn(&Yard)) {
@@ -330,4 +320,21 @@ fn half_of_an_output_is_not_merged_when_its_worker_asked_or_died() {
         assert_eq!(count(&yard, "WS1"), 2, "{}", said(&ended));
         assert_eq!(yard.git(&["show", "main:WS1.txt"]), "x\n", "{}", said(&ended));
     }
+}
+
+#[test]
+fn worker_that_dies_in_the_middle_of_a_rebase_is_followed_by_another() {
+    let hook = r#"if [ "$PITON_STAGE" = 2 ] && [ ! -e "$MARKS/died" ]; then
+  : > "$MARKS/died"; echo mine > code.txt; git add -A; git commit -qm mine
+  git branch -q other HEAD~1; git worktree add -q ../other other
+  (cd ../other; echo theirs > code.txt; git add -A; git commit -qm theirs)
+  git rebase -q other; exit 1
+fi"#;
+    let yard = yard(hook, "[[stories]]\nid = \"S-1\"\nstages = [2, 3]\n", &[]);
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
+    assert_eq!(yard.git(&["show", "main:code.txt"]), "mine\n", "what it had committed stays: {}", said(&ended));
+    assert!(yard.git(&["for-each-ref", "refs/piton/snapshots"]).contains("story-S-1"), "{}", said(&ended));
 }

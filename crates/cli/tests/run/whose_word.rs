@@ -74,8 +74,8 @@ fn tick(yard: &Yard, task: &str) {
     yard.workspace.write("plans/p/plan.md", text);
 }
 
-/// Begins a run and waits until a worker is held; what is done then is judged when the run has ended.
-fn meanwhile(yard: &Yard, arguments: &[&str], held: &str, act: impl FnOnce()) -> Ended {
+/// Begins a run, waits until a worker or gate is held, acts, lets it go, and waits for the end of the run.
+pub fn meanwhile(yard: &Yard, arguments: &[&str], held: &str, act: impl FnOnce()) -> Ended {
     let lead = yard.command(arguments).spawn().expect("it starts");
     let mark = yard.outer(&format!("marks/held-{held}"));
     wait_for("the worker", || mark.exists(), || yard.piton(&["status"]).stdout);

@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use crate::whose_word::{is_on_main, said, workers, yard};
-use crate::yard::{Ended, Yard, finish, wait_for};
+use crate::whose_word::{is_on_main, meanwhile, said, workers, yard};
+use crate::yard::{Ended, Yard, wait_for};
 
 /// A gate that waits until the test lets everything go.
 const SLOW: &str = r#"": > \"$MARKS/held-gate\"; while [ ! -e \"$MARKS/go\" ]; do sleep 0.02; done""#;
@@ -29,16 +29,6 @@ fn set(yard: &Yard, line: &str, to: &str) {
     assert!(settings.contains(line), "{settings}");
     yard.workspace.write("piton.toml", settings.replace(line, to));
     yard.commit("other settings");
-}
-
-/// Begins a run, waits until somebody is held, does something, and lets everybody go.
-fn meanwhile(yard: &Yard, work: &[&str], held: &str, act: impl FnOnce()) -> Ended {
-    let lead = yard.command(work).spawn().expect("it starts");
-    let mark = yard.outer(&format!("marks/held-{held}"));
-    wait_for("the mark", || mark.exists(), || yard.piton(&["status"]).stdout);
-    act();
-    fs::write(yard.outer("marks/go"), "").expect("it can be written");
-    finish(lead)
 }
 
 fn log_has(yard: &Yard, words: &str) {

@@ -110,7 +110,7 @@ impl Ground {
         lead.wait(self)
     }
 
-    /// The same, for what nobody has to read.
+    /// The same, without the output.
     pub fn asks(&self, line: &str) -> Typed {
         let length = self.transcript.borrow().len();
         let typed = self.types(line);

@@ -117,7 +117,7 @@ impl Lead<'_> {
     fn rework(&mut self, at: LaneAt, why: Rework) -> Result<(), RunError> {
         let name = self.work.fleet.lanes[at].name.clone();
         let summary = why.summary();
-        // The next worker is told why, also when the lead dies in the next step.
+        // Saved first: the next worker gets the reason even if the lead dies before the worktree is up to date.
         self.memory.lane(&name).rework = vec![why];
         self.save()?;
         self.tell_lane(at, "rework", &summary);

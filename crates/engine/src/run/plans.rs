@@ -138,7 +138,7 @@ impl Lead<'_> {
             }
             let is_closing = matches!(self.work.fleet.lanes[at].state, LaneState::Closing(_));
             if is_closing && own == BoxState::Open && self.is_unticked(at) {
-                // It is looked at again when its merge has come to its end.
+                // Forget the stamp, so that the plan is read again after the merge.
                 self.plans.remove(&group);
             }
             let is_reopened = own == BoxState::Open

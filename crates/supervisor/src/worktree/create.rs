@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::advance::MADE;
 use super::gates::utf8;
@@ -47,7 +48,7 @@ impl Repository {
         let listed: Vec<Listed> = list::all(&self.root)?.into_iter().map(|each| each.listed).collect();
         match listed.iter().find(|each| each.path == path) {
             Some(each) if is_unfinished(each) => self.set_aside(&path)?,
-            Some(each) if !is_for(each, wanted) && !switch_back(each, wanted)? => {
+            Some(each) if !is_for(each, wanted) && !switch_back(self, each, wanted)? => {
                 return in_the_way(self, each, wanted);
             }
             Some(each) if each.is_there => return self.take(each, wanted).map(Creation::Ready),
@@ -220,14 +221,28 @@ fn is_for(listed: &Listed, wanted: &NewWorktree) -> bool {
     is_same && (listed.maker == Maker::Piton || (listed.maker == Maker::User && wanted.is_known))
 }
 
-/// Checks the wanted branch out again in a worktree of Piton's in which a worker left another one. What that worker did not
-/// commit stays; where git cannot keep it, nothing changes.
-fn switch_back(listed: &Listed, wanted: &NewWorktree) -> Result<bool, GitError> {
+/// Checks the wanted branch out again in a worktree of Piton's in which a worker left another one, or in which a rebase of
+/// the branch was interrupted. What that worker did not commit stays, or is in a snapshot; where git cannot keep it, nothing
+/// changes.
+fn switch_back(repository: &Repository, listed: &Listed, wanted: &NewWorktree) -> Result<bool, GitError> {
     if listed.maker != Maker::Piton || !listed.is_there || !wanted.is_known {
         return Ok(false);
     }
+    let git = Git::at(&listed.path);
+    if is_rebased(&listed.path, &wanted.branch) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        repository.snapshot(&listed.path, &listed.name, i64::try_from(now).unwrap_or_default())?;
+        return Ok(git.ask(&["rebase", "--abort"])?.is_success());
+    }
     let switch = ["switch", "--quiet", "--no-guess", &wanted.branch];
-    Ok(Git::at(&listed.path).ask(&switch)?.is_success())
+    Ok(git.ask(&switch)?.is_success())
+}
+
+/// Whether a rebase of a branch is under way in a worktree.
+fn is_rebased(worktree: &Path, branch: &str) -> bool {
+    let directory = list::git_directory(worktree);
+    let name = |state: &str| fs::read_to_string(directory.join(state).join("head-name")).ok();
+    ["rebase-merge", "rebase-apply"].iter().filter_map(|state| name(state)).any(|name| name.trim_end() == full(branch))
 }
 
 fn in_the_way(repository: &Repository, listed: &Listed, wanted: &NewWorktree) -> Result<Creation, GitError> {
