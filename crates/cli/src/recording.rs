@@ -89,6 +89,9 @@ pub fn happen(matches: &ArgMatches, writing: &Writing, verb: &str, event: &Event
 pub fn acknowledge(recorded: &Recorded) -> Result<u8, Failure> {
     warn(&recorded.warnings);
     print(&format!("{} {} @{}\n", recorded.unit, crate::render::clean(&recorded.summary), recorded.seq))?;
+    if let Some(next) = &recorded.next {
+        eprintln!("next: {}", crate::render::clean(&next.to_string()));
+    }
     Ok(0)
 }
 

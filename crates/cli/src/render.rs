@@ -8,6 +8,7 @@ pub mod messages;
 pub mod report;
 pub mod run;
 mod style;
+pub mod told;
 pub mod unit;
 pub mod why;
 pub mod worktrees;

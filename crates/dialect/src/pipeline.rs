@@ -26,7 +26,7 @@ pub use scores::Scores;
 pub use standing::{lacks_plan, must_enter, stage_of, stage_results, standing, story_tasks};
 pub use state::is_our_state;
 pub use tasks::{Plan, StoryTask, TaskState, remember};
-pub use write::{NO_PLANNING, NO_VALIDATION, documents, record};
+pub use write::{NO_PLANNING, NO_VALIDATION, OWN_STAGE, beyond_stage, documents, record};
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ pub use conflict::conflicts;
 pub use read::{claims_complete, is_ours, open_criteria, read_checkpoint};
 pub use resume::resume;
 pub use status_file::{check_status_file, managed_block};
-pub use write::{StatusRow, awaited, documents, ready, record, status_block};
+pub use write::{StatusRow, awaited, documents, next_step, ready, record, status_block};
 
 #[cfg(test)]
 mod tests;

@@ -50,6 +50,7 @@ pub fn compact(
         attempt,
         summary: compacted.to_string(),
         warnings: std::mem::take(&mut session.warnings),
+        next: None,
         handoff: None,
     }))
 }

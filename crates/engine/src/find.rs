@@ -68,6 +68,12 @@ pub fn find(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found,
     Ok(found(surveyed, name, &LedUnits::look(workspace, now), now))
 }
 
+/// The same as documents have it: what a lead knows about it is not asked.
+pub(crate) fn find_recorded(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found, NotFound> {
+    let (surveyed, name) = survey_one(workspace, wanted, now)?;
+    Ok(found(surveyed, name, &LedUnits::default(), now))
+}
+
 /// The unit of a name, with the shortest name that it has.
 fn survey_one(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<(Surveyed, String), NotFound> {
     let mut all_names = Vec::new();
@@ -138,7 +144,7 @@ pub(crate) fn found(surveyed: Surveyed, name: String, leads: &LedUnits, now: Tim
 
 /// A unit as its own documents describe it: what a lead knows about it is not asked.
 pub(crate) fn find_alone(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Option<Unit> {
-    survey_one(workspace, wanted, now).ok().map(|(surveyed, _)| surveyed.unit)
+    find_recorded(workspace, wanted, now).ok().map(|found| found.unit)
 }
 
 /// The same for several units, which are read once, by their names.

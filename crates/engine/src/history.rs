@@ -7,6 +7,7 @@ use piton_store::journal::{Entry, FileChange};
 use piton_store::{History, Log, seal};
 
 use crate::Workspace;
+use crate::find::find_alone;
 use crate::record::{RecordError, Recorded, Recorder, Session};
 use crate::target::Target;
 
@@ -76,7 +77,7 @@ pub fn rollback(
                 effects.push(Effect::Write { path: path.clone(), bytes: bytes.clone() });
             }
         }
-        Ok(Change { summary: format!("rolled back to version {seq}"), warnings: Vec::new(), effects })
+        Ok(Change { summary: format!("rolled back to version {seq}"), effects, ..Change::default() })
     })
 }
 
@@ -116,7 +117,7 @@ fn first_record(workspace: &Workspace, target: &Target, wanted: &UnitRef, now: T
     let name = &target.name;
     let own = crate::record::documents_of(workspace, target);
     let is_there = own.iter().any(|path| matches!(workspace.disk.stamp(path), Ok(Some(_))));
-    let is_done = crate::find(workspace, wanted, now).is_ok_and(|found| found.state().lifecycle() == Lifecycle::Done);
+    let is_done = find_alone(workspace, wanted, now).is_some_and(|unit| unit.state.lifecycle() == Lifecycle::Done);
     match (is_there, is_done) {
         (true, false) => verbs::BEAT.on(name).to("the first record keeps the document as it is now"),
         (true, true) => verbs::REPAIR.on(name).to("keep the document as it is now"),

@@ -8,24 +8,33 @@ use crate::record::{SESSION, TICKET};
 /// The most instructions that are told.
 const MOST: usize = 10;
 
-/// Instructions of the user since the unit began, the oldest first: answers to what blocked it, and notes for whoever
-/// resumes. What a worker, a session or the lead recorded is not the user's.
+/// Instructions of the user since the unit began, the oldest first: answers, each with the question where that is known,
+/// and notes for whoever resumes. What a worker, a session or the lead recorded is not the user's.
 pub(crate) fn of_user(events: &[Entry]) -> Vec<String> {
     let begin = events.iter().rposition(|event| matches!(event.event.as_str(), "started" | "restarted")).unwrap_or(0);
     let is_users =
-        |event: &&Entry| event.by != "lead" && !event.data.contains_key(TICKET) && !event.data.contains_key(SESSION);
-    let text = |event: &Entry| {
-        let text = |key: &str| event.data.get(key).and_then(Value::as_str).map(str::trim);
-        let is_for_next = event.data.get("resume").and_then(Value::as_bool) == Some(true);
-        let said = match event.event.as_str() {
-            "noted" if is_for_next => text("text"),
-            "unblocked" => text("answer"),
-            _ => None,
-        };
+        |event: &Entry| event.by != "lead" && !event.data.contains_key(TICKET) && !event.data.contains_key(SESSION);
+    let life = &events[begin..];
+    let text = |event: &Entry, key: &str| {
+        let said = event.data.get(key).and_then(Value::as_str).map(str::trim);
         said.filter(|said| !said.is_empty()).map(str::to_owned)
     };
+    let said = |(at, event): (usize, &Entry)| {
+        let is_for_next = event.data.get("resume").and_then(Value::as_bool) == Some(true);
+        match event.event.as_str() {
+            "noted" if is_for_next => text(event, "text"),
+            "unblocked" => {
+                let answer = text(event, "answer")?;
+                let asked = || life[..at].iter().rfind(|event| event.event == "blocked");
+                // Other workers of the unit get it as well: without the question it would mean nothing to them.
+                let question = text(event, "which").or_else(|| text(asked()?, "message"));
+                Some(question.map_or_else(|| answer.clone(), |question| format!("To \"{question}\": {answer}")))
+            }
+            _ => None,
+        }
+    };
     let mut found: Vec<String> = Vec::new();
-    for said in events[begin..].iter().filter(is_users).filter_map(text) {
+    for said in life.iter().enumerate().filter(|(_, event)| is_users(event)).filter_map(said) {
         found.retain(|known| *known != said);
         found.push(said);
     }
@@ -65,8 +74,11 @@ mod tests {
             event("noted", "lead", &json!({"text": "the lead's", "resume": true})),
             event("unblocked", "main", &json!({"which": "the crane", "answer": " take the small one "})),
             event("unblocked", "main", &json!({})),
+            event("blocked", "main", &json!({"message": "which port?", "ticket": "2"})),
+            event("unblocked", "main", &json!({"answer": "80"})),
             event("noted", "mason", &json!({"text": "use stone", "resume": true})),
         ];
-        assert_eq!(of_user(&events), ["take the small one", "use stone"]);
+        let want = ["To \"the crane\": take the small one", "To \"which port?\": 80", "use stone"];
+        assert_eq!(of_user(&events), want);
     }
 }

@@ -149,6 +149,9 @@ pub fn recorded(recorded: &Recorded) -> Value {
         "summary": recorded.summary,
         "warnings": recorded.warnings.iter().map(Hint::to_string).collect::<Vec<_>>(),
     });
+    if let Some(next) = &recorded.next {
+        document["next"] = json!(next.to_string());
+    }
     if let Some(handoff) = &recorded.handoff {
         document["handoff"] = json!(handoff);
     }

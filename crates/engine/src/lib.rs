@@ -17,6 +17,7 @@ mod instructions;
 mod journals;
 pub mod json;
 mod life;
+mod lost;
 mod messages;
 mod next;
 mod notify;

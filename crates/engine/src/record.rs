@@ -17,7 +17,7 @@ mod shared;
 
 use piton_dialect::Place;
 use piton_model::hint::verbs;
-use piton_model::{Change, Dialect, Effect, Event, Hint, Moment, Refusal, UnitRef};
+use piton_model::{Change, Dialect, Effect, Event, Hint, Moment, Refusal, StepTo, UnitRef};
 use piton_store::disk::{Disk, Handle, LockError};
 use piton_store::{CommitError, Contact, LockedUnit, NewEntry, Observation, holder_of, seal};
 
@@ -63,11 +63,19 @@ pub fn record(
         (target, _, _) => Session::open_found(workspace, wanted, target, recorder)?,
     };
     session.fence_writer(recorder, event.name())?;
+    session.fence_stage(recorder, event)?;
     session.fence_verdict(recorder, event)?;
+    session.fence_finish(recorder, event).map_err(|error| session.advised(error, recorder))?;
     if let Event::Restarted { force } = event {
         let command = verbs::RESTART.on(&session.target.name);
         let claim = Claim { force: *force, command: &command, goes_on: false };
         session.spare_the_living(&claim, recorder).map_err(|error| session.advised(error, recorder))?;
+    }
+    if let (Event::StepMoved(moved), None) = (event, recorder.attempt)
+        && moved.to == StepTo::Skipped
+    {
+        // Who leaves a step out does not want its worker to call it done afterwards.
+        moved.steps.iter().for_each(|step| session.end_worker(step));
     }
     if let Some(ready) = session.make_ready(event, recorder)? {
         return Ok(ready);
@@ -232,8 +240,13 @@ impl<'w> Session<'w> {
         if is_word {
             data.extend(recorder.session.iter().map(|session| (SESSION.to_owned(), session.as_str().into())));
         }
+        let (workspace, target) = (self.workspace, self.target.clone());
         self.change(recorder, event.name(), data, moment.attempt, &|dialect, place, files| {
-            dialects::record(dialect, place, files, event, &moment)
+            let change = dialects::record(dialect, place, files, event, &moment)?;
+            Ok(match dialect {
+                Dialect::Task => ready::with_next(workspace, &target, change, event, recorder),
+                Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Crew => change,
+            })
         })
     }
 
@@ -298,7 +311,8 @@ impl<'w> Session<'w> {
                     warnings.extend(change.warnings);
                     warnings.append(&mut locks.warnings);
                     let unit = self.target.name.clone();
-                    return Ok(Recorded { unit, seq, attempt, summary: change.summary, warnings, handoff: None });
+                    let Change { summary, next, .. } = change;
+                    return Ok(Recorded { unit, seq, attempt, summary, warnings, next, handoff: None });
                 }
                 Err(Committing::Raced) => self.look_again(recorder)?,
                 Err(Committing::Failed(error)) => return Err(error),

@@ -57,8 +57,8 @@ pub fn repair(workspace: &Workspace, wanted: &UnitRef, recorder: &Recorder) -> R
     session.change(recorder, "repaired", serde_json::Map::new(), attempt, &|_, _, _| {
         Ok(Change {
             summary: format!("{path} is back, from @{seq}"),
-            warnings: Vec::new(),
             effects: vec![Effect::Write { path: path.clone(), bytes: bytes.clone() }],
+            ..Change::default()
         })
     })
 }

@@ -5,6 +5,7 @@
 //! earlier lead left; a fresh start is the case in which that is nothing.
 
 mod act;
+mod added_subtasks;
 mod approvals;
 mod attach;
 mod by_hand;
@@ -26,14 +27,17 @@ mod gone;
 mod jobs;
 mod lead;
 mod led_units;
+mod left_out;
 mod left_work;
 mod memory;
 mod merging;
 mod nowhere;
 mod observe;
+mod other_settings;
 mod others;
 mod outputs;
 mod own_gates;
+mod own_stage;
 mod plans;
 mod prompt;
 mod proof;
@@ -54,10 +58,12 @@ mod status;
 mod stop;
 mod strangers;
 mod strays;
+mod sync_point;
 mod taken_back;
 mod teller;
 mod told;
 mod trees;
+mod unknown_work;
 mod view;
 mod ways;
 mod withdrawn;
@@ -91,6 +97,7 @@ pub use section::BadFile;
 pub use settings::{Choice, SETTINGS, Settings, Why, WorkerSpec, Workers};
 pub use status::{RunState, RunStatus, run_status, status_of_run};
 pub use stop::{LeftWorker, StopRequest, Stopping, stop_run};
+pub(crate) use sync_point::DoneByLeads;
 pub use teller::Pending;
 pub use told::event_json;
 pub use view::{LaneView, OtherWorker, View, Waiting};
@@ -222,6 +229,7 @@ pub(crate) fn failed(what: impl std::fmt::Display) -> RunError {
 
 /// Reads what would be run. Nothing is started, nothing is written.
 pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Result<RunPlan, RunError> {
+    other_settings::refuse(workspace, request)?;
     let mut settings = Settings::load(workspace)?;
     settings.workers.detect(&std::env::var("PATH").unwrap_or_default());
     let Continued { wanted, mut work, gone } = continued::read(workspace, &settings, request, now)?;

@@ -1,10 +1,11 @@
 //! Whether the crews of a workspace are at their sync point.
 
-use piton_dialect::crew::sync_ready;
-use piton_model::{Dialect, Judgement, Patience, Refusal, Time, Unit};
+use piton_dialect::crew::{AtSync, sync_ready};
+use piton_model::{Dialect, Patience, Refusal, Time};
 
-use crate::Workspace;
-use crate::crew::{crews, directory, is_meant, no_crew};
+use crate::crew::{Crew, crews, directory, is_meant, no_crew};
+use crate::run::DoneByLeads;
+use crate::{Found, Workspace};
 
 /// A crew before its sync point.
 #[derive(Debug)]
@@ -21,18 +22,27 @@ pub struct SyncPoint {
 pub fn sync(workspace: &Workspace, epic: Option<&str>, now: Time) -> Result<Vec<SyncPoint>, Refusal> {
     let all = crews(workspace, now);
     let wanted = epic.map(directory);
+    let done = DoneByLeads::look(workspace);
     let points: Vec<SyncPoint> = all
         .iter()
         .filter(|crew| is_meant(&crew.base, wanted))
         .map(|crew| {
-            let agents: Vec<(&Unit, &Judgement)> =
-                crew.agents.iter().map(|found| (&found.unit, &found.judgement)).collect();
-            let missing = sync_ready(&agents, Patience::of(Dialect::Crew).stale, now);
-            SyncPoint { crew: crew.base.clone(), agents: agents.len(), missing }
+            let missing = missing_at_sync(crew, |agent| done.has(&agent.full_name), now);
+            SyncPoint { crew: crew.base.clone(), agents: crew.agents.len(), missing }
         })
         .collect();
     match points.is_empty() {
         true => Err(no_crew(wanted, all.iter().map(|crew| crew.base.as_str()))),
         false => Ok(points),
     }
+}
+
+/// Who of a crew is missing at its sync point, and why. `is_led` says of an agent that a lead brought it to its end.
+pub(crate) fn missing_at_sync(crew: &Crew, is_led: impl Fn(&Found) -> bool, now: Time) -> Vec<(String, String)> {
+    let agents = crew.agents.iter().map(|found| {
+        let Found { unit, judgement, .. } = found;
+        AtSync { unit, judgement, is_led: is_led(found) }
+    });
+    let agents: Vec<AtSync<'_>> = agents.collect();
+    sync_ready(&agents, Patience::of(Dialect::Crew).stale, now)
 }

@@ -91,7 +91,7 @@ impl Session<'_> {
         let document = heir.target.key.document.clone();
         let data = Map::from_iter([("agent".to_owned(), heir.target.key.id.as_str().into())]);
         self.change(recorder, event.name(), data, moment.attempt, &|_, place, files| {
-            let Change { summary, warnings, effects } = piton_dialect::crew::record(place, files, event, &moment)?;
+            let Change { summary, warnings, effects, .. } = piton_dialect::crew::record(place, files, event, &moment)?;
             let handed = |effect| match effect {
                 Effect::Write { path, bytes } if path != own => Effect::Share { path, bytes, before: None },
                 other => other,
@@ -104,7 +104,7 @@ impl Session<'_> {
             if !effects.iter().any(is_locked) {
                 return Err(Refusal::document(format!("the new checkpoint would not be {document}")));
             }
-            Ok(Change { summary, warnings, effects })
+            Ok(Change { summary, warnings, effects, next: None })
         })
     }
 
@@ -123,7 +123,8 @@ impl Session<'_> {
             use piton_dialect::Files as _;
             let bytes = files.read(&path)?.ok_or_else(|| Refusal::document(format!("it is gone already: {path}")))?;
             let summary = format!("taken over from {from}@{seq}");
-            Ok(Change { summary, warnings: Vec::new(), effects: vec![Effect::Write { path: path.clone(), bytes }] })
+            let effects = vec![Effect::Write { path: path.clone(), bytes }];
+            Ok(Change { summary, effects, ..Change::default() })
         })?;
         Ok(recorded.warnings)
     }

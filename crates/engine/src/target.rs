@@ -5,8 +5,8 @@ use piton_model::{Dialect, Id, Time, UnitRef};
 use piton_store::disk::DiskError;
 use piton_store::{History, Key, seal};
 
-use crate::find::NotFound;
-use crate::{Workspace, find};
+use crate::Workspace;
+use crate::find::{NotFound, find_recorded};
 
 /// A unit that is to be written, or whose journal is to be read.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ impl Target {
         if let Some(target) = Target::journaled(workspace, wanted, true).map_err(NoTarget::Disk)? {
             return Ok(target);
         }
-        let found = find(workspace, wanted, now).map_err(NoTarget::NotFound)?;
+        let found = find_recorded(workspace, wanted, now).map_err(NoTarget::NotFound)?;
         let document = found.unit.documents.first().map(|document| document.path.to_string());
         let base = base_of(&found.full_name, &found.unit.id);
         let ids = ids_of(found.unit.dialect, &found.unit.id, wanted);

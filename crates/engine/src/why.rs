@@ -49,7 +49,12 @@ fn reasons(found: &Found, now: Time) -> Vec<(&'static str, String)> {
         State::Paused { reason: Some(reason) } => reasons.push(("paused", reason.clone())),
         _ => {}
     }
-    for blocker in &unit.blockers {
+    // A story that waits for a paused one is paused for just that.
+    let is_said = |blocker: &str| match found.state() {
+        State::Paused { reason: Some(reason) } => reason.replace("pipeline:", "").starts_with(blocker),
+        _ => false,
+    };
+    for blocker in unit.blockers.iter().filter(|blocker| !is_said(blocker)) {
         reasons.push(("blocked", blocker.clone()));
     }
     if asks_person(unit) {
@@ -112,7 +117,14 @@ fn liveness(found: &Found) -> String {
     let liveness = found.judgement.liveness;
     match (&found.judgement.rule, &found.judgement.believed) {
         (Rule::NobodyExpected(why), _) => format!("{liveness}: nobody is expected to work on it, because {why}"),
-        (Rule::Process(fact), _) => format!("{liveness}: {fact}"),
+        (Rule::Process(fact), _) => {
+            // Why its lead stopped stands above.
+            let said = match found.state() {
+                State::Paused { reason: Some(reason) } => fact.strip_suffix(reason.as_str()),
+                _ => None,
+            };
+            format!("{liveness}: {}", said.map_or(fact.as_str(), |fact| fact.trim_end_matches([':', ' '])))
+        }
         (Rule::NoSign, _) => format!("{liveness}: a worker is claimed, but no sign of it could be believed"),
         (Rule::Compared(patience), seen) => {
             let age = seen.as_ref().map(|seen| seen.age.to_string()).unwrap_or_default();

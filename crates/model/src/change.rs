@@ -9,6 +9,8 @@ pub struct Change {
     pub summary: String,
     /// What has to be said loudly beside it: progress that went backwards, two tasks at one file.
     pub warnings: Vec<Hint>,
+    /// What its writer does next, where it has not done its part yet.
+    pub next: Option<Hint>,
     /// What happens to files, in this order. Paths are relative to the workspace.
     pub effects: Vec<Effect>,
 }

@@ -30,7 +30,7 @@ pub use decision::{Achievement, Decision, Outcome};
 pub use event::{End, FleetEvent, GateOf};
 pub use judge::{Exited, StageResult, Standing};
 pub use lane::{Closing, Counts, How, Lane, LaneState, StopReason, Worker, WorkerState};
-pub use merge::{GateResult, MergeOf, MergeResult, Prepared};
+pub use merge::{GateResult, MergeOf, MergeResult, Prepared, cannot_judge};
 pub use phase::{Approval, Completion, GateKind, GateProgress, Group, Halt, Phase, PhaseGate, PhaseState};
 pub use plan::{Cycle, find_cycle, waves};
 pub use request::{Interrupts, Request};
@@ -174,6 +174,7 @@ impl Fleet {
             FleetEvent::LaneFreed { lane } => self.lane_freed(lane),
             FleetEvent::GroupFreed { group } => self.group_freed(group),
             FleetEvent::LaneReopened { lane } => self.lane_reopened(lane),
+            FleetEvent::LaneLeftOut { lane } => self.lane_left_out(lane),
             FleetEvent::SignSeen { lane } => self.sign(lane, now),
             FleetEvent::DocumentChanged { lane, standing } => self.changed(lane, &standing, now),
             FleetEvent::Prepared { of, result } => self.prepared(of, result, &mut decisions),

@@ -106,7 +106,8 @@ impl BuildStatus {
     }
 }
 
-/// The arrows. A list is what is legal, most likely first.
+/// The arrows. A list is what is legal, most likely first. A person may finish what is paused, once its work is complete; a
+/// worker may not, which is the engine's affair.
 fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
     match (dialect, lifecycle) {
         // A plan's text decides whether it is done, so work goes on by unticking a box.
@@ -115,7 +116,7 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         // A plan's blocker is a remark: it says that something is in the way, and other tasks may still be done.
         (Dialect::Plan, Lifecycle::Blocked) => &[Unblock, Work, Resume, Note, Beat, Block, Pause, Fail, Finish, Start],
         (Dialect::Plan, Lifecycle::Running) => &[Work, Beat, Note, Block, Unblock, Pause, Fail, Finish, Resume, Start],
-        (Dialect::Plan, Lifecycle::Paused) => &[Resume, Unblock, Judge, Note, Beat, Pause, Start],
+        (Dialect::Plan, Lifecycle::Paused) => &[Resume, Unblock, Judge, Note, Beat, Pause, Finish, Start],
         (Dialect::Plan, Lifecycle::Unknown) => &[Note, Beat, Block, Unblock],
         // Nothing of it is executed yet, so there is nothing to pause and nothing to fail: see `BuildStatus::leads_to`.
         (Dialect::Build, Lifecycle::Queued) => &[Work, Resume, Note, Beat, Block, Unblock, Finish, Replace],
@@ -130,12 +131,12 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         (Dialect::Pipeline, Lifecycle::Done) => &[Reopen, Finish, Note, Start],
         // A story that is called DONE and is not finished is opened again.
         (Dialect::Pipeline, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Pause, Fail, Replace, Reopen],
-        (Dialect::Pipeline, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Replace],
+        (Dialect::Pipeline, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Finish, Replace],
         // A person who unblocks a story says that its checkpoint counts.
         (Dialect::Pipeline, Lifecycle::Unknown) => &[Unblock, Note, Replace],
         // An agent that is complete goes on giving signs of life until the others are.
-        (Dialect::Crew, Lifecycle::Done) => &[Reopen, Note, Beat, Start],
-        (Dialect::Crew, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Block, Replace],
+        (Dialect::Crew, Lifecycle::Done) => &[Reopen, Finish, Note, Beat, Start],
+        (Dialect::Crew, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Block, Finish, Replace],
         // A claim of completion that is not true counts as blocked, and is opened again.
         (Dialect::Task, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Fail, Replace, Reopen],
         // A checkpoint that its agent completed by hand is archived by finishing it.
@@ -143,7 +144,7 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         (_, Lifecycle::Queued) => &[Start, Work, Resume, Note, Beat, Block, Pause, Fail, Replace],
         (_, Lifecycle::Running) => &[Work, Beat, Note, Block, Unblock, Pause, Fail, Finish, Resume, Replace],
         (_, Lifecycle::Waiting) => &[Work, Beat, Note, Block, Unblock, Pause, Finish, Resume, Replace],
-        (_, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Replace],
+        (_, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Finish, Replace],
         (_, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Fail, Replace],
         (_, Lifecycle::Failed) => &[Resume, Unblock, Note, Replace],
         // A status that nobody understands is a person's business.

@@ -28,6 +28,20 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The first line of a reason. Those below it are what a worker printed last.
+pub fn headline(reason: &str) -> &str {
+    reason.split('\n').next().unwrap_or_default()
+}
+
+/// A sentence of somebody as a part of one of ours: without the full stop at its end.
+pub fn clause(text: &str) -> &str {
+    let text = text.trim_end();
+    match text.strip_suffix('.') {
+        Some(rest) if !rest.ends_with('.') => rest,
+        _ => text,
+    }
+}
+
 /// Returns the text as one word of a POSIX shell: as it is where that is safe, else in single quotes.
 pub fn shell_word(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@+%^".contains(c);

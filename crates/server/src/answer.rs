@@ -29,6 +29,9 @@ impl Answer {
         for warning in &recorded.warnings {
             text.push_str(&format!("\nwarning: {}", printable(&warning.render(Audience::Tools))));
         }
+        if let Some(next) = &recorded.next {
+            text.push_str(&format!("\nnext: {}", printable(&next.render(Audience::Tools))));
+        }
         if let Some(handoff) = &recorded.handoff {
             text.push_str("\n\nfor the new session:");
             handoff.lines().for_each(|line| text.push_str(&format!("\n{}", printable(line))));

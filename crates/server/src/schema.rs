@@ -107,6 +107,7 @@ fn finished(schema: Value) -> JsonObject {
 pub fn recorded() -> JsonObject {
     let properties = json!({
         "unit": text(), "seq": number(), "attempt": number(), "summary": text(), "warnings": list(text()),
+        "next": text(),
         "handoff": text(),
     });
     finished(object(with_cut(properties), &["unit", "seq", "attempt", "summary", "warnings"]))

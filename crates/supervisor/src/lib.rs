@@ -43,7 +43,7 @@ pub use readable::readable;
 pub use watch::{Wake, Watch};
 pub use worker::{AdoptError, Condition, Gently, KeeperProgram, Sight, StartError, StopError, Worker};
 pub use worktree::{
-    Advanced, Candidate, Created, Creation, ExistingBranch, Head, Kept, LeftBranch, Listed, Maker, Merging,
+    Advanced, Candidate, Created, Creation, Dropped, ExistingBranch, Head, Kept, LeftBranch, Listed, Maker, Merging,
     NewWorktree, Prepared, Removal, Repository, RestoreTo, Restored, Scratch, Snapshot, Statistics, Stray,
     WorktreeState, around_made,
 };

@@ -20,9 +20,10 @@ mod settle;
 mod snapshot;
 mod state;
 mod stray;
+mod texts;
 
 pub use list::around_made;
-pub use own_work::LeftBranch;
+pub use own_work::{Dropped, LeftBranch};
 
 use std::path::{Path, PathBuf};
 

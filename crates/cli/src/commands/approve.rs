@@ -74,7 +74,7 @@ fn commands(context: &Context, wanted: &[String]) -> Result<u8, Failure> {
     let (approved, is_asked, warnings) = match plan_run(&context.workspace, &request, context.now) {
         Ok(plan) => {
             let approved = approve_commands(&context.workspace, &plan).map_err(failure)?;
-            (approved, asks_for_commands(&plan), forewarn(&context.workspace, &plan))
+            (approved, asks_for_commands(&plan), forewarn(&context.workspace, &plan, context.now))
         }
         // Settings name commands before there is work.
         Err(RunError::Work(WorkError::Nothing { .. })) => {

@@ -1,6 +1,7 @@
 mod attach;
 mod detach;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Args};
@@ -18,6 +19,7 @@ use crate::failure::{BUSY, FAILED, Failure, REFUSED, USAGE};
 use crate::output::{print, print_json};
 use crate::render;
 use crate::render::live::LiveView;
+use crate::render::told::Told;
 
 /// How long a lead may take from its lock to the first word about itself, or from the last word to letting go.
 const BEGINNING: Duration = Duration::from_secs(15);
@@ -87,7 +89,10 @@ pub fn run(matches: &ArgMatches, args: RunArgs) -> Result<u8, Failure> {
     if args.yes {
         let plan =
             plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error, &args.wanted))?;
-        approve_commands(&context.workspace, &plan).map_err(|error| failure(&error, &args.wanted))?;
+        let approved = approve_commands(&context.workspace, &plan).map_err(|error| failure(&error, &args.wanted))?;
+        for each in &approved {
+            eprintln!("approved: {}: {}", render::clean(&each.what), render::clean(&each.command));
+        }
     }
     if args.detach {
         return detach::start(&context, &args, &request);
@@ -133,8 +138,8 @@ fn drive(context: &Context, request: &RunRequest, args: &RunArgs) -> Result<Opti
             let _ = print(&render::run::event_line(*at, *name, kind, text));
         }
         (Progress::Stands(_) | Progress::HungUp, true) => {}
-        (Progress::Happened { at, name, text, .. }, false) => {
-            live.happened(*at, *name, text);
+        (Progress::Happened { at, name, kind, text }, false) => {
+            live.happened(*at, *name, kind, text);
         }
         (Progress::Stands(view), false) => live.stands(view),
         (Progress::HungUp, false) => live.hang_up(),
@@ -153,22 +158,22 @@ fn drive(context: &Context, request: &RunRequest, args: &RunArgs) -> Result<Opti
         Err(RunError::NotApproved(missing)) => return Err(not_approved(&missing, &request.wanted, request.retry)),
         Err(error) => return Err(failure(&error, &request.wanted)),
     };
-    show_end(context, &end, json);
+    show_end(context, &end, live.told(), json);
     Ok(Some(end))
 }
 
 /// Shows how a run ended. What it ended with is the exit code, whether somebody reads this or not.
-fn show_end(context: &Context, end: &RunEnd, json: bool) {
+fn show_end(context: &Context, end: &RunEnd, told: &Told, json: bool) {
     let text = match json {
         true => format!("{}\n", end.to_json(clock::time())),
-        false => render::run::end_text(end, context.color),
+        false => render::run::end_text(end, told, context.color),
     };
     let _ = print(&text);
 }
 
 fn explain(context: &Context, plan: &RunPlan, wanted: &[String], json: bool) -> Result<u8, Failure> {
     let missing = piton_engine::run::unapproved(&context.workspace, plan);
-    let warnings = forewarn(&context.workspace, plan);
+    let warnings = forewarn(&context.workspace, plan, context.now);
     match json {
         true => print_json(&render::run::plan_json(plan, &missing, &warnings))?,
         false => print(&render::run::plan_text(plan, &missing, &approving(wanted), &warnings))?,
@@ -223,6 +228,8 @@ fn not_approved(missing: &[Unapproved], wanted: &[String], is_retry: bool) -> Fa
 fn approving(wanted: &[String]) -> Invocation {
     match wanted {
         [] => verbs::APPROVE.call(),
+        // A file can mean nothing but its commands; a unit may also wait for an approval of its phase.
+        files if files.iter().all(|typed| Path::new(typed).is_file()) => with_wanted(verbs::APPROVE.call(), files),
         wanted => with_wanted(verbs::APPROVE.call(), wanted).flag("--commands"),
     }
 }

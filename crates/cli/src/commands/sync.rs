@@ -8,7 +8,7 @@ use crate::render;
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  piton sync\n  piton sync epics/e7 --json\n\nA crew is ready when every secondary is complete, ready for sync, not blocked, and was heard of within the hour.\nExit code 7 when anybody is missing."
+    after_help = "Examples:\n  piton sync\n  piton sync epics/e7 --json\n\nA crew is ready when every secondary is complete, ready for sync, not blocked, and was heard of within the hour or finished by a run.\nExit code 7 when anybody is missing."
 )]
 pub struct SyncArgs {
     /// The directory of the crew's epic; without it every crew

@@ -6,9 +6,10 @@ use std::io::IsTerminal as _;
 
 use piton_engine::run::{LaneView, View, Waiting};
 use piton_model::hint::verbs;
-use piton_model::text::{cell, columns, fit, printable};
+use piton_model::text::{cell, columns, fit, headline, printable};
 use piton_model::{Age, Time};
 
+use super::told::Told;
 use crate::output::write_out;
 
 /// Names are not given more room.
@@ -16,6 +17,9 @@ const LONGEST_NAME: usize = 28;
 
 /// Below this many columns there is no room for bars.
 const NARROW: usize = 60;
+
+/// Where lines begin that belong to the line above them.
+const LINES: &str = "            ";
 
 /// What a watcher sees.
 pub struct LiveView {
@@ -28,21 +32,40 @@ pub struct LiveView {
     /// Whether anything was written: a view that showed nothing leaves nothing behind.
     has_written: bool,
     is_hung_up: bool,
+    told: Told,
 }
 
 impl LiveView {
     /// Nothing is drawn yet.
     pub fn new(color: bool, width: usize, height: usize) -> LiveView {
         let is_terminal = std::io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
-        LiveView { is_terminal, color, size: (width, height), drawn: Vec::new(), has_written: false, is_hung_up: false }
+        LiveView {
+            is_terminal,
+            color,
+            size: (width, height),
+            drawn: Vec::new(),
+            has_written: false,
+            is_hung_up: false,
+            told: Told::default(),
+        }
     }
 
     /// Something happened: a line that stays. Says whether somebody may have read it.
-    pub fn happened(&mut self, at: Time, name: Option<&str>, text: &str) -> bool {
+    pub fn happened(&mut self, at: Time, name: Option<&str>, kind: &str, text: &str) -> bool {
+        let Some(text) = self.told.news(name, kind, text) else { return true };
         let at = at.to_string();
         let clock = at.get(11..19).unwrap_or(&at);
         let name = name.map_or_else(String::new, |name| format!("{name}: "));
-        self.line(&format!("{clock}  {}", printable(&format!("{name}{text}"))))
+        let (head, lines) = (headline(&text), text.lines().skip(1));
+        let first = format!("{clock}  {}", printable(&format!("{name}{head}")));
+        // What a worker printed last stands below the reason.
+        let page = lines.fold(first, |page, line| format!("{page}\n{LINES}{}", printable(line)));
+        self.line(&page)
+    }
+
+    /// What was told as an event.
+    pub fn told(&self) -> &Told {
+        &self.told
     }
 
     /// A line that stays.
@@ -262,6 +285,7 @@ mod tests {
             has_written: true,
             drawn: Vec::new(),
             is_hung_up,
+            told: Told::default(),
         };
         assert_eq!(live(true, false).wipe(&[]), "\r\x1b[K");
         assert_eq!(live(true, false).wipe(&[Line::new("x", 80, None)]), "\r\x1b[1A\x1b[J");

@@ -93,7 +93,8 @@ fn headline(report: &Report) -> String {
         };
     }
     let mut parts = vec![format!("{}: {}", counted(summary.units as usize, "unit", "units"), lifecycles(&report.rows))];
-    let missing = [(summary.stale, "stale"), (summary.late, "late")];
+    let dead = report.rows.iter().filter(|row| row.liveness == Liveness::Dead).count() as u32;
+    let missing = [(dead, "dead"), (summary.stale.saturating_sub(dead), "stale"), (summary.late, "late")];
     let missing: Vec<_> =
         missing.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
     if !missing.is_empty() {

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use piton_engine::run::{Choice, RunEnd, RunPlan, RunRecord, RunState, RunStatus, Unapproved, event_json};
 use piton_model::fleet::{Approval, LaneState};
-use piton_model::text::{counted, printable};
+use piton_model::text::{self, counted, printable};
 use piton_model::{Age, Dialect, Invocation, Lifecycle, Report, Time, UnitRef};
 use serde_json::{Value, json};
 
 use super::Style;
+use super::told::{Told, without_name};
 
 /// The plan, for people.
 pub fn plan_text(plan: &RunPlan, missing: &[Unapproved], approve: &Invocation, warnings: &[String]) -> String {
@@ -40,12 +41,11 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved], approve: &Invocation, w
             }
             for (stages, choice) in workers_of(plan, *at) {
                 let (line, why) = (choice.spec.adapter.command_line(), choice.why.text());
-                let _ = writeln!(
-                    page,
-                    "    worker{stages}: {} ({why}, [{}])",
-                    printable(&line),
-                    printable(&choice.spec.name)
-                );
+                let section = match plan.settings.workers.is_there {
+                    true => format!("[{}]", printable(&choice.spec.name)),
+                    false => "by default".to_owned(),
+                };
+                let _ = writeln!(page, "    worker{stages}: {} ({why}, {section})", printable(&line));
             }
             match &lane.state {
                 LaneState::Paused { reason } => {
@@ -225,7 +225,7 @@ pub fn event_line(at: Time, name: Option<&str>, kind: &str, text: &str) -> Strin
 }
 
 /// The end, for people.
-pub fn end_text(end: &RunEnd, color: bool) -> String {
+pub fn end_text(end: &RunEnd, told: &Told, color: bool) -> String {
     let style = Style::new(color);
     let count = |state: &str| end.lanes.iter().filter(|lane| lane.state == state).count();
     let (done, paused, all) = (count("done"), count("paused"), end.lanes.len());
@@ -235,9 +235,11 @@ pub fn end_text(end: &RunEnd, color: bool) -> String {
     }
     let _ = writeln!(page, ", in {}", Age(std::time::Duration::from_secs(end.seconds)));
     for lane in &end.lanes {
-        if let Some(reason) = &lane.reason {
-            let _ = writeln!(page, "  {} is paused: {}", lane.name, printable(reason));
-        }
+        let Some(reason) = &lane.reason else { continue };
+        // A reason that stands above as an event is not repeated.
+        let shown = || format!(": {}", printable(without_name(text::headline(reason), &lane.name)));
+        let reason = (!told.has(&lane.name, reason)).then(shown);
+        let _ = writeln!(page, "  {} is paused{}", lane.name, reason.unwrap_or_default());
     }
     if let Some(report) = end.reports.first() {
         let _ = writeln!(page, "report: {report}");

@@ -2,6 +2,7 @@
 //! point.
 
 use crate::facts::has_arrived;
+use crate::workers::Who;
 use crate::works::Work;
 
 const EPICS: Work = Work::new(
@@ -17,6 +18,35 @@ const EPICS: Work = Work::new(
         );
     },
 );
+
+/// Two agents of one epic, each with what it is to make.
+const TOLD: Work = Work {
+    named: "crew.toml",
+    units: &["crew:epics/tickets/Agent-Primary", "crew:epics/tickets/Secondary-A"],
+    files: &["form.txt", "search.txt"],
+    gates: &["test -f README.md"],
+    lay: |ground| {
+        ground.sets_up("[gates]\ntests = \"test -f README.md\"\n");
+        ground.write(
+            "crew.toml",
+            "[[agents]]\nagent = \"Agent-Primary\"\nfeature = \"feature_01_form\"\ntype = \"primary\"\n\
+             text = \"Write form.txt, the form of a ticket.\"\nepic = \"epics/tickets\"\n\
+             [[agents]]\nagent = \"Secondary-A\"\nfeature = \"feature_02_search\"\ntype = \"secondary\"\n\
+             text = \"Write search.txt, the search of tickets.\"\nepic = \"epics/tickets\"\n",
+        );
+    },
+};
+
+/// A worker that types each command of its prompt once, also where it is refused, arrives with its first prompt.
+#[test]
+fn with_agents_that_type_every_command_once() {
+    let ground = TOLD.ground(Who::Obedient);
+    ground.policy(Who::Obedient, "once");
+    let ended = ground.run("crew.toml --yes").end();
+    let workers = ended.events.iter().filter(|event| event["event"] == "started").count();
+    assert_eq!(workers, 2, "{ended}");
+    has_arrived(&ground, &TOLD, ended);
+}
 
 crate::with_both! {
     fn with_agents_of_the_same_name(who) {

@@ -34,7 +34,7 @@ fn who_exits_with_1_is_followed_by_another_and_twice_is_a_pause() {
     let yard = patient("always-exits");
     let ended = yard.piton(&["run", "--yes"]);
     assert_eq!(ended.code, Some(4));
-    let want = "pipeline:S-1 is paused: its worker exited with 1; not complete: the task S-1-a is not done, the task S-1-b is not done; it was restarted once";
+    let want = "pipeline:S-1: paused: its worker exited with 1; not complete: the task S-1-a is not done, the task S-1-b is not done; it was restarted once";
     assert!(ended.stdout.contains(want), "{}", ended.stdout);
     assert_eq!(yard.read_json(".pipeline/state.json")["story_state"]["S-1"], "PAUSED");
     assert_eq!(yard.read_json(".pipeline/checkpoint-S-1.json")["pausedFrom"], "STAGE_2");

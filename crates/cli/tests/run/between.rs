@@ -304,9 +304,9 @@ fn open_boxes_without_an_id_are_named() {
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
     assert!(yard.run(&["status"]).stdout.contains("paused: 1 open box has no id"), "{}", said(&ended));
     let why = yard.run(&["why", "plan:p"]).stdout;
-    assert!(why.contains("give ids: piton plan mark plan:p && piton run plan:p --yes\n"), "{why}");
+    assert!(why.contains("give ids: piton plan mark plan:p && piton run plan:p\n"), "{why}");
     yard.run(&["plan", "mark", "plan:p"]);
-    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    let ended = yard.piton(&["run", "plan:p"]);
     assert_eq!((ended.code, yard.ledger().len()), (Some(0), 2), "{}", said(&ended));
 
     let yard = with_plan("", "# P\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: a -->\n");

@@ -92,7 +92,7 @@ fn a_denied_command_is_a_reason_and_can_be_allowed() {
     assert_eq!(ended.code, Some(4), "{}", ended.stdout);
     let reason = "denied: Bash(npm ci --silent); allow it with: piton approve --denied";
     assert!(ended.stdout.contains(reason), "{}", ended.stdout);
-    let next = "allow what was denied: piton approve --denied && piton run --yes --retry\n";
+    let next = "allow what was denied: piton approve --denied && piton run --retry\n";
     assert!(ended.stdout.contains(&format!("next: {next}")), "{}", ended.stdout);
     assert!(!ended.stdout.contains("when it is fixed"), "{}", ended.stdout);
     assert!(yard.run(&["status"]).stdout.contains(next));
@@ -103,7 +103,7 @@ fn a_denied_command_is_a_reason_and_can_be_allowed() {
     assert_eq!(yard.read_json(".pipeline/state.json")["crash_count"]["S-1"], 0);
     assert_eq!(yard.run(&["approve", "--denied"]).stdout, "allowed for workers: npm ci --silent (pipeline:S-1)\n");
     assert_eq!(yard.run(&["approve", "--denied"]).stdout, "nothing was denied\n");
-    yard.run(&["run", "--yes", "--retry"]);
+    yard.run(&["run", "--retry"]);
     yard.assert_nothing_left();
 }
 
@@ -167,7 +167,7 @@ fn a_program_that_is_named_by_a_path_and_missing_uses_no_attempt() {
             "the worker's program `{program}` does not exist; install it, or correct `command` in [worker] of piton.toml"
         );
         for story in ["S-1", "S-2"] {
-            let paused = format!("pipeline:{story} is paused: cannot start its worker: {reason}\n");
+            let paused = format!("pipeline:{story}: paused: cannot start its worker: {reason}\n");
             assert!(ended.stdout.contains(&paused), "{}", ended.stdout);
             assert!(!yard.workspace.path(&format!(".pipeline/checkpoint-{story}.json")).exists(), "it was claimed");
         }
@@ -186,9 +186,9 @@ fn a_client_that_cannot_be_used_is_started_once_and_counts_as_no_crash() {
         let yard = yard(&["claude"], "", TWO).env("ODD", odd);
         let ended = yard.piton(&["run", "--yes"]);
         assert_eq!(ended.code, Some(4), "{}", ended.stdout);
-        assert!(ended.stdout.contains(&format!("pipeline:S-1 is paused: {want}")), "{}", ended.stdout);
+        assert!(ended.stdout.contains(&format!("pipeline:S-1: its worker cannot work: {want}")), "{}", ended.stdout);
         assert!(
-            ended.stdout.contains(&format!("pipeline:S-2 is paused: cannot start its worker: {want}")),
+            ended.stdout.contains(&format!("pipeline:S-2: paused: cannot start its worker: {want}")),
             "{}",
             ended.stdout
         );

@@ -96,7 +96,7 @@ fn a_run_of_which_a_part_was_continued_counts_all_of_its_units() {
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     let status = yard.run(&["status"]).stdout;
     assert!(status.contains("run 1: a part of it was done") && status.contains("1 of 2 done"), "{status}");
-    assert!(status.contains("continue it: piton run tasks.toml --yes\n"), "{status}");
+    assert!(status.contains("continue it: piton run tasks.toml\n"), "{status}");
     assert_eq!(yard.piton(&["run", "tasks.toml", "--yes"]).code, Some(0));
 }
 
@@ -165,7 +165,7 @@ fn what_is_known_of_the_rest_stays_when_a_part_of_a_run_is_continued() {
     let why = yard.run(&["why", "pipeline:S-1"]).stdout;
     assert!(why.contains("paused     its worker exited with 1"), "{why}");
     let status = yard.run(&["status"]).stdout;
-    assert!(status.contains("1 of 2 done") && status.contains("piton run --yes --retry"), "{status}");
+    assert!(status.contains("1 of 2 done") && status.contains("piton run --retry"), "{status}");
     assert_eq!(yard.piton(&["run", "--yes", "--retry"]).code, Some(0));
 }
 
@@ -176,7 +176,7 @@ fn a_retry_of_an_older_run_names_its_units() {
     assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
     assert_eq!(yard.piton(&["run", "tasks.toml", "--yes"]).code, Some(4));
     let why = yard.run(&["why", "pipeline:S-1"]).stdout;
-    assert!(why.contains("continue the run: piton run pipeline:S-1 --yes --retry"), "{why}");
+    assert!(why.contains("continue the run: piton run pipeline:S-1 --retry"), "{why}");
     set_hook(&yard, "");
     let ended = yard.piton(&["run", "pipeline:S-1", "--yes", "--retry"]);
     assert_eq!((ended.code, is_on_main(&yard, "S-1.txt")), (Some(0), true), "{}", said(&ended));
@@ -212,7 +212,7 @@ fn each_part_of_a_run_that_is_continued_leaves_what_is_known_of_the_others() {
         assert_eq!(yard.piton(&["run", part, "--yes", "--retry"]).code, Some(0));
     }
     let status = yard.run(&["status"]).stdout;
-    assert!(status.contains("2 of 3 done") && status.contains("piton run --yes --retry"), "{status}");
+    assert!(status.contains("2 of 3 done") && status.contains("piton run --retry"), "{status}");
     assert_eq!(yard.piton(&["run", "--yes", "--retry"]).code, Some(0));
 }
 

@@ -73,3 +73,71 @@ fn a_task_that_is_taken_out_of_its_file_before_its_turn_gets_no_worker() {
     assert_eq!((ended.code, did(&yard, "T1"), did(&yard, "T2")), (Some(0), true, false), "{}", said(&ended));
     assert!(said(&ended).contains("T2: it was taken out of its list; no worker starts"), "{}", said(&ended));
 }
+
+/// The first story asked; the second one, which waits for it, is taken out of the settings; the first one is done.
+fn without_second() -> Yard {
+    let asks =
+        r#"if mkdir "$MARKS/asked" 2>/dev/null; then "$PITON" block "$PITON_UNIT" --message 'which port?'; exit 0; fi"#;
+    let yard = yard(asks, &format!("{}{}", story("S-1", ""), story("S-2", "\"S-1\"")), &[]);
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    yard.run(&["unblock", "pipeline:S-1", "--message", "80"]);
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace(&story("S-2", "\"S-1\""), ""));
+    yard.commit("without S-2");
+    let ended = yard.run(&["run", "--yes"]);
+    assert!(said(&ended).contains("done: 1 of 1 done"), "{}", said(&ended));
+    yard
+}
+
+#[test]
+fn a_story_that_was_taken_out_is_in_no_door_any_more() {
+    let yard = without_second();
+    assert!(!yard.run(&["status"]).stdout.contains("S-2"), "{}", yard.run(&["status"]).stdout);
+    let state = yard.read_json(".pipeline/state.json");
+    assert_eq!((&state["story_state"], &state["complete"]), (&serde_json::json!({ "S-1": "DONE" }), &true.into()));
+    yard.run(&["check"]);
+    // Listed again, it is done.
+    let settings = yard.text("piton.toml");
+    yard.workspace.write("piton.toml", format!("{settings}{}", story("S-2", "\"S-1\"")));
+    yard.commit("with S-2");
+    yard.run(&["run", "--yes"]);
+    assert!(did(&yard, "S-2"));
+}
+
+#[test]
+fn a_story_that_was_taken_out_stays_out_when_no_list_is_left() {
+    let yard = without_second();
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace(&story("S-1", ""), ""));
+    yard.commit("without S-1");
+    for options in [&["run", "--yes"][..], &["run", "--yes", "--retry"]] {
+        let ended = yard.piton(options);
+        assert_eq!((ended.code, did(&yard, "S-2")), (Some(2), false), "{}", said(&ended));
+        assert!(said(&ended).contains("there is nothing to run"), "{}", said(&ended));
+    }
+}
+
+#[test]
+fn a_story_that_is_taken_out_during_a_run_stays_out_when_no_list_is_left() {
+    let yard = yard(HOLD, &format!("{}{}", story("S-1", ""), story("S-2", "\"S-1\"")), &[]);
+    let settings = yard.text("piton.toml").replace(&story("S-2", "\"S-1\""), "");
+    let ended = meanwhile(&yard, &["run", "--yes"], || {
+        yard.workspace.write("piton.toml", &settings);
+    });
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    yard.workspace.write("piton.toml", settings.replace(&story("S-1", ""), ""));
+    yard.commit("without stories");
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!((ended.code, did(&yard, "S-2")), (Some(2), false), "{}", said(&ended));
+}
+
+#[test]
+fn stories_that_another_lead_left_are_done_beside_stories_that_were_taken_out() {
+    let yard = without_second();
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace(&story("S-1", ""), ""));
+    yard.commit("without stories");
+    // Another lead writes its own story into the state, which waits for one that is done.
+    let mut state = yard.read_json(".pipeline/state.json");
+    (state["story_state"]["B-1"], state["depends_on"]["B-1"]) = ("QUEUED".into(), serde_json::json!(["S-1"]));
+    yard.workspace.write(".pipeline/state.json", state.to_string());
+    let ended = yard.piton(&["run", "--explain"]);
+    assert!(said(&ended).contains("pipeline:B-1") && !said(&ended).contains("S-2"), "{}", said(&ended));
+}

@@ -58,7 +58,7 @@ fn every_door_says_whether_a_lead_is_at_work_and_how_to_continue() {
     let text = yard.run(&["status"]).stdout;
     assert!(text.starts_with("run 1 has no lead: the last one (process "), "{text}");
     let command = text.lines().next().and_then(|line| line.split_once("; continue it: ")).expect("a command").1;
-    assert_eq!(command, "piton run pipeline:S-1 --yes");
+    assert_eq!(command, "piton run pipeline:S-1");
     let why = yard.run(&["why", "pipeline:S-1"]).stdout;
     assert!(why.contains("alive: its worker's process runs, and no lead is at work\n"), "{why}");
     std::fs::write(yard.outer("marks/go"), "").expect("it can be written");

@@ -64,6 +64,31 @@ fn branch_with_recorded_work_that_is_gone_is_brought_back_as_printed() {
 }
 
 #[test]
+fn branch_of_a_task_with_recorded_outputs_that_is_gone_is_brought_back_as_printed() {
+    let task = "[[tasks]]\nagent = \"copy\"\nid = \"T1\"\ntitle = \"T1\"\nsubtasks = [\"one\", \"two\"]\n";
+    let hook = r#"
+if mkdir "$MARKS/asked" 2>/dev/null; then
+  keep one; "$PITON" step "$PITON_UNIT" done one --output one.txt; "$PITON" block "$PITON_UNIT" --message 'which port?'; exit 0
+fi
+keep two; "$PITON" step "$PITON_UNIT" done two; "$PITON" finish "$PITON_UNIT"; exit 0
+"#;
+    let yard = yard(hook, "", &[("tasks.toml", task)]);
+    assert_eq!(yard.piton(&["run", "tasks.toml", "--yes"]).code, Some(4));
+    let branch = yard.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads/feature"]).trim().to_owned();
+    yard.git(&["worktree", "remove", "--force", ".worktrees/task-copy-T1"]);
+    yard.git(&["branch", "-q", "-D", &branch]);
+    yard.run(&["unblock", "task:copy/T1", "--message", "80"]);
+    let before = workers(&yard).len();
+    let ended = yard.piton(&["run", "tasks.toml", "--yes"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(4), before), "{}", said(&ended));
+    type_git(&yard, &ended, "bring it back with: ");
+    let ended = yard.piton(&["run", "tasks.toml", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert_eq!(workers(&yard).len(), before + 1, "{}", said(&ended));
+    assert!(is_on_main(&yard, "one.txt") && is_on_main(&yard, "two.txt"), "{}", said(&ended));
+}
+
+#[test]
 fn story_whose_branch_is_gone_is_begun_again_as_printed() {
     let (yard, _) = half_done("");
     yard.run(&["unblock", "pipeline:S-1", "--message", "80"]);

@@ -235,7 +235,7 @@ done; exit 0"#;
     fs::write(yard.outer("marks/go"), "").expect("it can be written");
     let ended = finish(lead);
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
-    assert!(said(&ended).contains("pipeline:S-1 is paused: not now"), "{}", said(&ended));
+    assert!(said(&ended).contains("pipeline:S-1: paused: not now\n"), "{}", said(&ended));
     let heard = fs::read_to_string(yard.outer("marks/heard")).expect("it heard something");
     assert!(!heard.contains("taken: ") && !heard.contains("show the run") && !heard.contains("--force"), "{heard}");
     assert!(heard.contains("it is paused by its user: end now; what you made stays where it is"), "{heard}");
@@ -274,7 +274,7 @@ fn a_task_that_is_paused_before_its_turn_gets_no_worker() {
     fs::write(yard.outer("marks/go"), "").expect("it can be written");
     let ended = finish(lead);
     assert_eq!((ended.code, workers(&yard)), (Some(4), vec!["T1".to_owned()]), "{}", said(&ended));
-    assert!(said(&ended).contains("task:copy/T2 is paused: ") && said(&ended).contains("mine"), "{}", said(&ended));
+    assert!(said(&ended).contains("task:copy/T2: paused: cannot start its worker: mine\n"), "{}", said(&ended));
 }
 
 #[test]

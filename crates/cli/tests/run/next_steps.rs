@@ -74,7 +74,7 @@ fn a_gate_that_a_person_judges_is_judged_and_the_run_continues() {
     let yard = yard("", "", &[("plans/p/plan.md", plan)]);
     assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
     let line = arrives(&yard, "plan:p");
-    assert_eq!(line, "piton gate plan:p pass nice && piton run plan:p --yes");
+    assert_eq!(line, "piton gate plan:p pass nice && piton run plan:p");
     assert_eq!(workers(&yard), ["a", "b"]);
 }
 
@@ -141,7 +141,7 @@ fn a_task_that_its_user_is_at_is_taken_over_by_what_is_printed() {
     yard.run(&["step", "task:copy/T1", "done", "one"]);
     let status = yard.run(&["status"]).stdout;
     let line = status.lines().next().and_then(commands).expect("a command").to_owned();
-    assert_eq!(line, "piton run tasks.toml --yes --retry");
+    assert_eq!(line, "piton run tasks.toml --retry");
     let ended = types(&yard, &line);
     assert_eq!((ended.code, is_on_main(&yard, "T1.txt")), (Some(0), true), "{}", said(&ended));
 }
@@ -162,13 +162,88 @@ fn a_board_that_is_stashed_is_brought_back_and_not_begun_anew() {
     assert!(is_on_main(&yard, "part.txt"));
 }
 
+/// A worker that knows one command, and then types what each answer says is next.
+const FOLLOWS: &str = r#"keep "$PITON_STEP$PITON_STAGE"
+while [ -n "$next" ]; do
+  said=$(eval "$next" 2>&1) || { echo "refused: $next: $said"; exit 0; }
+  echo "$next" >> "$MARKS/typed"
+  next=$(printf '%s\n' "$said" | sed -n 's/^next: .*: \(piton .*\)/\1/p' | sed 's/--score N/--score 3/')
+done
+exit 0"#;
+
+fn follows(first: &str, more: &str, files: &[(&str, &str)], named: &str) -> (Yard, String) {
+    let yard = yard(&format!("piton() {{ \"$PITON\" \"$@\"; }}\nnext='{first}'\n{FOLLOWS}"), more, files);
+    let ended = yard.piton(&["run", named, "--yes"]);
+    let typed = fs::read_to_string(yard.outer("marks/typed")).unwrap_or_default();
+    assert_eq!(ended.code, Some(0), "{typed}{}", said(&ended));
+    (yard, typed)
+}
+
+#[test]
+fn an_agent_of_a_crew_is_led_from_step_to_step_to_the_end() {
+    let agent = "[[agents]]\nagent = \"Secondary-A\"\nfeature = \"feature_01\"\ntype = \"secondary\"\n";
+    let (yard, typed) = follows("piton step crew:Secondary-A done 1", "", &[("crew.toml", agent)], "crew.toml");
+    let steps = ["step crew:Secondary-A done 1", "step crew:Secondary-A done 2", "step crew:Secondary-A done 3"];
+    let rest = [
+        "stage crew:Secondary-A S2.P2",
+        "step crew:Secondary-A done 4",
+        "stage crew:Secondary-A S2.P3",
+        "step crew:Secondary-A done 5",
+        "finish crew:Secondary-A",
+    ];
+    let wanted: String = steps.iter().chain(&rest).map(|words| format!("piton {words}\n")).collect();
+    assert_eq!((typed, workers(&yard).len()), (wanted, 1));
+}
+
+#[test]
+fn a_worker_that_types_on_after_the_end_is_not_told_to_open_its_unit_again() {
+    let agent = "[[agents]]\nagent = \"Secondary-A\"\nfeature = \"feature_01\"\ntype = \"secondary\"\n";
+    let hook = r#"keep part; for at in 1 2 3; do "$PITON" step "$PITON_UNIT" done $at; done
+for at in S2.P2 S2.P3; do "$PITON" stage "$PITON_UNIT" $at; done; "$PITON" finish "$PITON_UNIT"
+"$PITON" step "$PITON_UNIT" done 4 > "$MARKS/said" 2>&1; exit 0"#;
+    let yard = yard(hook, "", &[("crew.toml", agent)]);
+    let ended = yard.piton(&["run", "crew.toml", "--yes"]);
+    let told = fs::read_to_string(yard.outer("marks/said")).expect("an answer");
+    assert!(ended.code == Some(0) && told.contains("end now") && !told.contains("piton reopen"), "{told}");
+}
+
+#[test]
+fn an_agent_of_a_task_is_led_to_the_end_past_criteria_that_the_lead_judges() {
+    let list = "[[tasks]]\nagent = \"copy\"\nid = \"T1\"\nsubtasks = [\"one\", \"two\"]\nacceptance_criteria = [\"works\", \"manual\"]\n";
+    let gates = "[gates]\nworks = \"true\"\n";
+    let (_, typed) = follows("piton step task:copy/T1 done one", gates, &[("tasks.toml", list)], "tasks.toml");
+    let rest = [
+        "step task:copy/T1 done one",
+        "step task:copy/T1 done two",
+        "gate task:copy/T1 pass manual",
+        "finish task:copy/T1",
+    ];
+    assert_eq!(typed, rest.map(|words| format!("piton {words}\n")).concat());
+}
+
+#[test]
+fn a_unit_that_is_paused_after_its_workers_failed_can_be_finished_as_the_documents_say() {
+    let agent = "[[agents]]\nagent = \"Secondary-A\"\nfeature = \"feature_01\"\ntype = \"secondary\"\n";
+    let hook = r#"keep "$step"; for at in 1 2 3; do "$PITON" step "$PITON_UNIT" done $at; done
+for at in S2.P2 S2.P3; do "$PITON" stage "$PITON_UNIT" $at; done; exit 0"#;
+    let yard = yard(hook, "", &[("crew.toml", agent)]);
+    let ended = yard.piton(&["run", "crew.toml", "--yes"]);
+    assert!(ended.code == Some(4) && said(&ended).contains("paused"), "{}", said(&ended));
+    yard.run(&["finish", "crew:Secondary-A"]);
+    assert!(yard.run(&["finish", "crew:Secondary-A"]).stdout.contains("already complete"));
+    let ended = yard.piton(&["run", "crew.toml"]);
+    assert!(said(&ended).contains("it was finished by hand"), "{}", said(&ended));
+    arrives(&yard, "crew:Secondary-A");
+    assert!(is_on_main(&yard, "Secondary-A.txt"));
+}
+
 #[test]
 fn an_agent_with_no_step_left_is_told_to_finish() {
     let agent = "[[agents]]\nagent = \"Secondary-A\"\nfeature = \"feature_01\"\ntype = \"secondary\"\n";
     let hook = r#"keep "$step"; for at in 1 2 3 4 5 6; do "$PITON" step "$PITON_UNIT" done $at; done; exit 0"#;
     let yard = yard(hook, "", &[("crew.toml", agent)]);
     let ended = yard.piton(&["run", "crew.toml", "--yes"]);
-    let told = "no step is open, and it neither entered its next stage nor finished";
+    let told = "no step is open, and it did not enter the next stage, S2.P2";
     assert!(ended.code == Some(4) && said(&ended).contains(told), "{}", said(&ended));
     set_hook(&yard, r#""$PITON" finish "$PITON_UNIT"; exit 0"#);
     arrives(&yard, "crew:Secondary-A");

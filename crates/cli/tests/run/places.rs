@@ -20,7 +20,7 @@ fn in_a_worktree_that_piton_made_commands_mean_the_workspace_that_made_it() {
     assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
     let tree = ".worktrees/story-S-1";
     let shown = types_in(&yard, tree, &["why", "pipeline:S-1"]);
-    assert!(shown.stdout.contains("piton run --yes --retry"), "{}", said(&shown));
+    assert!(shown.stdout.contains("piton run --retry"), "{}", said(&shown));
     // `plans` would make a workspace of `docs` elsewhere.
     for directory in [tree.to_owned(), format!("{tree}/docs")] {
         let shown = types_in(&yard, &directory, &["status"]);

@@ -38,7 +38,7 @@ fn what_others_made_and_is_gone_pauses_a_build_until_it_is_back() {
     let yard = build("rm WS1.txt");
     let ended = run(&yard);
     assert_eq!(ended.code, Some(4), "{}{}", ended.stdout, ended.stderr);
-    let want = "WS2 is paused: WS1 is claimed done, not there: WS1.txt; bring it back, and try again";
+    let want = "WS2: paused: WS1 is claimed done, not there: WS1.txt; bring it back, and try again";
     assert!(ended.stdout.contains(want), "{}", ended.stdout);
     yard.git(&["checkout", "--", "WS1.txt"]);
     // As the run itself said.
@@ -90,7 +90,7 @@ fn a_commit_that_nobody_has_pauses_a_story_and_a_task() {
         let ended = yard.piton(&["run", wanted, "--yes"]);
         assert_eq!(ended.code, Some(4), "{unit}: {}{}", ended.stdout, ended.stderr);
         let want = format!(
-            "{unit} is paused: {unit}: a commit 0123456789abcdef0123456789abcdef01234567 is named that the repository does not have"
+            "{unit}: paused: a commit 0123456789abcdef0123456789abcdef01234567 is named that the repository does not have"
         );
         assert!(ended.stdout.contains(&want), "{unit}: {}", ended.stdout);
     }

@@ -29,10 +29,10 @@ fn why(yard: &Yard, unit: &str) -> String {
 fn a_task_that_is_restarted_is_paused_no_more() {
     let yard = yard(DIES, "", &[("tasks.toml", TASK)]);
     assert_eq!(yard.piton(&["run", "tasks.toml", "--yes"]).code, Some(4));
-    assert!(status(&yard).contains("when it is fixed: piton run tasks.toml --yes --retry"), "{}", status(&yard));
+    assert!(status(&yard).contains("when it is fixed: piton run tasks.toml --retry"), "{}", status(&yard));
     yard.run(&["restart", "task:copy/T1"]);
     let shown = status(&yard);
-    assert!(shown.contains("continue it: piton run tasks.toml --yes\n") && !shown.contains("paused:"), "{shown}");
+    assert!(shown.contains("continue it: piton run tasks.toml\n") && !shown.contains("paused:"), "{shown}");
     assert!(why(&yard, "task:copy/T1").contains("state      running"), "{}", why(&yard, "task:copy/T1"));
     set_hook(&yard, "");
     let ended = yard.piton(&["run", "tasks.toml", "--yes"]);
@@ -47,11 +47,11 @@ fn half_of_a_task_that_is_finished_by_hand_is_merged_only_when_its_user_says_so(
     yard.run(&["step", "task:copy/T1", "done", "one", "two"]);
     yard.run(&["finish", "task:copy/T1"]);
     let shown = status(&yard);
-    assert!(shown.contains("continue it: piton run tasks.toml --yes\n") && shown.contains("1 done"), "{shown}");
+    assert!(shown.contains("continue it: piton run tasks.toml\n") && shown.contains("1 done"), "{shown}");
     // A retry that was printed before the task was finished is no answer to what was not asked yet.
     let ended = yard.piton(&["run", "tasks.toml", "--yes", "--retry"]);
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
-    assert!(said(&ended).contains("merge them: piton run tasks.toml --yes --retry"), "{}", said(&ended));
+    assert!(said(&ended).contains("merge them: piton run tasks.toml --retry"), "{}", said(&ended));
     assert!(!is_on_main(&yard, "half.txt"), "{}", said(&ended));
     let ended = yard.piton(&["run", "tasks.toml", "--yes", "--retry"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));

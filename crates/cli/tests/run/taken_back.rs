@@ -215,7 +215,7 @@ fn lock_of_a_killed_git_does_not_keep_the_next_worker_from_its_commit() {
     let hook = r#"if [ ! -e "$MARKS/killed" ]; then : > "$MARKS/killed"; : > "$(git rev-parse --git-dir)/index.lock"; exit 1; fi"#;
     let yard = yard(hook, "[[stories]]\nid = \"S-1\"\nstages = [2, 3]\n", &[]);
     assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
-    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    let ended = yard.piton(&["run", "--retry"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
 }
@@ -277,7 +277,8 @@ fn gate_of_the_settings_that_changes_during_the_run_judges_a_story() {
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
     assert!(said(&ended).contains("gates changed during the run: holds"), "{}", said(&ended));
     assert!(!is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
-    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    yard.run(&["approve"]);
+    let ended = yard.piton(&["run", "--retry"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(said(&ended).contains("gate holds passed") && is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
 }

@@ -26,10 +26,9 @@ fn is_named(yard: &Yard, file: &str, old: &str, (new, run): (&str, &str)) {
     for options in [&["run", file][..], &["run", file, "--retry"]] {
         let ended = yard.piton(options);
         assert_eq!(ended.code, Some(4), "{}", said(&ended));
-        let reason =
-            format!("{old} is paused: it was taken over; list {new} in its place, or continue that alone: {run}\n");
+        let reason = format!("paused: it was taken over; list {new} in its place, or continue that alone: {run}\n");
         assert!(said(&ended).contains(&reason), "{}", said(&ended));
-        assert!(said(&ended).contains(&format!("see where its work went: piton log {old}")), "{}", said(&ended));
+        assert!(said(&ended).contains(&format!("see what became of it: piton log {old}")), "{}", said(&ended));
         assert!(!said(&ended).contains("repair") && !said(&ended).contains("piton why"), "{}", said(&ended));
     }
     assert_eq!(workers(yard), before, "no worker starts for {old}");

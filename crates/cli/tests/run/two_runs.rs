@@ -37,7 +37,7 @@ fn a_unit_whose_question_is_answered_waits_for_its_run() {
     assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
     yard.run(&["unblock", "pipeline:S-1", "--message", "80"]);
     let text = why(&yard, "pipeline:S-1");
-    assert!(text.contains("next       continue the run: piton run --yes\n"), "{text}");
+    assert!(text.contains("next       continue the run: piton run\n"), "{text}");
     assert_eq!(liveness(&yard, "pipeline:S-1"), "idle");
     set_hook(&yard, "");
     let ended = yard.piton(&["run", "--yes"]);
@@ -53,7 +53,7 @@ fn a_story_whose_merge_was_refused_is_continued_by_its_run_after_another_one() {
     std::fs::remove_file(yard.workspace.path("S-1.txt")).expect("it is there");
     assert_eq!(liveness(&yard, "pipeline:S-1"), "idle");
     let text = why(&yard, "pipeline:S-1");
-    assert!(text.contains("next       continue the run: piton run pipeline:S-1 --yes --retry"), "{text}");
+    assert!(text.contains("next       continue the run: piton run pipeline:S-1 --retry"), "{text}");
     let ended = yard.piton(&["run", "pipeline:S-1", "--yes", "--retry"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
@@ -179,7 +179,7 @@ fn a_run_of_which_one_task_is_named_is_not_finished_with_it() {
     let ended = yard.piton(&["run", "task:copy/T1", "--yes", "--retry"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     let status = yard.run(&["status"]).stdout;
-    assert!(status.contains("piton run tasks.toml --yes"), "{status}");
+    assert!(status.contains("piton run tasks.toml"), "{status}");
     let ended = yard.piton(&["run", "tasks.toml", "--yes"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert_eq!(workers(&yard), ["T1", "T1", "T2"], "{}", said(&ended));

@@ -366,7 +366,7 @@ fn documents_that_are_removed_are_not_done_anew() {
     fs::remove_dir_all(yard.workspace.path("progress")).expect("it is there");
     let ended = yard.piton(&run);
     assert!(
-        ended.stdout.contains("its document is gone; bring it back: piton repair task:copy/T1"),
+        ended.stdout.contains("its document is gone; bring it back: piton repair task:copy/T2"),
         "{}",
         said(&ended)
     );

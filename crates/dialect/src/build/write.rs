@@ -4,6 +4,7 @@ use piton_model::hint::verbs;
 use piton_model::{BuildStatus, Change, Dialect, Event, Lifecycle, Moment, NotePurpose, Refusal, StepTo, permit};
 
 use super::checkpoint::Bucket;
+use super::gates::is_same_gate;
 use super::layout;
 use crate::{Files, Place};
 
@@ -47,6 +48,12 @@ fn decide(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, R
     if lifecycle == Lifecycle::Done && repeats(draft, event) {
         return apply(draft, event, moment);
     }
+    if lifecycle == Lifecycle::Done && outgrows(draft, event) {
+        // What is judged now was no part of the build when it was completed.
+        gates::add_missing(draft)?;
+        draft.doubt_completion();
+        return apply(draft, event, moment);
+    }
     permit(Dialect::Build, &draft.name, lifecycle, event).map_err(|refusal| draft.explain(refusal, event))?;
     if lifecycle == Lifecycle::Blocked {
         // What blocks a build does not add arrows to its status.
@@ -66,6 +73,20 @@ fn repeats(draft: &Draft, event: &Event) -> bool {
             moved.to == StepTo::Done && moved.steps.iter().all(|id| draft.bucket_of(id) == Some(Bucket::Completed))
         }
         Event::GateJudged(judged) => judged.passed && gates::have_passed(draft, judged),
+        _ => false,
+    }
+}
+
+/// Whether an event shows that a complete build is not complete any more: its specification has got a gate, or a gate's
+/// command refuses what it passed before.
+fn outgrows(draft: &Draft, event: &Event) -> bool {
+    match event {
+        Event::Reopened => !gates::missing(draft).is_empty(),
+        Event::GateJudged(judged) => {
+            let missing = gates::missing(draft);
+            let is_new = |name: &String| missing.iter().any(|known| is_same_gate(known, name));
+            judged.names.iter().any(is_new) || !judged.passed && judged.evidence.is_some()
+        }
         _ => false,
     }
 }

@@ -76,7 +76,7 @@ pub fn send(files: &dyn Files, base: &str, letter: &Letter<'_>, now: Time) -> Re
     new.push_str(&if line_end == "\n" { block } else { block.replace('\n', line_end) });
     let summary = format!("message {number} to {}: {}", letter.to, short(letter.subject));
     let effects = vec![Effect::Share { path, bytes: new.into_bytes(), before }];
-    Ok(Change { summary, warnings: Vec::new(), effects })
+    Ok(Change { summary, effects, ..Change::default() })
 }
 
 /// The messages to an agent, by file and in their order there.

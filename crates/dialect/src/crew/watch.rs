@@ -80,14 +80,25 @@ pub fn watch(
     Ok(watch)
 }
 
+/// An agent before a sync point.
+#[derive(Debug, Clone, Copy)]
+pub struct AtSync<'a> {
+    /// Its unit.
+    pub unit: &'a Unit,
+    /// Who works on it, by its signs.
+    pub judgement: &'a Judgement,
+    /// Whether a lead brought it to its end. Its worker has left, so that nothing is heard of it any more.
+    pub is_led: bool,
+}
+
 /// Who is missing at a sync point, and why: every secondary has to be complete, ready and fresh. Nobody is missing
 /// when the list is empty and there is a secondary at all.
-pub fn sync_ready(crew: &[(&Unit, &Judgement)], stale: std::time::Duration, now: Time) -> Vec<(String, String)> {
-    let secondaries: Vec<_> = crew.iter().filter(|(unit, _)| layout::agent_key(&unit.id) != "primary").collect();
+pub fn sync_ready(crew: &[AtSync<'_>], stale: std::time::Duration, now: Time) -> Vec<(String, String)> {
+    let secondaries: Vec<_> = crew.iter().filter(|agent| layout::agent_key(&agent.unit.id) != "primary").collect();
     if secondaries.is_empty() {
         return vec![("the crew".into(), "no secondary has a checkpoint".into())];
     }
-    let why = |(unit, judgement): &(&Unit, &Judgement)| -> Option<String> {
+    let why = |AtSync { unit, judgement, is_led }: &AtSync<'_>| -> Option<String> {
         let ready = unit.notes.iter().find(|note| note.label == "ready for sync");
         if !unit.blockers.is_empty() {
             return Some(format!("it is blocked by {:?}", unit.blockers[0]));
@@ -99,6 +110,7 @@ pub fn sync_ready(crew: &[(&Unit, &Judgement)], stale: std::time::Duration, now:
             return Some("its STATUS file does not say that it is ready for sync".into());
         }
         match &judgement.believed {
+            _ if *is_led => None,
             None => Some("nothing says when it was last heard of".into()),
             Some(believed) if believed.at.age(now).0 >= stale => {
                 Some(format!("it was last heard of {}", ago(believed.at.age(now))))
@@ -106,7 +118,7 @@ pub fn sync_ready(crew: &[(&Unit, &Judgement)], stale: std::time::Duration, now:
             Some(_) => None,
         }
     };
-    secondaries.into_iter().filter_map(|agent| why(agent).map(|why| (agent.0.id.clone(), why))).collect()
+    secondaries.into_iter().filter_map(|agent| why(agent).map(|why| (agent.unit.id.clone(), why))).collect()
 }
 
 /// Warns an agent, unless it was warned since it was last heard of.

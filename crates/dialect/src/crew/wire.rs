@@ -41,6 +41,12 @@ pub fn stage_named(typed: &str) -> Option<&'static str> {
     STAGES.iter().find(is_named).copied()
 }
 
+/// The stage after one; nothing after the last, and after one that is not known.
+pub fn stage_after(text: &str) -> Option<&'static str> {
+    let at = STAGES.iter().position(|known| *known == stage(text))?;
+    STAGES.get(at + 1).copied()
+}
+
 /// What people call a stage's phase; the stage itself where it has no such name.
 pub fn phase_of(stage: &str) -> &str {
     match stage {

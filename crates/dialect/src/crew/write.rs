@@ -3,6 +3,7 @@
 mod backup;
 mod companions;
 mod create;
+mod next;
 mod numbers;
 mod steps;
 mod update;
@@ -52,7 +53,7 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
         Event::BackedUp { .. } => {
             let found = spot.found(files, moment)?;
             let effects = backup::before_update(&spot, files, &found, moment)?;
-            Ok(Change { summary: "backed up".into(), warnings: found.warnings(), effects })
+            Ok(Change { summary: "backed up".into(), warnings: found.warnings(), effects, next: None })
         }
         Event::StepMoved(_)
         | Event::StageEntered { .. }
@@ -81,7 +82,8 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
             let mut editor = found.editor.clone();
             let mut warnings = found.warnings();
             let summary = update::apply(&mut editor, &spot, &found.unit, event, moment, &mut warnings)?;
-            commit(&spot, files, &found, editor, moment, Change { summary, warnings, effects: Vec::new() })
+            let next = next::after(&editor, &spot, event, moment);
+            commit(&spot, files, &found, editor, moment, Change { summary, warnings, effects: Vec::new(), next })
         }
     }
 }

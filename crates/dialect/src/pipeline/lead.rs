@@ -71,4 +71,6 @@ pub struct LeadState {
     pub stories: Vec<LeadStory>,
     /// What went wrong that is no story's fault: phase, kind, message.
     pub issues: Vec<(String, String, String)>,
+    /// Stories that the user took out of their list before they began: the state does not name them any more.
+    pub taken_out: Vec<String>,
 }

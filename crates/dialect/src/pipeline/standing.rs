@@ -106,12 +106,13 @@ pub fn stage_of(place: &Place, files: &dyn Files, moment: &Moment) -> Option<u8>
     Draft::open(place, files, moment).ok().filter(|draft| draft.has_checkpoint)?.stage
 }
 
-/// Whether a stage has to be entered before a worker starts at it: the checkpoint is at another one, or holds the NO-GO
-/// that the worker is to answer.
+/// Whether a stage has to be entered before a worker starts at it: the checkpoint is at another one, or holds a verdict
+/// already: a NO-GO that the worker is to answer, or what was said before it began.
 pub fn must_enter(place: &Place, files: &dyn Files, stage: u8, moment: &Moment) -> bool {
     let Ok(draft) = Draft::open(place, files, moment) else { return false };
     let is_answered = stage == 1 && verdict_word(&draft) == Some("NO-GO");
-    draft.stage.is_some_and(|written| written != stage || is_answered)
+    let is_judged = matches!(stage, 1 | 3) && matches!(at_stage(&draft), Standing::Complete(_));
+    draft.stage.is_some_and(|written| written != stage || is_answered || is_judged)
 }
 
 /// Whether only recorded versions know the story's plan: its checkpoint was written by hand since.

@@ -1,6 +1,7 @@
 //! What an event changes in a story's checkpoint, and where the story stands in the lead's state.
 
-use piton_model::{Change, Dialect, Event, Moment, NotePurpose, Refusal, permit};
+use piton_model::hint::verbs;
+use piton_model::{Change, Dialect, Event, Hint, Moment, NotePurpose, Refusal, permit};
 
 use super::layout;
 use crate::{Files, Place};
@@ -9,6 +10,7 @@ mod draft;
 mod found;
 mod life;
 mod notes;
+mod own_stage;
 mod stages;
 mod start;
 mod tasks;
@@ -17,6 +19,7 @@ mod verdicts;
 #[cfg(test)]
 mod tests;
 
+pub use own_stage::{OWN_STAGE, beyond_stage};
 pub use stages::{NO_PLANNING, NO_VALIDATION};
 
 pub(super) use draft::{Draft, clean};
@@ -40,12 +43,29 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
         return draft.close(summary);
     }
     draft.require_checkpoint()?;
-    if let Some(unit) = &draft.unit {
+    // A worker that wrote a later stage by hand left a checkpoint that does not fit the lead's state.
+    let is_aligned = own_stage::takes_back(event, moment) && life::is_misfit(&draft);
+    if let Some(unit) = draft.unit.as_ref().filter(|_| !is_aligned) {
         permit(Dialect::Pipeline, &draft.name, unit.state.lifecycle(), event)
             .map_err(|refusal| draft.explain(&refusal))?;
     }
     let summary = apply(&mut draft, event, moment)?;
-    draft.close(summary)
+    let next = left_to_record(&draft, event);
+    Ok(Change { next, ..draft.close(summary)? })
+}
+
+/// What is left to record in the stage, after a step of it. Its end is the worker's, and the next stage the lead's.
+fn left_to_record(draft: &Draft, event: &Event) -> Option<Hint> {
+    let (Event::StepMoved(_), Ok(tasks)) = (event, draft.tasks()) else { return None };
+    match draft.stage {
+        Some(0) => Some(verdicts::wanted(&draft.name, Some(0)).to("when all tasks are recorded, score the plan")),
+        Some(2) => {
+            let task = tasks.open.first()?;
+            let done = verbs::STEP.on(&draft.name).word("done").name(task, "TASK");
+            Some(done.to(format!("when {} is done", clean(task))))
+        }
+        _ => None,
+    }
 }
 
 /// Whether an event takes a story up, so that its pipeline goes on.

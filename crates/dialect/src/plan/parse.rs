@@ -49,13 +49,23 @@ pub struct Unmarked {
 }
 
 impl Unmarked {
+    /// What stands behind the box, before the first comment.
+    pub fn text<'t>(&self, text: &'t str) -> &'t str {
+        text[self.box_at as usize + 2..self.text_end as usize].trim_ascii()
+    }
+
+    /// Whether the box is ticked.
+    pub fn is_ticked(&self, text: &str) -> bool {
+        matches!(text.as_bytes().get(self.box_at as usize), Some(b'x' | b'X'))
+    }
+
     /// Whether it is open, and not a detail of the box above it: those are indented.
     pub fn is_open(&self, text: &str) -> bool {
         let at = self.box_at as usize;
         // `- [ ]`: a bullet, a space and a bracket stand before it.
         let before = at.checked_sub(4).and_then(|start| text.as_bytes().get(start));
         let is_nested = matches!(before, Some(b' ' | b'\t'));
-        !is_nested && !matches!(text.as_bytes().get(at), Some(b'x' | b'X'))
+        !is_nested && !self.is_ticked(text)
     }
 }
 

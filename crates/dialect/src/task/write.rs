@@ -8,7 +8,7 @@ mod subtasks;
 mod update;
 
 use piton_model::hint::verbs;
-use piton_model::{Change, Dialect, Effect, Event, Moment, Refusal, StepTo, Unit, permit, text};
+use piton_model::{Change, Dialect, Effect, Event, Hint, Moment, Refusal, StepTo, Unit, permit, text};
 
 use super::{is_ours, layout, read_checkpoint};
 use crate::json::Editor;
@@ -90,6 +90,12 @@ pub fn awaited(
 /// Records that an agent has done its part of a task, and that the criteria which are left have to be run.
 pub fn ready(place: &Place, files: &dyn Files, awaited: &[String], moment: &Moment) -> Result<Change, Refusal> {
     finish::ready(&Spot::of(place)?, files, awaited, &Event::Finished, moment)
+}
+
+/// What an agent does next after a step or a criterion; nothing when the document cannot be read. `has_command` says
+/// which criteria the lead judges.
+pub fn next_step(unit: &str, bytes: &[u8], has_command: &dyn Fn(&str) -> bool) -> Option<Hint> {
+    finish::next_step(unit, &Editor::open("", bytes).ok()?, has_command)
 }
 
 /// Where a task's files are.

@@ -1,8 +1,10 @@
 //! The fence: whoever was followed by another may not write any more. It is asked under the unit's lock, so that it does
 //! not matter how long a writer slept before it came.
 
+use piton_dialect::pipeline;
+use piton_model::fleet::Standing;
 use piton_model::hint::verbs;
-use piton_model::{Admission, Event, Refusal, Shift, UnitRef, admit};
+use piton_model::{Admission, Dialect, Event, Refusal, Shift, UnitRef, admit};
 use piton_store::History;
 use piton_store::journal::Entry;
 use serde_json::{Map, Value, json};
@@ -71,6 +73,46 @@ impl Session<'_> {
         self.refuse(recorder, summary, refusal)
     }
 
+    /// Refuses a story's worker what belongs to a later stage than its own, and writes down that it came.
+    pub(crate) fn fence_stage(&mut self, recorder: &Recorder, event: &Event) -> Result<(), RecordError> {
+        let (Some(ticket), Some(refusal)) = (recorder.attempt, self.beyond_stage(recorder, event)?) else {
+            return Ok(());
+        };
+        let summary = format!("refused `{}` of worker {ticket}: {}", event.name(), refusal.message);
+        self.refuse(recorder, summary, refusal)
+    }
+
+    /// Why an event is not for the stage that a story's worker was started for, and what the worker does instead.
+    pub(super) fn beyond_stage(&self, recorder: &Recorder, event: &Event) -> Result<Option<Refusal>, RecordError> {
+        let Some(ticket) = recorder.attempt.filter(|_| self.target.dialect == Dialect::Pipeline) else {
+            return Ok(None);
+        };
+        // Most events are of no stage, and the journal need not be read for them.
+        if pipeline::beyond_stage(event, 0).is_none() {
+            return Ok(None);
+        }
+        let history = History::open(&*self.workspace.disk, &self.target.key)?;
+        let events = history.map(|history| history.log()).transpose()?.map(|log| log.events).unwrap_or_default();
+        let Some(own) = stage_of_worker(&events, ticket.attempt, &self.target.name) else { return Ok(None) };
+        let Some(message) = pipeline::beyond_stage(event, own) else { return Ok(None) };
+        let moment = self.moment(event, recorder);
+        let hint = match pipeline::standing(&self.target.place, &self.files(), own, &moment) {
+            Standing::Incomplete { missing } => {
+                format!("complete stage {own}, and end; it lacks: {}", missing.join("; "))
+            }
+            _ => "end now; what you made stays where it is".to_owned(),
+        };
+        Ok(Some(Refusal::rule(message).hint(hint)))
+    }
+
+    /// Refuses that a worker finishes what a person paused. A person may: that is their answer to the pause.
+    pub(super) fn fence_finish(&self, recorder: &Recorder, event: &Event) -> Result<(), RecordError> {
+        if *event != Event::Finished || recorder.attempt.is_none() || !self.is_paused(recorder) {
+            return Ok(());
+        }
+        Err(RecordError::Refused(Refusal::rule("a worker cannot finish a paused unit")))
+    }
+
     fn refuse(&mut self, recorder: &Recorder, summary: String, refusal: Refusal) -> Result<(), RecordError> {
         let mut entry = self.entry(recorder, "refused", summary, self.unit.attempt());
         // A ghost is no sign that the unit's own worker lives.
@@ -111,6 +153,14 @@ fn persons_verdict(events: &[Entry]) -> Option<String> {
     let given = events[began..].iter().rfind(|entry| entry.event == "verdict_given")?;
     let is_persons = given.by != LEAD && !given.data.contains_key(TICKET);
     given.data.get("verdict").and_then(Value::as_str).filter(|_| is_persons).map(str::to_owned)
+}
+
+/// The stage that a lead started the worker of an attempt for: it claims the story in the name of that worker.
+fn stage_of_worker(events: &[Entry], attempt: u64, unit: &str) -> Option<u8> {
+    let begins = |entry: &&Entry| entry.attempt == attempt && matches!(entry.event.as_str(), "started" | "resumed");
+    let story = unit.rsplit([':', '/']).next()?;
+    let stage = events.iter().find(begins)?.by.strip_prefix("story-")?.strip_prefix(story)?.strip_prefix("-s")?;
+    stage.split('-').next()?.parse().ok()
 }
 
 fn written(shift: &Shift) -> Value {

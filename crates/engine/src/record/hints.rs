@@ -20,10 +20,15 @@ impl Session<'_> {
     pub(crate) fn advised(&self, error: RecordError, recorder: &Recorder) -> RecordError {
         match error {
             RecordError::Refused(mut refusal) => {
-                // What a person paused is continued by a person.
-                refusal.hints = match recorder.attempt.is_some() && self.is_paused(recorder) {
-                    true => vec!["it is paused by its user: end now; what you made stays where it is".into()],
-                    false => self.hints_that_work(refusal.hints, recorder),
+                let state = recorder.attempt.and_then(|_| self.state(recorder));
+                refusal.hints = match state {
+                    // What a person paused is continued by a person.
+                    Some(State::Paused { .. }) => {
+                        vec!["it is paused by its user: end now; what you made stays where it is".into()]
+                    }
+                    // A worker that types what it was told earlier would open again what it has just finished.
+                    Some(State::Done) => vec!["it is complete, and nothing is left to record: end now".into()],
+                    _ => self.hints_that_work(refusal.hints, recorder),
                 };
                 RecordError::Refused(refusal)
             }
@@ -31,9 +36,13 @@ impl Session<'_> {
         }
     }
 
-    fn is_paused(&self, recorder: &Recorder) -> bool {
+    pub(super) fn is_paused(&self, recorder: &Recorder) -> bool {
+        matches!(self.state(recorder), Some(State::Paused { .. }))
+    }
+
+    fn state(&self, recorder: &Recorder) -> Option<State> {
         let found = exact(&self.target).ok().and_then(|unit| find(self.workspace, &unit, recorder.now).ok());
-        found.is_some_and(|found| matches!(found.unit.state, State::Paused { .. }))
+        found.map(|found| found.unit.state)
     }
 
     /// Hints that the rules accept as the unit stands, each once.
@@ -89,6 +98,9 @@ impl Session<'_> {
             };
         }
         let event = event_of(command)?;
+        if let Ok(Some(refusal)) = self.beyond_stage(recorder, &event) {
+            return Some(refusal);
+        }
         let refusal = dialects::record(dialect, place, &files, &event, &self.moment(&event, recorder)).err()?;
         // What the reader fills in is not known here, so only the rules and the documents are asked.
         matches!(refusal.kind, RefusalKind::Rule | RefusalKind::Document).then_some(refusal)

@@ -42,6 +42,8 @@ pub struct Recorded {
     pub summary: String,
     /// What has to be said loudly.
     pub warnings: Vec<Hint>,
+    /// What its writer does next, where it has not done its part yet.
+    pub next: Option<Hint>,
     /// The text for the session of whoever goes on, where a crew's agent got another one.
     pub handoff: Option<String>,
 }

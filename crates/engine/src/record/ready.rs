@@ -1,12 +1,17 @@
 //! The end of a task whose last criteria have a command: a worker has done its part, and the lead runs them.
 
+use std::cell::{LazyCell, RefCell};
+use std::collections::BTreeMap;
+
 use piton_dialect::task;
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Event, Refusal};
+use piton_model::{Change, Dialect, Effect, Event, Hint, Refusal};
 use serde_json::{Map, Value};
 
 use super::{RecordError, Recorded, Recorder, Session};
+use crate::Workspace;
 use crate::evidence::{Trust, configured_gates, is_approved};
+use crate::target::Target;
 
 impl Session<'_> {
     /// Records that a task is ready when nothing but criteria with a command is left of it. Nothing when it can be
@@ -33,15 +38,7 @@ impl Session<'_> {
         if recorder.attempt.is_none() {
             let name = &self.target.name;
             let refusal = Refusal::rule(format!("{name} is not complete: not met: {}", awaited.join(", ")));
-            let run = |criterion: &String| {
-                let run = verbs::GATE_RUN.on(name).word("run").name(criterion, "NAME");
-                let command = gates.get(criterion).map_or("", String::as_str);
-                match is_approved(&Trust::of(self.workspace(), command)) {
-                    true => run.to("run it"),
-                    // A command of the repository runs when its user has read it.
-                    false => run.flag("--approve").to("read its command in piton.toml, then"),
-                }
-            };
+            let run = |criterion: &String| run_criterion(self.workspace(), name, criterion, &gates);
             return Err(RecordError::Refused(awaited.iter().map(run).fold(refusal, Refusal::hint)));
         }
         let data = Map::from_iter([("criteria".to_owned(), Value::from(awaited.clone()))]);
@@ -50,4 +47,45 @@ impl Session<'_> {
         })
         .map(Some)
     }
+}
+
+/// How a criterion that has a command is run without a lead.
+fn run_criterion(workspace: &Workspace, unit: &str, criterion: &str, gates: &BTreeMap<String, String>) -> Hint {
+    let run = verbs::GATE_RUN.on(unit).word("run").name(criterion, "NAME");
+    let command = gates.get(criterion).map_or("", String::as_str);
+    match is_approved(&Trust::of(workspace, command)) {
+        true => run.to("run it"),
+        // A command of the repository runs when its user has read it.
+        false => run.flag("--approve").to("read its command in piton.toml, then"),
+    }
+}
+
+/// A change of a task with what its agent does next. Criteria that have a command are not a worker's to judge; without a
+/// lead they have to be run.
+pub(super) fn with_next(
+    workspace: &Workspace,
+    target: &Target,
+    change: Change,
+    event: &Event,
+    recorder: &Recorder,
+) -> Change {
+    let written = change.effects.iter().find_map(|effect| match effect {
+        Effect::Write { path, bytes } if *path == target.key.document => Some(bytes),
+        _ => None,
+    });
+    let (Event::StepMoved(_) | Event::GateJudged(_), Some(bytes)) = (event, written) else { return change };
+    // Settings that cannot be read name no command; the verbs that need one say so.
+    let gates = LazyCell::new(|| configured_gates(workspace).unwrap_or_default());
+    let led = RefCell::new(Vec::new());
+    let next = task::next_step(&target.name, bytes, &|name| {
+        let is_led = gates.contains_key(name);
+        led.borrow_mut().extend(is_led.then(|| name.to_owned()));
+        is_led
+    });
+    let is_end = next.as_ref().is_some_and(|next| next.commands.iter().any(|command| command.verb == &verbs::FINISH));
+    let next = match led.borrow().first().filter(|_| is_end && recorder.attempt.is_none()) {
+        Some(criterion) => Some(run_criterion(workspace, &target.name, criterion, &gates)),
+        None => next,
+    };
+    Change { next, ..change }
 }

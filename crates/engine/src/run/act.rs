@@ -2,6 +2,7 @@
 
 use piton_model::fleet::{Achievement, Decision, FleetEvent, How, LaneAt, Mode, StageResult, StopReason};
 use piton_model::hint::verbs;
+use piton_model::text::clause;
 use piton_model::{Dialect, Event, Rework, State, Verdict};
 use piton_store::disk::Access;
 use piton_supervisor::{About, Gently, Launch, Reading, Worker, new_session_id};
@@ -57,7 +58,9 @@ impl Lead<'_> {
         if self.is_settled_by_hand(at) || !self.can_start(at) {
             return Ok(());
         }
-        let has_begun = self.memory.lane(&self.work.fleet.lanes[at].name.clone()).origin.attempt > 0;
+        self.restore_document(at);
+        let name = self.work.fleet.lanes[at].name.clone();
+        let has_begun = self.memory.lane(&name).origin.attempt > 0 || self.is_shared_document_gone(at);
         // The lead's own state names a story whose checkpoint is gone.
         let is_story = self.work.lanes[at].dialect == Dialect::Pipeline;
         let is_lost = |lead: &Self| {
@@ -141,6 +144,7 @@ impl Lead<'_> {
         let is_again = how != How::Fresh;
         let origin = self.origin_of(&self.work.lanes[at].unit);
         let account = spec.account();
+        let blockers = self.unit_of(at).map(|unit| unit.blockers).unwrap_or_default();
         let memory = self.memory.lane(&name);
         (memory.origin, memory.claiming) = (origin, None);
         memory.origin.attempt = claimed.ticket.attempt;
@@ -148,6 +152,8 @@ impl Lead<'_> {
         memory.spawned = free_number(self.workspace, &id, memory.spawned);
         memory.workers += 1;
         memory.worker = Some(worker_name.clone());
+        memory.ticket = Some(claimed.ticket.to_string());
+        memory.blockers = blockers;
         let home = home_of(&id, memory.spawned);
         memory.home = Some(home.clone());
         if is_again {
@@ -344,7 +350,7 @@ impl Lead<'_> {
         let (stage, text, kind, told) = match what {
             Achievement::Stage { from, to, result } => {
                 let text = result_text(result);
-                let told = format!("stage {from}: {text}; stage {to} is next");
+                let told = format!("stage {from}: {}; stage {to} is next", clause(&text));
                 (*from, text, "stage", told)
             }
             Achievement::Passed { result } => {
@@ -355,6 +361,7 @@ impl Lead<'_> {
                 let issues = why.summary();
                 self.catch_up(at);
                 self.memory.lane(&name).rework = vec![why.clone()];
+                self.reopen_story(at);
                 let verdict = Verdict {
                     word: "FAIL".to_owned(),
                     score: Some(0.0),

@@ -3,15 +3,20 @@
 
 use piton_model::fleet::{Closing, Group, LaneState};
 use piton_model::text::printable;
-use piton_model::{Time, UnitRef};
+use piton_model::{StepState, Time, UnitRef};
 use piton_store::disk::Access;
+use piton_store::journal::Entry;
 use serde_json::{Value, json};
 
 use super::lead::Lead;
 use super::memory::DIRECTORY;
+use super::recover::is_beginning;
 use super::view::{Published, Waiting};
+use super::withdrawn::last_about;
+use super::work::{specification, streams_by_phase};
 use super::{RunError, RunPlan, RunRecord, RunRequest, Settings, Work, failed, plan_run, runs};
 use crate::evidence::toml_key;
+use crate::find::find_alone;
 use crate::{NotFound, Trust, Workspace, approve, is_approved};
 
 /// Something that a repository asks for and that needs a person's approval.
@@ -121,6 +126,9 @@ fn commands(settings: &Settings, work: Option<&Work>) -> Vec<Unapproved> {
 /// The key of the question whether the work of a unit may begin.
 pub(super) const BEGIN: &str = "begin";
 
+/// How the keys of questions begin that are about a phase.
+const PHASE: &str = "phase ";
+
 /// How the keys of questions begin that are about a lane's commit.
 pub(super) const OWN_GATES: &str = "gates ";
 
@@ -145,7 +153,7 @@ impl Question {
         match place {
             None => Question { key: BEGIN.to_owned(), what: "the beginning of its work".to_owned() },
             Some(place) => {
-                Question { key: format!("phase {}", group.phase_key(place)), what: group.phases[place].name.clone() }
+                Question { key: format!("{PHASE}{}", group.phase_key(place)), what: group.phases[place].name.clone() }
             }
         }
     }
@@ -202,6 +210,7 @@ pub fn approve_phase(
     let mut open = runs::all(workspace).filter(|run| !run.is_finished);
     let waits = open.find_map(|run| {
         let waiting: Vec<Waiting> = waiting(workspace, &run, now).iter().filter(is_meant).cloned().collect();
+        let waiting: Vec<Waiting> = waiting.into_iter().filter(|it| is_asked(workspace, it, now)).collect();
         (!waiting.is_empty()).then_some((waiting, run))
     });
     let Some((waiting, run)) = waits else {
@@ -243,12 +252,20 @@ impl Lead<'_> {
     /// Takes an approval of a group's phase, or of all of its work; says whether there was one.
     pub(super) fn take_group_approval(&mut self, group: usize, phase: Option<usize>) -> bool {
         let (name, question) = (self.work.fleet.groups[group].name.clone(), self.group_question(group, phase));
-        self.take_approval(&name, &question)
+        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes);
+        let own = lanes.filter(|(lane, _)| lane.group == group && Some(lane.phase) == phase);
+        let steps: Vec<String> = own.filter_map(|(_, work)| work.step.clone()).collect();
+        self.take_approval_of(&name, &question, &steps)
     }
 
-    /// Takes an approval of what a unit asks; says whether there was one. An approval of another run or of an earlier
-    /// life of the unit is removed and approves nothing.
+    /// Takes an approval of what a unit asks; says whether there was one.
     pub(super) fn take_approval(&mut self, unit: &str, question: &Question) -> bool {
+        self.take_approval_of(unit, question, &[])
+    }
+
+    /// The same where these steps are approved. An approval of another run or of an earlier life of the unit, or one that
+    /// was given before a step was done, is removed and approves nothing.
+    fn take_approval_of(&mut self, unit: &str, question: &Question, steps: &[String]) -> bool {
         let path = path(unit, &question.key);
         let Ok(content) = self.workspace.disk.read(&path) else { return false };
         if self.workspace.disk.remove(&path).is_err() {
@@ -265,29 +282,92 @@ impl Lead<'_> {
             self.tell(Some(unit), "approval", "an approval of another run, or from before a restart, was not used");
             return false;
         }
+        if let Some(step) = self.done_after(unit, steps, value["after"].as_u64()) {
+            let text = format!("the approval of {} was not used: {step} was done after it", question.what);
+            self.tell(Some(unit), "approval", &text);
+            return false;
+        }
         let by = value["by"].as_str().map_or_else(|| "a person".to_owned(), |by| printable(by).into_owned());
         self.tell(Some(unit), "approved", &format!("{by} approved {}", question.what));
         true
     }
 
+    /// A step that was done after an event of its unit.
+    fn done_after<'s>(&self, unit: &str, steps: &'s [String], event: Option<u64>) -> Option<&'s String> {
+        let (unit, event) = (UnitRef::parse(unit).ok()?, event?);
+        let events = self.events_of(&unit);
+        let is_later = |step: &&String| {
+            let names = |entry: &Entry| entry.data.get("steps").and_then(Value::as_array).cloned().unwrap_or_default();
+            let mut done = events.iter().filter(|entry| entry.seq > event && entry.event == "step_done");
+            done.any(|entry| names(entry).iter().any(|name| name.as_str() == Some(step)))
+        };
+        steps.iter().find(is_later)
+    }
+
+    /// Everything that still waits for a person's approval when the lead ends.
+    pub(super) fn left_waiting(&self) -> Vec<Waiting> {
+        self.waiting().into_iter().filter(|it| is_asked(self.workspace, it, self.time())).collect()
+    }
+
     /// Everything that waits for a person's approval.
     pub(super) fn waiting(&self) -> Vec<Waiting> {
-        let waiting =
-            |unit: &str, question: Question| Waiting { unit: unit.to_owned(), what: question.what, key: question.key };
+        let waiting = |unit: &str, question: Question, began: Option<u64>| Waiting {
+            began: began.unwrap_or(0),
+            ..Waiting::new(unit, question.what, question.key)
+        };
         let fleet = &self.work.fleet;
         let groups = fleet.groups.iter().enumerate();
-        let groups =
-            groups.filter_map(|(at, group)| Some(waiting(&group.name, self.group_question(at, group.asked()?))));
+        let groups = groups.filter_map(|(at, group)| {
+            let began = self.memory.groups.get(&group.name).map(|known| known.origin.began);
+            Some(waiting(&group.name, self.group_question(at, group.asked()?), began))
+        });
         let lanes = (0..fleet.lanes.len()).filter_map(|at| {
             let LaneState::Closing(Closing::Approving { refused, .. }) = &fleet.lanes[at].state else { return None };
             let question = Question::own_gates(&fleet.lanes[at].name, &self.judged_commit(at)?, refused.as_deref());
-            Some(waiting(&self.work.lanes[at].unit_name, question))
+            let began = self.memory.lanes.get(&fleet.lanes[at].name).map(|known| known.origin.began);
+            Some(waiting(&self.work.lanes[at].unit_name, question, began))
         });
         groups.chain(lanes).collect()
     }
 
     fn group_question(&self, group: usize, phase: Option<usize>) -> Question {
         Question::phase(&self.work.fleet.groups[group], phase)
+    }
+}
+
+/// Whether what a lead asked is still a question: its unit was not begun anew since, and nothing of its phase is left to be
+/// done. A person cannot approve what is not there yet.
+pub(super) fn is_asked(workspace: &Workspace, it: &Waiting, now: Time) -> bool {
+    let Ok(unit) = UnitRef::parse(&it.unit) else { return true };
+    if is_of_earlier_life(workspace, it, now) {
+        return false;
+    }
+    let Some(key) = it.key.strip_prefix(PHASE) else { return true };
+    // What cannot be read now says nothing.
+    let Some(known) = find_alone(workspace, &unit, now) else { return true };
+    let Some(spec) = specification(workspace, &unit, Some(&known), now) else { return true };
+    let events = crate::log(workspace, &unit, now).map(|log| log.log.events).unwrap_or_default();
+    let life = events.iter().rposition(is_beginning).unwrap_or(0);
+    let is_open = |stream: &String| {
+        let step = known.steps.iter().find(|step| step.id == *stream);
+        let is_done = step.is_some_and(|step| matches!(step.state, StepState::Done { .. } | StepState::Skipped));
+        // Git may have put an earlier version of the document in its place, which the next lead restores.
+        let last = last_about(&events[life..], stream).map(|entry| entry.event.as_str());
+        !is_done && !matches!(last, Some("step_done" | "step_skipped"))
+    };
+    let phase = streams_by_phase(&spec).into_iter().find(|(phase, _)| phase == key);
+    phase.is_some_and(|(_, streams)| !streams.iter().any(is_open))
+}
+
+/// Whether a unit was begun anew since a lead asked about it.
+pub(super) fn is_of_earlier_life(workspace: &Workspace, it: &Waiting, now: Time) -> bool {
+    let Ok(unit) = UnitRef::parse(&it.unit) else { return false };
+    let events = crate::log(workspace, &unit, now).map(|log| log.log.events).unwrap_or_default();
+    let beginnings: Vec<u64> = events.iter().filter(|entry| is_beginning(entry)).map(|entry| entry.seq).collect();
+    match it.began {
+        // The unit began after its lead had looked.
+        0 => beginnings.len() > 1,
+        began => beginnings.last().is_some_and(|last| *last > began),
     }
 }
 
@@ -315,7 +395,7 @@ fn last_event(workspace: &Workspace, unit: &str, now: Time) -> u64 {
 /// The number of the event with which a unit began, which an approval is for.
 fn first_event(workspace: &Workspace, unit: &UnitRef, now: Time) -> u64 {
     let events = crate::log(workspace, unit, now).map(|log| log.log.events).unwrap_or_default();
-    events.iter().rfind(|entry| super::recover::is_beginning(entry)).map_or(0, |entry| entry.seq)
+    events.iter().rfind(|entry| is_beginning(entry)).map_or(0, |entry| entry.seq)
 }
 
 /// Where an approval is: by the unit, and by what it is asked.

@@ -1,6 +1,6 @@
 //! What a person did about a unit that a run has: finished it, left it out, holds it, or is at work on it.
 
-use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
+use piton_model::fleet::{FleetEvent, LaneAt, LaneState, StageResult, Standing};
 use piton_model::{
     Dialect, Event, Liveness, NotePurpose, Output, Patience, State, StepState, Time, Unit, UnitRef, judge,
 };
@@ -42,8 +42,12 @@ pub(crate) fn person_pause(unit: &Unit, events: &[Entry]) -> Option<(u64, String
     }
 }
 
-/// The same for a unit as it is now. Who approves something of it after that wants it to continue.
+/// The same for a unit as it is now. Who approves something of it after that wants it to continue; a review that refuses
+/// it holds it until there is another verdict.
 pub(super) fn standing_pause(workspace: &Workspace, name: &UnitRef, unit: &Unit, now: Time) -> Option<String> {
+    if piton_dialect::build::is_refused(unit) {
+        return held_because(&unit.state, &unit.blockers);
+    }
     if !matches!(unit.state, State::Paused { .. } | State::Blocked) {
         return None;
     }
@@ -101,7 +105,7 @@ pub(super) fn taken(dialect: Dialect, events: &[Entry], liveness: Liveness) -> O
 }
 
 /// The last event that began a unit or an attempt of it, when that was a person's.
-fn begun_by_person(events: &[Entry]) -> Option<&Entry> {
+pub(super) fn begun_by_person(events: &[Entry]) -> Option<&Entry> {
     // Who opens a unit again gives it back.
     let begins = |entry: &&Entry| matches!(entry.event.as_str(), "started" | "resumed" | "restarted" | "taken_over");
     // A lead claims a unit in the name of the worker that it starts.
@@ -324,8 +328,18 @@ impl Lead<'_> {
         (own.iter().rfind(holds).map(|entry| entry.event.clone()), own.iter().filter_map(said).collect())
     }
 
-    /// A step that a person did is done; what its workers left stays on their branch.
+    /// A step that a person did is done; what its workers left stays on their branch. What was committed there after its
+    /// last worker ended is the person's own work, and is merged.
     pub(super) fn leave_to_person(&mut self, at: LaneAt, by: LeftBy) {
+        if self.has_commits_of_person(at) {
+            return match by {
+                LeftBy::Recovering => self.judge_as(at, Standing::Complete(StageResult::Done)),
+                LeftBy::Settling => {
+                    self.work.fleet.lanes[at].grant_anew();
+                    self.judge_as(at, Standing::Complete(StageResult::Done));
+                }
+            };
+        }
         let origin = self.origin_of(&self.work.lanes[at].unit);
         let memory = self.memory.lane(&self.work.fleet.lanes[at].name.clone());
         // What is left on the branch is known, and left on purpose.
@@ -337,6 +351,16 @@ impl Lead<'_> {
             LeftBy::Recovering => self.work.fleet.lanes[at].state = LaneState::Done,
             LeftBy::Settling => self.queue.push_back(FleetEvent::LaneSettled { lane: at }),
         }
+    }
+
+    /// Whether the branch of a lane moved since its last worker ended.
+    fn has_commits_of_person(&self, at: LaneAt) -> bool {
+        let Some(known) = self.memory.lanes.get(&self.work.fleet.lanes[at].name) else { return false };
+        let (Some(repository), Some(branch), Some(ended)) = (&self.repository, &known.branch, &known.ended) else {
+            return false;
+        };
+        let tip = repository.tip(branch).ok().flatten();
+        tip.is_some_and(|tip| tip != *ended && repository.is_reachable(ended, &tip).unwrap_or(false))
     }
 
     /// Whether a step that its workers did not come to the end of is done now: then a person did it.

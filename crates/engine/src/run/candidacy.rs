@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use piton_model::fleet::{LaneAt, MergeResult, Prepared};
 use piton_model::{Hint, Rework};
 use piton_supervisor::{
-    Advanced, Candidate, GitError, Head, Merging, Prepared as Merge, Repository, Scratch, Statistics, quoted,
+    Advanced, Candidate, Dropped, GitError, Head, Merging, Prepared as Merge, Repository, Scratch, Statistics, quoted,
 };
 
 use super::gone::branch_gone;
@@ -185,9 +185,10 @@ impl Question {
         match &self.tree {
             Some(tree) if is_history && self.repository.rebase(tree, dropped, &self.target, &self.branch)? => Ok(None),
             // The branch of a phase is the lead's own: its lanes are collected on a new one.
-            None if is_history && !self.collected.is_empty() => {
+            None if self.is_phase => {
                 self.repository.set_branch(&self.branch, &self.target)?;
-                Ok(Some(Prepared::Lost { lanes: self.collected.iter().map(|(lane, _)| *lane).collect() }))
+                Ok((!self.collected.is_empty())
+                    .then(|| Prepared::Lost { lanes: self.collected.iter().map(|(lane, _)| *lane).collect() }))
             }
             _ => Ok(Some(Prepared::Refused { reason: self.built_on(dropped) })),
         }
@@ -195,10 +196,24 @@ impl Question {
 
     fn prepare(&self) -> Result<Result<Merged, Prepared>, GitError> {
         if self.repository.tip(&self.branch)?.is_some()
-            && let Some(dropped) = self.repository.dropped(&self.branch, &self.target, &self.base)?
-            && let Some(result) = self.take_off(&dropped)?
+            && let Some(Dropped { commit, comes_back }) =
+                self.repository.dropped(&self.branch, &self.target, &self.base)?
         {
-            return Ok(Err(result));
+            match comes_back {
+                true => {
+                    if let Some(result) = self.take_off(&commit)? {
+                        return Ok(Err(result));
+                    }
+                }
+                // An amended message or addition: a rebase that conflicts is no reason not to merge.
+                false => {
+                    if let Some(tree) = &self.tree
+                        && self.repository.began_with(&self.branch, &commit)?
+                    {
+                        self.repository.rebase(tree, &commit, &self.target, &self.branch)?;
+                    }
+                }
+            }
         }
         let merging = Merging { branch: self.branch.clone(), base: self.target.clone(), message: self.message.clone() };
         let merge = match self.repository.tip(&self.branch)? {

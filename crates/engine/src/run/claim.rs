@@ -7,7 +7,7 @@ use piton_dialect::pipeline;
 use piton_model::fleet::{How, LaneAt};
 use piton_model::{
     Audience, Dialect, Event, GateJudgement, Hint, Lifecycle, Moment, NotePurpose, ResumeAction, ResumeMode, Rework,
-    Start, StepMove, StepState, StepTo, Ticket, UnitRef,
+    Start, Step, StepMove, StepState, StepTo, Ticket, UnitRef,
 };
 
 use piton_store::journal::Entry;
@@ -144,33 +144,48 @@ impl Lead<'_> {
     fn ensure_stage(&mut self, at: LaneAt, how: How) -> Result<(), String> {
         let lane = self.work.fleet.lanes[at].clone();
         let (stage, reworks) = (lane.stage, lane.counts.reworks);
-        if pipeline::must_enter(&self.place(at), &DiskFiles::new(&*self.workspace.disk, None), stage, &self.moment()) {
-            let is_before = matches!(self.document_stage(at), Some(0 | 1));
-            let is_unvalidated = stage == 2 && is_before && !lane.stages.contains(&1);
-            let phase = match lane.stages.contains(&0) {
-                true => pipeline::NO_VALIDATION,
-                false => pipeline::NO_PLANNING,
+        let files = DiskFiles::new(&*self.workspace.disk, None);
+        let written = self.document_stage(at);
+        let was_refused = written == Some(3) && self.scores(at).issues.is_some();
+        // What a person said about the stage is what its worker finds.
+        let is_said = written == Some(stage) && self.is_judged_by_person(at);
+        if !is_said && pipeline::must_enter(&self.place(at), &files, stage, &self.moment()) {
+            let is_unplanned = !lane.stages.contains(&0) && written == Some(0);
+            let is_unvalidated = stage == 2 && matches!(written, Some(0 | 1)) && !lane.stages.contains(&1);
+            let phase = match (lane.stages.contains(&0), is_unplanned || is_unvalidated) {
+                (_, false) => None,
+                (true, true) => Some(pipeline::NO_VALIDATION.to_owned()),
+                (false, true) => Some(pipeline::NO_PLANNING.to_owned()),
             };
-            if is_unvalidated && !lane.stages.contains(&0) && self.unit_of(at).is_ok_and(|unit| unit.steps.is_empty()) {
+            let is_left_out = phase.as_deref() == Some(pipeline::NO_PLANNING);
+            if is_left_out && self.unit_of(at).is_ok_and(|unit| unit.steps.is_empty()) {
                 // A story that is not planned is its own task.
                 let (work, whole) = (&self.work.lanes[at], self.work.lanes[at].id.clone());
                 let (title, description) = (work.title.clone(), work.text.clone());
                 let task = StepMove { title, description, ..plain(StepTo::Begun, whole) };
                 self.record_lane(at, &Event::StepMoved(task))?;
             }
-            let phase = is_unvalidated.then(|| phase.to_owned());
             let entered = self.record_lane(at, &Event::StageEntered { stage: stage.to_string(), phase });
             entered.or_else(|why| if self.restore_stage(at, stage) { Ok(()) } else { Err(why) })?;
         }
-        if stage == 2 && reworks > 0 && how == How::Fresh {
+        let fix = format!("{}-fix{}", self.work.lanes[at].id, reworks.max(1));
+        if stage == 2 && (how == How::Fresh && reworks > 0 || self.lacks_fix(at, was_refused, &fix)) {
             // A rework is a task like any other: without one the stage would be complete before anybody came.
-            let fix = format!("{}-fix{reworks}", self.work.lanes[at].id);
             let why = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.rework.last());
             let description = why.map(Rework::summary).or_else(|| self.scores(at).issues);
             let title = Some("Correct what was refused".to_owned());
             self.record_lane(at, &Event::StepMoved(StepMove { title, description, ..plain(StepTo::Begun, fix) }))?;
         }
         Ok(())
+    }
+
+    /// Whether a story is back at stage 2 after a FAIL that another lead took it back for, or whose rework was interrupted:
+    /// no task of it is open, and none is for what failed. `was_refused` says that its document was at that FAIL until now.
+    fn lacks_fix(&self, at: LaneAt, was_refused: bool, fix: &str) -> bool {
+        let has_failed = self.work.fleet.lanes[at].counts.reworks > 0 || self.scores(at).issues.is_some();
+        let is_open = |step: &Step| !matches!(step.state, StepState::Done { .. } | StepState::Skipped);
+        let Ok(unit) = self.unit_of(at) else { return false };
+        has_failed && !unit.steps.iter().any(is_open) && (was_refused || unit.steps.iter().all(|step| step.id != fix))
     }
 
     /// Brings a checkpoint back to the version with which its stage was entered, when a worker wrote an earlier stage over
@@ -224,34 +239,6 @@ impl Lead<'_> {
         }
     }
 
-    /// Subtasks and criteria that a task's file lists and its checkpoint does not have were added since it began.
-    fn add_subtasks(&mut self, at: LaneAt, known: &piton_model::Unit) -> Result<(), String> {
-        if self.work.lanes[at].dialect != Dialect::Task {
-            return Ok(());
-        }
-        let events = self.events_of(&self.work.lanes[at].unit);
-        let started = events.iter().rfind(|entry| entry.event == "started");
-        let before = started.and_then(|entry| entry.data.get("steps")?.as_array().cloned()).unwrap_or_default();
-        let is_new = |step: &&String| {
-            known.steps.iter().all(|it| it.id != **step) && before.iter().all(|it| it.as_str() != Some(step.as_str()))
-        };
-        let is_stand_in = |step: &&String| known.id.rsplit('/').next() == Some(step.as_str());
-        let listed = self.work.lanes[at].start.steps.iter();
-        let new: Vec<String> = listed.filter(is_new).filter(|step| !is_stand_in(step)).cloned().collect();
-        if !new.is_empty() {
-            self.record_lane(at, &Event::StepMoved(StepMove::new(StepTo::Begun, new)))?;
-        }
-        let before = started.and_then(|entry| entry.data.get("criteria")?.as_array().cloned()).unwrap_or_default();
-        let is_new = |name: &&String| {
-            known.gates.iter().all(|it| it.name != **name) && before.iter().all(|it| it.as_str() != Some(name.as_str()))
-        };
-        let names: Vec<String> = self.work.lanes[at].start.criteria.iter().filter(is_new).cloned().collect();
-        if names.is_empty() {
-            return Ok(());
-        }
-        self.record_lane(at, &Event::GateJudged(GateJudgement { passed: false, names, step: None, evidence: None }))
-    }
-
     /// A unit whose agent called it complete, and whose work was refused, is opened again for what was refused.
     fn reopen_refused(&mut self, at: LaneAt) -> Result<(), String> {
         self.record_lane(at, &Event::Reopened)?;
@@ -295,7 +282,7 @@ impl Lead<'_> {
         }
         let step = begin.steps.concat();
         // What is done already and has to be seen to again cannot begin a second time.
-        let is_done = |known: &piton_model::Step| known.id == step && matches!(known.state, StepState::Done { .. });
+        let is_done = |known: &Step| known.id == step && matches!(known.state, StepState::Done { .. });
         let event = match self.unit_of(at).is_ok_and(|unit| unit.steps.iter().any(is_done)) {
             true => Event::Noted { text: format!("{step} is seen to again by {worker}"), purpose: NotePurpose::Note },
             false => Event::StepMoved(begin),

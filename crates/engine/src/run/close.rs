@@ -1,20 +1,20 @@
 //! Ends: a lane's work is on the base and is recorded; a group is halted, waits for a person, or is complete.
 
-use piton_dialect::build::{Spec, spec_of};
-use piton_dialect::{Place, task};
+use piton_dialect::build::Spec;
+use piton_dialect::task;
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf};
 use piton_model::hint::verbs;
 use piton_model::{
-    Dialect, Event, GateJudgement, GateState, Lifecycle, Step, StepMove, StepState, StepTo, Unit, UnitRef,
+    Dialect, Event, GateJudgement, GateState, Lifecycle, Step, StepMove, StepState, StepTo, Time, Unit, UnitRef,
 };
 
 use super::RunError;
 use super::claim::{explain, plain};
 use super::lead::Lead;
 use super::merging::Key;
-use super::work::LaneWork;
+use super::work::{LaneWork, left_out, specification};
 use crate::record;
-use crate::record::{DiskFiles, record_with};
+use crate::record::record_with;
 
 /// How the lead's pause for an approval ends.
 pub(super) const WAITS: &str = "and waits for approval";
@@ -24,6 +24,7 @@ impl Lead<'_> {
     pub(super) fn finish(&mut self, at: LaneAt) -> Result<(), RunError> {
         let work = self.work.lanes[at].clone();
         let result = match &work.step {
+            None if self.is_taken_back_too_late(at) => Err(Self::taken_back_too_late()),
             // What its user took out of a plan has no box any more.
             Some(_) if self.is_removed(&work) => Ok(()),
             Some(step) => self.finish_step(&work, step).and_then(|()| self.record_passed(MergeOf::Lane(at))),
@@ -106,6 +107,9 @@ impl Lead<'_> {
     fn complete_unit(&mut self, unit: &UnitRef) -> Result<(), String> {
         let found = crate::find(self.workspace, unit, self.time()).map_err(|error| error.to_string())?;
         self.refuse_unmarked(&found.unit)?;
+        if let Some(why) = left_out(&found).filter(|_| found.unit.dialect == Dialect::Plan) {
+            return Err(why.to_string());
+        }
         if found.unit.state.lifecycle() == Lifecycle::Done {
             return Ok(());
         }
@@ -114,18 +118,28 @@ impl Lead<'_> {
         record(self.workspace, unit, &Event::Finished, &self.recorder("lead")).map(drop).map_err(explain)
     }
 
-    /// Whether a build's specification, as it is now, has a workstream; true where it cannot be read.
+    /// Whether a build's specification, as it is now, has a workstream; true where it cannot be read, and where git has
+    /// another version in its place.
     pub(super) fn is_specified(&self, unit: &UnitRef, stream: &str) -> bool {
-        self.specification(unit).is_none_or(|spec| spec.workstreams.iter().any(|known| known.id == stream))
+        let is_named = |spec: Spec| spec.workstreams.iter().any(|known| known.id == stream);
+        self.specification(unit).is_none_or(is_named) || self.is_specification_of_git(unit)
+    }
+
+    /// Whether a build's specification is that of another branch, or an earlier version that a stash or a discarded change
+    /// left: it says nothing about this run.
+    fn is_specification_of_git(&self, unit: &UnitRef) -> bool {
+        let group = self.work.groups.iter().find(|group| group.unit.as_ref() == Some(unit));
+        let Some(path) = group.and_then(|group| group.spec.clone()) else { return false };
+        let Ok(content) = self.workspace.disk.read(&path) else { return false };
+        // What was committed in the very second of the start may be the user's change.
+        let before = Time::from_unix_seconds(self.run.started.unix_seconds() - 1);
+        !self.is_base_checked_out() || self.is_gits(&path, &content.bytes, before)
     }
 
     /// A build's specification as it is now; nothing where it cannot be read.
     pub(super) fn specification(&self, unit: &UnitRef) -> Option<Spec> {
         let found = crate::find(self.workspace, unit, self.time()).ok();
-        let document = found.and_then(|found| found.unit.documents.first().map(|it| it.path.to_string()));
-        let id = unit.parts.last().cloned().into_iter().collect();
-        let place = Place { base: String::new(), id, document, root: String::new(), typed_below: String::new() };
-        spec_of(&place, &DiskFiles::new(&*self.workspace.disk, None), self.time())
+        specification(self.workspace, unit, found.as_ref().map(|found| &found.unit), self.time())
     }
 
     /// Workstreams that a person took out of the specification are not built. Those that they added since this lead began

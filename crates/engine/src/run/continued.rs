@@ -3,7 +3,7 @@
 use piton_model::{Dialect, Time, UnitRef};
 
 use super::runs::{self, RunRecord, Wanted};
-use super::work::{self, Work, WorkError};
+use super::work::{self, Before, Work, WorkError};
 use super::{RunError, RunRequest, Settings};
 use crate::{NotFound, Workspace};
 
@@ -30,7 +30,7 @@ pub(super) fn read(
         for run in runs::all(workspace).filter(|run| !run.is_finished) {
             let (wanted, lost) = Left { workspace, settings, now }.of(&run);
             gone.extend(lost);
-            if wanted.is_empty() && !run.wanted.is_empty() {
+            if wanted.is_empty() && (!run.wanted.is_empty() || !work::has_stories(workspace, settings)?) {
                 continue;
             }
             let work = work::read_work(workspace, settings, &wanted, now)?;
@@ -80,7 +80,8 @@ impl Left<'_> {
     /// Whether no document and no list has a unit any more.
     fn is_gone(&self, unit: &str) -> bool {
         let Ok(wanted) = UnitRef::parse(unit) else { return true };
-        let is_found = !matches!(crate::find(self.workspace, &wanted, self.now), Err(NotFound::Nothing { .. }));
+        let is_found = Before::read(self.workspace).names(&wanted)
+            || !matches!(crate::find(self.workspace, &wanted, self.now), Err(NotFound::Nothing { .. }));
         let read = || work::read_work(self.workspace, self.settings, &[unit.to_owned()], self.now);
         match wanted.dialect {
             // A story is run when it is listed, whether or not it has begun.

@@ -1,9 +1,12 @@
 //! A story or a task that the user takes out of its list before its first worker started gets no worker.
 
+use piton_dialect::pipeline::{KnownStory, layout};
 use piton_model::fleet::{FleetEvent, LaneAt};
+use piton_model::{Dialect, UnitRef};
 
 use super::lead::Lead;
-use super::work::Lists;
+use super::memory::LaneMemory;
+use super::work::{Before, Lists, without};
 
 impl Lead<'_> {
     /// Whether the user took a lane's unit out of its list since this lead began, before anything was done for it. What
@@ -26,15 +29,41 @@ impl Lead<'_> {
         true
     }
 
+    /// Remembers which stories come from a list: those that another lead left are no user's to take out.
+    pub(super) fn remember_listed(&mut self) {
+        let before = Before::read(self.workspace);
+        for work in self.work.lanes.iter().filter(|work| work.dialect == Dialect::Pipeline) {
+            if before.names(&work.unit) || self.lists.as_ref().is_some_and(|lists| lists.names(&work.unit)) {
+                self.memory.listed.insert(work.id.clone());
+            }
+        }
+    }
+
+    /// Stories of the state that no list has any more and that have not begun: no lead is to do them, ours or another one.
+    pub(super) fn taken_out(&self, known: &[KnownStory]) -> Vec<String> {
+        let Some(lists) = &self.lists else { return Vec::new() };
+        let before = Before::read(self.workspace);
+        let is_out = |story: &KnownStory| {
+            let unit = format!("pipeline:{}", story.id);
+            let is_listed = UnitRef::parse(&unit).is_ok_and(|unit| lists.names(&unit) || before.names(&unit));
+            let has_begun = self.memory.lanes.get(&unit).is_some_and(LaneMemory::has_begun)
+                || matches!(self.workspace.disk.stamp(&layout::path_of(&story.id)), Ok(Some(_)));
+            let has_lane = self.work.lanes.iter().any(|work| work.unit_name == unit);
+            self.memory.listed.contains(&story.id) && !is_listed && !has_begun && !has_lane
+        };
+        let left = without(known.to_vec(), is_out);
+        known.iter().filter(|story| !left.contains(story)).map(|story| story.id.clone()).collect()
+    }
+
     /// Whether anything was done for a lane.
     pub(super) fn has_begun(&self, at: LaneAt) -> bool {
         let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
-        let is_known = known.is_some_and(|it| it.origin.attempt > 0 || it.home.is_some() || it.branch.is_some());
+        let is_known = known.is_some_and(LaneMemory::has_begun);
         let document = self.document_of(at);
         is_known || !document.is_empty() && matches!(self.workspace.disk.stamp(&document), Ok(Some(_)))
     }
 
-    fn is_base_checked_out(&self) -> bool {
+    pub(super) fn is_base_checked_out(&self) -> bool {
         let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return true };
         repository.head().is_ok_and(|head| head.branch() == Some(base))
     }

@@ -9,11 +9,11 @@ use piton_store::journal::Entry;
 use serde_json::Value;
 
 use super::by_hand::{person_pause, taken};
-use super::left_work::NOT_ON_BASE;
 use super::memory::{LaneMemory, Memory, SavedState};
 use super::recover::held_because;
 use super::recover_groups::taken_by_session;
-use super::{RunPlan, RunRequest, Waiting, approvals, freed, recover_groups, runs};
+use super::unknown_work::{UnknownWork, ground_of};
+use super::{RunPlan, RunRecord, RunRequest, Waiting, approvals, freed, recover_groups, runs, strangers};
 use crate::Workspace;
 
 /// Marks the lanes of a plan for which a run would start no worker: those that are done, and those that wait for a
@@ -22,18 +22,24 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
     let memory = Memory::load(workspace).unwrap_or_default();
     let rows = crate::status::recorded(workspace, now);
     let shared = Shared::of_all(workspace, plan, &rows, now);
+    let units = plan.work.units();
+    let run = runs::all(workspace).find(|run| !run.is_finished && !run.units.is_disjoint(&units));
+    let ground = ground_of(workspace, &plan.settings, &memory, run.as_ref());
+    let ground = ground.as_ref().map(|(repository, base)| (repository, base.as_str()));
+    let unknown = UnknownWork { workspace, memory: &memory, ground, now };
     for (lane, work) in plan.work.fleet.lanes.iter_mut().zip(&plan.work.lanes) {
         let row = rows.iter().find(|row| work.unit.means(row.dialect, &row.full_name));
-        let known = memory.lanes.get(&lane.name);
+        let known = memory.lanes.get(&lane.name).filter(|known| known.is_remembered());
         let state = match (row, shared.get(&work.unit_name), work.step.is_some()) {
             (Some(row), _, false) if is_partial(workspace, row, &work.unit, now) => None,
-            (Some(row), _, false) => of_unit(row, known, request.retry).or_else(|| {
-                let is_stranger = known.is_none_or(|known| known.origin.attempt == 0) && !request.retry;
-                let events = crate::log(workspace, &work.unit, now).map(|log| log.log.events).unwrap_or_default();
-                let is_at_work = is_stranger && matches!(row.state, State::Running | State::Waiting);
-                let taken = taken(row.dialect, &events, row.liveness).filter(|_| is_at_work);
-                taken.map(|reason| LaneState::Paused { reason })
-            }),
+            (Some(row), _, false) => match known {
+                Some(known) => of_unit(row, known, request.retry),
+                None => {
+                    let events = crate::log(workspace, &work.unit, now).map(|log| log.log.events).unwrap_or_default();
+                    let taken = taken(row.dialect, &events, row.liveness).filter(|_| !request.retry);
+                    Some(strangers::state_of(lane, row, &row.blockers, taken, request.retry))
+                }
+            },
             (_, Some(unit), true) => known.filter(|known| unit.holds_step(known, request.retry)).and_then(paused),
             (_, None, true) | (None, _, false) => known.and_then(paused).filter(|_| !request.retry),
         };
@@ -46,8 +52,15 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
             Some(unmerged) if state == LaneState::Done && !is_by_hand() => unmerged,
             _ => state,
         };
+        if let Some(reason) = unknown.holds(lane, work, row) {
+            lane.state = LaneState::Paused { reason };
+        }
+        // A worker continues what an earlier one began.
+        if matches!(lane.state, LaneState::Dead { .. }) {
+            lane.state = LaneState::Queued;
+        }
     }
-    let waiting = open_approvals(workspace, plan, &memory, request, now);
+    let waiting = open_approvals(workspace, plan, run.as_ref(), &memory, request, now);
     let held = |at: &LaneAt| {
         let is_settled = plan.work.fleet.lanes[*at].state.is_settled();
         (!is_settled).then(|| held(plan, *at, &shared, &waiting, request)).flatten()
@@ -117,13 +130,12 @@ fn held(
 fn open_approvals(
     workspace: &Workspace,
     plan: &RunPlan,
+    run: Option<&RunRecord>,
     memory: &Memory,
     request: &RunRequest,
     now: Time,
 ) -> Vec<Waiting> {
-    let units = plan.work.units();
-    let run = runs::all(workspace).find(|run| !run.is_finished && !run.units.is_disjoint(&units));
-    let mut asked = run.map(|run| approvals::waiting(workspace, &run, now)).unwrap_or_default();
+    let mut asked = run.map(|run| approvals::waiting(workspace, run, now)).unwrap_or_default();
     // Whether work may begin is asked by a unit's document, and answered there.
     asked.retain(|it| it.key != approvals::BEGIN);
     for group in plan.work.fleet.groups.iter().filter(|group| group.begin == Approval::Needed) {
@@ -133,7 +145,7 @@ fn open_approvals(
     }
     let is_given = |it: &Waiting| workspace.disk.read(&approvals::path(&it.unit, &it.key)).is_ok();
     let is_yes = |it: &Waiting| request.yes && !it.key.starts_with(approvals::OWN_GATES);
-    asked.retain(|it| !is_given(it) && !is_yes(it));
+    asked.retain(|it| !is_given(it) && !is_yes(it) && approvals::is_asked(workspace, it, now));
     asked
 }
 
@@ -209,20 +221,16 @@ fn is_partial(workspace: &Workspace, row: &Row, unit: &UnitRef, now: Time) -> bo
         && crate::find(workspace, unit, now).is_ok_and(|found| task::claims_complete(&found.unit))
 }
 
-/// The state of a lane that is a whole unit; nothing when a worker would start.
-fn of_unit(row: &Row, known: Option<&LaneMemory>, is_retry: bool) -> Option<LaneState> {
-    // A lane that was put off before it began is queued again, unless work of it is left elsewhere.
-    if let Some((known, SavedState::Paused { reason })) = known.map(|known| (known, &known.state)) {
-        if reason.contains(NOT_ON_BASE) && known.origin.attempt == 0 {
-            return Some(LaneState::Paused { reason: reason.clone() });
-        } else if known.put_off {
-            return None;
-        }
+/// The state of a lane that is a whole unit and that an earlier lead had; nothing when a worker would start.
+fn of_unit(row: &Row, known: &LaneMemory, is_retry: bool) -> Option<LaneState> {
+    // A lane that was put off before it began is queued again.
+    if known.put_off && matches!(known.state, SavedState::Paused { .. }) {
+        return None;
     }
     let may_retry = is_retry && matches!(row.state, State::Paused { .. } | State::Failed { .. });
     if row.state == State::Done {
         // What its worker calls done may have been refused.
-        return match known.and_then(paused) {
+        return match paused(known) {
             Some(_) if is_retry => None,
             Some(refused) => Some(refused),
             None => Some(LaneState::Done),
@@ -230,7 +238,7 @@ fn of_unit(row: &Row, known: Option<&LaneMemory>, is_retry: bool) -> Option<Lane
     }
     let reason = held_because(&row.state, &row.blockers).filter(|_| !may_retry)?;
     // What the lead paused it for says more.
-    Some(known.and_then(paused).unwrap_or(LaneState::Paused { reason }))
+    Some(paused(known).unwrap_or(LaneState::Paused { reason }))
 }
 
 fn paused(known: &LaneMemory) -> Option<LaneState> {

@@ -1,8 +1,10 @@
 //! What a run would be refused for or run into, told before it begins.
 
+use piton_model::Time;
 use piton_model::hint::verbs;
 use piton_supervisor::{GitError, Repository};
 
+use super::added_subtasks::added_to_done;
 use super::attach::lead_at_work;
 use super::memory::Memory;
 use super::scripts::{Base, missing_scripts};
@@ -10,8 +12,10 @@ use super::{RunPlan, runs};
 use crate::Workspace;
 
 /// What stands in the way of a run, for people; nothing where it could begin as planned.
-pub fn forewarn(workspace: &Workspace, plan: &RunPlan) -> Vec<String> {
-    let mut all = Vec::new();
+pub fn forewarn(workspace: &Workspace, plan: &RunPlan, now: Time) -> Vec<String> {
+    let added = added_to_done(workspace, &plan.work, now);
+    let mut all: Vec<String> =
+        added.iter().map(|(at, hint)| format!("{}: {hint}", plan.work.lanes[*at].unit_name)).collect();
     if let Some(lead) = lead_at_work(workspace) {
         let show = verbs::RUN.call().to(format!("a lead is at work (process {}); show it", lead.pid));
         all.push(show.to_string());

@@ -17,7 +17,16 @@ impl Lead<'_> {
     /// Restarts paused lanes that the user freed. An event frees a lane once: a lane that pauses again waits for another.
     pub(super) fn look_for_freed(&mut self) {
         for at in 0..self.work.fleet.lanes.len() {
-            if !matches!(self.work.fleet.lanes[at].state, LaneState::Paused { .. }) || self.is_done_since(at) {
+            let is_resting = match self.work.fleet.lanes[at].state {
+                LaneState::Paused { .. } => !self.is_done_since(at),
+                // Who does by hand what waits for a limit need not wait for it.
+                LaneState::Parked { .. } => {
+                    self.is_done_since(at);
+                    false
+                }
+                _ => false,
+            };
+            if !is_resting {
                 continue;
             }
             let freed = match self.work.lanes[at].step {
@@ -110,6 +119,7 @@ impl Lead<'_> {
                 self.lift_own_pause(&unit);
                 let name = self.work.fleet.groups[group].name.clone();
                 self.tell(Some(&name), "freed", "freed by the user; it continues");
+                self.judge_refused_first(group);
                 self.queue.push_back(FleetEvent::GroupFreed { group });
             }
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use piton_dialect::build::is_same_gate;
 use piton_model::fleet::{
-    FleetEvent, GateKind, GateOf, GateProgress, GateResult, LaneAt, MergeOf, PhaseGate, PhaseState,
+    FleetEvent, GateKind, GateOf, GateProgress, GateResult, LaneAt, MergeOf, PhaseGate, PhaseState, cannot_judge,
 };
 use piton_model::{Dialect, Event, Evidence, Gate, GateJudgement, GateState, NotePurpose, Rework, UnitRef};
 use piton_store::journal::Entry;
@@ -149,7 +149,7 @@ impl Lead<'_> {
         if found.is_some_and(|found| judging.is(&found.unit, |state| matches!(state, GateState::Passed { .. }))) {
             return GateResult::Passed;
         }
-        if let Some(said) = self.refused_by_person(group, gate) {
+        if let Some(said) = self.refused_by_person(group, &judging) {
             return GateResult::Failed(Rework::ReviewFailed { issues: said });
         }
         let why = judging.command().to(format!(
@@ -166,26 +166,44 @@ impl Lead<'_> {
             if group.halted.is_none() || self.work.groups[at].unit.is_none() {
                 continue;
             }
-            let merged = group.phases.iter().enumerate().filter(|(_, phase)| phase.state == PhaseState::Merged);
-            for (place, phase) in merged {
+            let merged = group.phases.iter().filter(|phase| phase.state == PhaseState::Merged);
+            for phase in merged {
                 let is_open = |gate: &&PhaseGate| gate.kind == GateKind::Later && gate.state != GateProgress::Passed;
                 for gate in phase.gates.iter().filter(is_open) {
-                    let step = self.step_of(GateOf::Phase(at, place), &gate.name);
-                    judging.push(Judging { unit: group.name.clone(), gate: gate.name.clone(), step });
+                    let (gate, step) = (gate.name.clone(), gate.step.clone());
+                    judging.push(Judging { unit: group.name.clone(), gate, step });
                 }
             }
         }
         judging
     }
 
+    /// Puts the gates that a person refused before those that nobody judged, which halt their group: what is refused is
+    /// worked on meanwhile.
+    pub(super) fn judge_refused_first(&mut self, group: usize) {
+        let unit = self.work.fleet.groups[group].name.clone();
+        for phase in 0..self.work.fleet.groups[group].phases.len() {
+            let mut gates = self.work.fleet.groups[group].phases[phase].gates.clone();
+            gates.sort_by_cached_key(|gate| {
+                let judging = Judging { unit: unit.clone(), gate: gate.name.clone(), step: gate.step.clone() };
+                gate.kind != GateKind::Later || self.refused_by_person(group, &judging).is_none()
+            });
+            self.work.fleet.groups[group].phases[phase].gates = gates;
+        }
+    }
+
     /// What a person said who judged that a gate is not met, when no worker was started since.
-    fn refused_by_person(&self, group: usize, gate: &str) -> Option<String> {
+    fn refused_by_person(&self, group: usize, judging: &Judging) -> Option<String> {
+        let gate = judging.gate.as_str();
         let events = self.events_of(self.work.groups[group].unit.as_ref()?);
         let starts = |entry: &Entry| entry.by == LEAD && matches!(entry.event.as_str(), "step_begun" | "noted");
         let since = events.iter().rposition(starts).map_or(0, |at| at + 1);
         let is_meant = |entry: &&Entry| {
             let names = entry.data.get("gates").and_then(Value::as_array).into_iter().flatten();
-            entry.event == "gate_failed" && is_by_person(entry) && names.filter_map(Value::as_str).any(|it| it == gate)
+            let step = entry.data.get("step").and_then(Value::as_str);
+            let is_its = step.is_none() || judging.step.is_none() || step == judging.step.as_deref();
+            let mut names = names.filter_map(Value::as_str);
+            entry.event == "gate_failed" && is_by_person(entry) && is_its && names.any(|it| it == gate)
         };
         let refused = events[since..].iter().rfind(is_meant)?;
         let evidence = |key: &str| refused.data.get("evidence").and_then(|it| it[key].as_str());
@@ -207,18 +225,13 @@ impl Lead<'_> {
         match of {
             GateOf::Lane(at) => self.work.lanes[at].step.clone(),
             GateOf::Phase(group, phase) => {
-                let gates = &self.work.fleet.groups[group].phases[phase].gates;
-                gates.iter().find(|known| known.name == gate).and_then(|known| known.step.clone())
+                // Steps of one phase may have gates of one name: one gate of a phase runs at a time.
+                let gates = self.work.fleet.groups[group].phases[phase].gates.iter();
+                let mut gates = gates.filter(|known| known.name == gate);
+                let first = gates.clone().next();
+                let runs = gates.find(|known| known.state == GateProgress::Running);
+                runs.or(first).and_then(|known| known.step.clone())
             }
-        }
-    }
-
-    /// Whether every agent of this run's crew is at its sync point.
-    fn sync_point(&self, group: usize) -> GateResult {
-        match self.missing_at_sync(group) {
-            Err(why) => GateResult::Broken { why },
-            Ok(missing) if missing.is_empty() => GateResult::Passed,
-            Ok(missing) => GateResult::Broken { why: format!("missing at the sync point: {}", missing.join("; ")) },
         }
     }
 
@@ -356,7 +369,7 @@ impl Lead<'_> {
         let text = match result {
             GateResult::Passed => format!("gate {gate} passed"),
             GateResult::Failed(why) => why.summary(),
-            GateResult::Broken { why } => format!("gate {gate} cannot judge: {why}"),
+            GateResult::Broken { why } => cannot_judge(gate, why),
             GateResult::Stopped => format!("gate {gate} was ended with the run"),
         };
         let key = match of {

@@ -205,6 +205,7 @@ impl<'w> Lead<'w> {
         lead.slept = (lead.surroundings.slept)();
         lead.set_to = lead.clock_ahead();
         lead.memory.begin_run(&lead.run, &lead.work.fleet);
+        lead.remember_listed();
         Published::keep_other(workspace, lead.run.number, &lead.work.units(), now);
         // From here on readers know who leads; what that lead knows follows.
         let view = lead.view();
@@ -212,15 +213,19 @@ impl<'w> Lead<'w> {
         (lead.surroundings.watcher)(&Progress::Leads { run: lead.run.number, directory: &lead.run.directory() });
         for gone in gone {
             let what = match gone.starts_with("pipeline:") {
-                true => "is in no list of stories any more",
-                false => "no longer exists",
+                true => "is in no list of stories any more; the run continues without it",
+                false if lead.run.lists(workspace).contains_key(&gone) => {
+                    "no longer exists; the run continues with what it listed"
+                }
+                false => "no longer exists; the run continues without it",
             };
-            lead.tell(None, "gone", &format!("{gone} {what}; the run continues without it"));
+            lead.tell(None, "gone", &format!("{gone} {what}"));
         }
         lead.open_repository()?;
         lead.tell_missing_scripts();
         lead.recover(request)?;
         lead.refresh_accounts();
+        lead.free_other_accounts();
         lead.find_others();
         lead.prune();
         let view = lead.view();

@@ -3,7 +3,7 @@
 use piton_model::{Dialect, Led, LedWork, Time, UnitLead, UnitRef};
 use piton_supervisor::Identity;
 
-use super::approvals::is_given;
+use super::approvals::{is_asked, is_given};
 use super::runs::{self, RunRecord};
 use super::status::{last_sign, since, written};
 use super::view::{Published, Waiting, kept};
@@ -65,7 +65,7 @@ impl LedUnits {
         let mut units: Vec<(String, u64, LedWork)> = Vec::new();
         for lane in published.view.lanes {
             let now = published.view.as_of;
-            let work = if is_at_work { lane.work.clone() } else { since(workspace, &lane, now) };
+            let work = if is_at_work { lane.work.clone() } else { since(workspace, run, &lane, now) };
             match units.iter_mut().find(|(unit, _, _)| *unit == lane.unit) {
                 Some((_, attempt, known)) => {
                     *attempt = lane.attempt.max(*attempt);
@@ -74,7 +74,9 @@ impl LedUnits {
                 None => units.push((lane.unit, lane.attempt, work)),
             }
         }
-        let waiting = published.view.waiting.into_iter().filter(|it| !is_given(workspace, it));
+        let now = published.view.as_of;
+        let is_open = |it: &Waiting| !is_given(workspace, it) && is_asked(workspace, it, now);
+        let waiting = published.view.waiting.into_iter().filter(is_open);
         for Waiting { unit, what, .. } in waiting {
             if let Some((_, _, known)) = units.iter_mut().find(|(name, _, _)| *name == unit) {
                 *known = std::mem::replace(known, LedWork::Settled).and(LedWork::Approval { what });

@@ -1,22 +1,18 @@
 //! Work that another agent or another lead left on a branch: it is taken up, or named to the user. A unit that continues
 //! there counts on it.
 
-use std::path::Path;
-
 use piton_model::fleet::{LaneAt, LaneState};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Hint, Id, Invocation, Lifecycle, Row, State, StepState, Time, Unit, UnitRef};
+use piton_model::{Dialect, Hint, Id, Invocation, Lifecycle, Row, State, Time, Unit, UnitRef};
 use piton_store::journal::Entry;
-use piton_supervisor::{Condition, Worker, quoted};
+use piton_supervisor::{Condition, Worker};
 use serde_json::Value;
 
 use super::lead::Lead;
+use super::unknown_work::{UnknownWork, has_changes};
 use crate::Workspace;
 use crate::find::find_alone;
 use crate::repair::TAKEN_OVER;
-
-/// What a reason says when work of a unit is left where the run did not put it.
-pub(super) const NOT_ON_BASE: &str = "has work of it that is not on";
 
 /// How many takeovers in a row are followed.
 const MOST_TAKEOVERS: usize = 50;
@@ -29,7 +25,7 @@ impl Lead<'_> {
         let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return false };
         let Some(branch) = known.branch.as_ref().filter(|_| known.merged.is_none()) else { return false };
         let tree = known.worktree.as_ref().map(|tree| self.workspace.root().join(tree)).filter(|tree| tree.is_dir());
-        if tree.is_some_and(|tree| self.has_changes(&tree)) {
+        if tree.is_some_and(|tree| has_changes(repository, base, &tree)) {
             return true;
         }
         match repository.tip(branch) {
@@ -40,29 +36,21 @@ impl Lead<'_> {
         }
     }
 
-    /// Holds a lane back that was begun, by a lead of which no memory is left, on a branch that is not merged. Of a story, task
-    /// or agent that its document calls done nothing more is asked.
+    /// Holds a lane back of which no lead remembers anything, where work of it is not on the base.
     pub(super) fn hold_unknown_work(&mut self, at: LaneAt, rows: &[Row]) {
-        let lane = &self.work.fleet.lanes[at];
-        let known = self.memory.lanes.get(&lane.name);
-        let is_known = known.is_some_and(|known| known.branch.is_some() || known.origin.attempt > 0);
-        let unit = &self.work.lanes[at].unit;
-        let row = rows.iter().find(|row| unit.means(row.dialect, &row.full_name));
-        let has_begun = match (&self.work.lanes[at].step, &lane.state) {
-            (Some(_), state) => *state == LaneState::Done,
-            (None, state) => !matches!(state, LaneState::Queued | LaneState::Done | LaneState::Paused { .. }),
-        };
-        let is_step = self.work.lanes[at].step.is_some();
-        let is_open = is_step || row.is_some_and(|row| row.state.lifecycle() != Lifecycle::Done);
-        // A unit that a person restarted leaves its old branch behind, on purpose.
-        let is_restarted = self.events_of(unit).iter().any(|entry| entry.event == "restarted");
-        if is_known || !is_open || !has_begun || is_restarted {
-            return;
-        }
-        let left = self.left_on_branches(at).or_else(|| self.left_by_namesake(at));
-        let elsewhere = || self.left_in_worktree(at).or_else(|| self.done_nowhere(at));
-        if let Some(reason) = left.or_else(|| elsewhere().map(|hint| hint.to_string())) {
+        let (lane, work) = (&self.work.fleet.lanes[at], &self.work.lanes[at]);
+        let row = rows.iter().find(|row| work.unit.means(row.dialect, &row.full_name));
+        if let Some(reason) = self.unknown_work().holds(lane, work, row) {
             self.hold(at, reason);
+        }
+    }
+
+    fn unknown_work(&self) -> UnknownWork<'_> {
+        UnknownWork {
+            workspace: self.workspace,
+            memory: &self.memory,
+            ground: self.repository.as_ref().zip(self.memory.run.base.as_deref()),
+            now: self.time(),
         }
     }
 
@@ -122,52 +110,6 @@ impl Lead<'_> {
         };
         let run = continued_by(&heir, &unit);
         Some(run.to(format!("it was taken over; {place}, or continue that alone")))
-    }
-
-    /// Why a story that another lead began is held: its worktree has commits that are not on the base, and its checkpoint
-    /// has tasks as done.
-    pub(super) fn left_in_worktree(&self, at: LaneAt) -> Option<Hint> {
-        let (repository, base) = (self.repository.as_ref()?, self.memory.run.base.as_ref()?);
-        let work = &self.work.lanes[at];
-        let is_done = |step: &piton_model::Step| matches!(step.state, StepState::Done { .. });
-        if work.dialect != Dialect::Pipeline || !self.unit_of(at).ok()?.steps.iter().any(is_done) {
-            return None;
-        }
-        let own = format!(".worktrees/story-{}", work.id);
-        let named = self.known_story(at).and_then(|known| known.worktree).into_iter().chain([own]);
-        let root = self.workspace.root();
-        let places: Vec<_> = named.filter_map(|path| root.join(path).canonicalize().ok()).collect();
-        let trees = repository.worktrees().ok()?;
-        let tree = trees.iter().find(|tree| {
-            let is_named = tree.path.canonicalize().is_ok_and(|path| places.contains(&path));
-            is_named && (repository.adds_to(&tree.head, base).unwrap_or(false) || self.has_changes(&tree.path))
-        })?;
-        let path = tree.path.strip_prefix(root).unwrap_or(&tree.path).display().to_string();
-        let restart = verbs::RESTART.on(&work.unit_name);
-        if self.has_changes(&tree.path) {
-            let (place, name) = (quoted(&path), quoted(tree.branch.as_ref().unwrap_or(&tree.head)));
-            return Some(restart.to(format!(
-                "{path} {NOT_ON_BASE} {base} and is not committed, and another lead began it; take it up with: git -C {place} \
-                 add -A && git -C {place} commit -m 'work of {}' && git merge {name}; or begin the story again",
-                work.id
-            )));
-        }
-        let (what, name) = match &tree.branch {
-            Some(branch) => (format!("the branch {branch} in {path}"), branch),
-            None => (format!("the commit {} in {path}", tree.head), &tree.head),
-        };
-        Some(restart.to(format!(
-            "{what} {NOT_ON_BASE} {base}, and another lead began it; merge it with: git merge {}; \
-             or begin the story again",
-            quoted(name)
-        )))
-    }
-
-    /// Whether a worktree has files that are not committed.
-    fn has_changes(&self, tree: &Path) -> bool {
-        let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return false };
-        let state = repository.state(tree, &format!("refs/heads/{base}"));
-        state.is_ok_and(|state| !state.changed.is_empty())
     }
 
     /// Holds a lane back, with the reason.

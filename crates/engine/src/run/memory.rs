@@ -44,6 +44,8 @@ pub(super) struct Memory {
     pub lanes: BTreeMap<String, LaneMemory>,
     /// Each group, by its name.
     pub groups: BTreeMap<String, GroupMemory>,
+    /// Stories that a list of the user named for a run. One that is in no list any more was taken out.
+    pub listed: BTreeSet<String>,
     /// Homes of gates and set-up commands that run.
     pub gate_homes: Vec<String>,
     /// How many of them were started.
@@ -99,6 +101,10 @@ pub(super) struct LaneMemory {
     /// The home of its last worker, relative to the workspace.
     pub home: Option<String>,
     pub worker: Option<String>,
+    /// What that worker shows to be let in.
+    pub ticket: Option<String>,
+    /// What blocked its unit before that worker began.
+    pub blockers: Vec<String>,
     /// The name of the worker's settings and of its account.
     pub account: Option<String>,
     pub session: Option<String>,
@@ -114,6 +120,8 @@ pub(super) struct LaneMemory {
     /// Where that branch was when a worker of the lane last started or ended, or another lead began. What is done needs
     /// no branch.
     pub tip: Option<String>,
+    /// Where that branch was when its last worker ended.
+    pub ended: Option<String>,
     /// Where that branch was when it was last looked at for a merge.
     pub seen: Option<String>,
     /// The branch's commit that was found to have work of its own.
@@ -217,6 +225,18 @@ impl Memory {
         Ok(memory)
     }
 
+    /// Whether work of a unit that its document calls done did not reach the base, as far as the lanes of its present life
+    /// tell.
+    pub fn is_unmerged(&self, unit: &str, life: Origin) -> bool {
+        let is_own = |name: &str| name.strip_prefix(unit).is_some_and(|step| step.is_empty() || step.starts_with(' '));
+        let is_left = |lane: &LaneMemory| {
+            let is_same_life = lane.origin.began == life.began || life.began == 0;
+            let is_settled = matches!(lane.state, SavedState::Done | SavedState::Queued);
+            lane.origin.attempt > 0 && lane.origin.attempt == life.attempt && is_same_life && !is_settled
+        };
+        self.lanes.iter().any(|(name, lane)| is_own(name) && is_left(lane))
+    }
+
     /// The unit of the lane that has a worktree, by the worktree's place in the workspace.
     pub fn unit_of(&self, worktree: &str) -> Option<&str> {
         let lane = self.lanes.iter().find(|(_, lane)| lane.worktree.as_deref() == Some(worktree));
@@ -280,6 +300,16 @@ impl LaneMemory {
         self.gates.clear();
     }
 
+    /// Whether a lead claimed its unit, or put it off: what is known besides tells the next lead nothing.
+    pub fn is_remembered(&self) -> bool {
+        self.origin.attempt > 0 || self.put_off
+    }
+
+    /// Whether anything was done for it.
+    pub fn has_begun(&self) -> bool {
+        self.origin.attempt > 0 || self.home.is_some() || self.branch.is_some()
+    }
+
     /// When each stage began and ended the last time, in whichever run.
     pub fn all_times(&self) -> BTreeMap<u8, (Option<Time>, Option<Time>)> {
         let mut all = self.earlier_times.clone();
@@ -287,8 +317,13 @@ impl LaneMemory {
         all
     }
 
+    /// When its first worker began, in whichever run.
+    pub fn stage_began(&self) -> Option<Time> {
+        self.all_times().values().filter_map(|(start, _)| *start).min()
+    }
+
     /// When its last stage ended, in whichever run.
-    pub fn ended(&self) -> Option<Time> {
+    pub fn stage_ended(&self) -> Option<Time> {
         self.all_times().values().filter_map(|(_, end)| *end).max()
     }
 
@@ -317,6 +352,7 @@ impl LaneMemory {
             worktree: old.worktree,
             branch: old.branch,
             tip: old.tip,
+            ended: old.ended,
             seen: old.seen,
             worked: old.worked,
             was_done: old.was_done,

@@ -15,7 +15,12 @@ impl Lead<'_> {
     /// Works out a merge, beside the loop.
     pub(super) fn prepare_merge(&mut self, of: MergeOf) -> Result<(), RunError> {
         self.merged.remove(&Key::from(of));
-        let question = match self.question(of) {
+        self.restore_documents(of);
+        let left_out = self.leave_out(of);
+        if left_out == Ok(true) {
+            return self.save();
+        }
+        let question = match left_out.and_then(|_| self.question(of)) {
             Ok(Some(question)) => question,
             // Without a repository everything is where it belongs.
             Ok(None) => {
@@ -115,6 +120,15 @@ impl Lead<'_> {
         }
     }
 
+    /// Restores what git put back of the documents that a merge is judged by.
+    fn restore_documents(&mut self, of: MergeOf) {
+        let first = match of {
+            MergeOf::Lane(at) => Some(at),
+            MergeOf::Phase(group, _) => self.work.fleet.lanes.iter().position(|lane| lane.group == group),
+        };
+        first.into_iter().for_each(|at| self.restore_document(at));
+    }
+
     /// The documents of all lanes of a phase.
     fn documents_of_phase(&self, group: usize, phase: usize) -> Vec<String> {
         let lanes = self.work.fleet.lanes.iter().enumerate();
@@ -207,6 +221,7 @@ impl Lead<'_> {
 
     /// Moves the target to the judged tree, beside the loop, unless a person wants otherwise by now.
     pub(super) fn merge(&mut self, of: MergeOf) -> Result<(), RunError> {
+        self.restore_documents(of);
         let candidate = self.merged.get(&Key::from(of)).and_then(|merged| merged.candidate.clone());
         let base = self.memory.run.base.clone();
         let is_base = candidate.as_ref().is_none_or(|candidate| base.as_ref() == Some(&candidate.base_branch));
@@ -216,6 +231,11 @@ impl Lead<'_> {
         };
         if let Some(reason) = unit.filter(|_| is_base).and_then(|unit| self.held_at_its_end(&unit)) {
             return self.merge_ended(of, MergeResult::Blocked { reason });
+        }
+        match self.leave_out(of) {
+            Ok(true) => return self.save(),
+            Ok(false) => {}
+            Err(reason) => return self.merge_ended(of, MergeResult::Blocked { reason }),
         }
         if let Some(result) = self.withdrawn(of) {
             return self.merge_ended(of, result);
@@ -243,15 +263,20 @@ impl Lead<'_> {
         };
         let candidate = self.merged.get(&Key::from(of)).and_then(|merged| merged.candidate.clone());
         let name = self.name_of(of);
+        // The gates of a phase may have been removed since its target was chosen.
+        let is_collected = result == MergeResult::Merged
+            && candidate
+                .as_ref()
+                .is_some_and(|candidate| self.memory.run.base.as_ref() != Some(&candidate.base_branch));
+        let result = if is_collected { MergeResult::Collected } else { result };
         match (&result, candidate) {
-            (MergeResult::Merged, Some(candidate)) => {
+            (MergeResult::Merged | MergeResult::Collected, Some(candidate)) => {
                 let short: String = candidate.commit.chars().take(9).collect();
-                let is_base = self.memory.run.base.as_ref() == Some(&candidate.base_branch);
                 for lane in self.merged_lanes(of) {
                     let (lane, commit) = (self.memory.lane(&lane), Some(candidate.commit.clone()));
-                    *(if is_base { &mut lane.merged } else { &mut lane.collected }) = commit;
+                    *(if is_collected { &mut lane.collected } else { &mut lane.merged }) = commit;
                 }
-                if is_base {
+                if !is_collected {
                     self.note_base();
                 }
                 let text = format!("merged into {} as {short}", candidate.base_branch);
@@ -266,7 +291,7 @@ impl Lead<'_> {
                 self.memory.issues.push((name.clone(), "merge".to_owned(), reason.clone()));
                 self.tell(Some(&name), "not_merged", reason);
             }
-            (MergeResult::Merged | MergeResult::TargetMoved, None)
+            (MergeResult::Merged | MergeResult::Collected | MergeResult::TargetMoved, None)
             | (MergeResult::Rework(_) | MergeResult::Withdrawn { .. } | MergeResult::BegunAnew, _) => {}
         }
         self.save()?;

@@ -1,28 +1,65 @@
-//! A story that another machine began: its checkpoint came along, and the branch with its work did not.
+//! Work of another machine: its documents came along, and the branch with the work did not.
 
 use piton_dialect::pipeline::layout;
-use piton_model::fleet::LaneAt;
+use piton_model::fleet::{How, LaneAt, LaneState};
 use piton_model::hint::verbs;
 use piton_model::{Dialect, Hint, Output, StepState, Unit};
-use piton_supervisor::was_removed;
+use piton_store::journal::Entry;
+use piton_supervisor::{is_ignored, was_removed};
 use serde_json::Value;
 
 use super::lead::Lead;
-use super::left_work::NOT_ON_BASE;
 use super::outputs::is_there;
+use super::unknown_work::{NOT_ON_BASE, UnknownWork};
+use super::work::LaneWork;
+use crate::Workspace;
 
 impl Lead<'_> {
+    /// Takes up a workstream or a task that its document calls done, of which no lead remembers anything, and whose files are
+    /// not here: another machine has its branch. It is held, or done again where the user retries.
+    pub(super) fn hold_done_elsewhere(&mut self, at: LaneAt, is_retry: bool) {
+        let (lane, work) = (&self.work.fleet.lanes[at], &self.work.lanes[at]);
+        let is_known = self.memory.lanes.get(&lane.name).is_some_and(|known| known.origin.attempt > 0);
+        let names_files = matches!(work.dialect, Dialect::Build | Dialect::Task);
+        let (Some(base), Ok(unit)) = (self.memory.run.base.clone(), self.unit_of(at)) else { return };
+        // What was recorded in this workspace is where its user left it.
+        let is_here = |entry: &Entry| matches!(entry.event.as_str(), "step_done" | "finished");
+        let is_recorded_here = || self.events_of(&work.unit).iter().any(is_here);
+        let is_done = lane.state == LaneState::Done && self.repository.is_some();
+        if is_known || !names_files || !is_done || is_recorded_here() {
+            return;
+        }
+        let root = self.workspace.root();
+        let missing: Vec<String> = self.missing(at, &unit).into_iter().filter(|path| !is_ignored(root, path)).collect();
+        if missing.is_empty() {
+            return;
+        }
+        let files = missing.join(", ");
+        if is_retry {
+            let why = format!("it is recorded as done, and not there: {files}");
+            self.work.fleet.lanes[at].state = LaneState::Dead { why, how: How::Brief };
+            return;
+        }
+        let verb = if missing.len() == 1 { "is not" } else { "are not" };
+        let reason = format!(
+            "it is recorded as done, and {files} {verb} on {base}; push its branch from where it was done, then: git fetch \
+             --all; a retry does it again here"
+        );
+        self.hold(at, reason);
+    }
+}
+
+impl UnknownWork<'_> {
     /// Why a story of which no lead remembers anything is held: its checkpoint has tasks as done, and nothing here has their
     /// work. What was recorded in this workspace is where its worker or its user left it.
-    pub(super) fn done_nowhere(&self, at: LaneAt) -> Option<Hint> {
-        let work = &self.work.lanes[at];
-        let unit = self.unit_of(at).ok().filter(|_| work.dialect == Dialect::Pipeline)?;
+    pub(super) fn done_nowhere(&self, work: &LaneWork) -> Option<Hint> {
+        let unit = self.unit_of(work).filter(|_| work.dialect == Dialect::Pipeline)?;
         let is_done = |step: &piton_model::Step| matches!(step.state, StepState::Done { .. });
-        let is_recorded_here = self.events_of(&work.unit).iter().any(|entry| entry.event == "step_done");
-        if is_recorded_here || !unit.steps.iter().any(is_done) || !self.is_nowhere(at, &unit) {
+        let is_recorded_here = self.events_of(work).iter().any(|entry| entry.event == "step_done");
+        if is_recorded_here || !unit.steps.iter().any(is_done) || !self.is_nowhere(work, &unit) {
             return None;
         }
-        let base = self.memory.run.base.as_ref()?;
+        let (_, base) = self.ground?;
         let restart = verbs::RESTART.on(&work.unit_name);
         Some(restart.to(format!(
             "its checkpoint {NOT_ON_BASE} {base}, and no branch here has it; push its branch from where it was done, then: \
@@ -31,15 +68,16 @@ impl Lead<'_> {
     }
 
     /// Whether files that a story names are not here; where it names none, whether nothing changed since it began.
-    fn is_nowhere(&self, at: LaneAt, unit: &Unit) -> bool {
-        let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return false };
+    fn is_nowhere(&self, work: &LaneWork, unit: &Unit) -> bool {
+        let Some((repository, base)) = self.ground else { return false };
         let root = self.workspace.root();
         let mut files = unit.files.iter().filter_map(|text| Output::read(text)).peekable();
         if files.peek().is_some() {
             return files.any(|file| !is_there(root, &file) && !was_removed(root, Some(base), file.name()));
         }
         // Times that agents write by hand are often invented.
-        let began = self.known_story(at).and_then(|known| known.began).filter(|_| self.is_written_by_piton(at));
+        let began =
+            self.known_story(work).and_then(|known| known.began).filter(|_| is_written_by_piton(unit, self.workspace));
         let Some(began) = began else { return false };
         let documents = repository.inside().join(layout::DIRECTORY);
         let is_document = |path: &String| std::path::Path::new(path).starts_with(&documents);
@@ -47,10 +85,13 @@ impl Lead<'_> {
         let is_clean = state.is_ok_and(|state| state.changed.iter().all(is_document));
         is_clean && matches!(repository.has_changed_since(base, began.unix_seconds(), &documents), Ok(false))
     }
+}
 
-    /// Whether Piton led a story through a stage: then its checkpoint has what the stage resulted in.
-    fn is_written_by_piton(&self, at: LaneAt) -> bool {
-        let content = self.workspace.disk.read(&self.document_of(at)).map(|content| content.bytes).unwrap_or_default();
-        serde_json::from_slice::<Value>(&content).is_ok_and(|checkpoint| checkpoint.get("stageResults").is_some())
-    }
+/// Whether Piton led a story through a stage: then its checkpoint has what the stage resulted in.
+fn is_written_by_piton(unit: &Unit, workspace: &Workspace) -> bool {
+    let has_results = |path: &str| {
+        let bytes = workspace.disk.read(path).map(|content| content.bytes).unwrap_or_default();
+        serde_json::from_slice::<Value>(&bytes).is_ok_and(|checkpoint| checkpoint.get("stageResults").is_some())
+    };
+    unit.documents.iter().any(|document| has_results(&document.path))
 }

@@ -119,9 +119,14 @@ impl Lead<'_> {
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::NotStarted { .. }) => End::NotStarted,
         };
         self.note_tip(at);
+        self.memory.lane(&name).ended = self.memory.lane(&name).tip.clone();
+        self.restore_document(at);
         self.adopt_strays(at);
         self.reopen_partial(at);
+        self.take_back_to_own_stage(at);
         let standing = match self.standing(at, judged == End::Exited(0)) {
+            // Nothing is left to be done for it. What its worker could not record is no failure.
+            _ if self.unwanted(at).is_some() => Standing::Complete(StageResult::Done),
             Standing::Complete(StageResult::Executed) => {
                 self.note_own_work(at);
                 self.executed(at)
@@ -428,7 +433,7 @@ fn last_words(worker: &Worker, kind: Kind) -> Option<String> {
     let lines: Vec<&str> = lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(WORDS)..];
     let short = |line: &&str| line.chars().take(WORD_LENGTH).collect::<String>();
-    let words = last.iter().map(short).collect::<Vec<_>>().join(" | ");
+    let words = last.iter().map(short).collect::<Vec<_>>().join("\n");
     let words = piton_model::secret::mask(&words).into_owned();
-    (!words.is_empty()).then(|| format!("it printed: {words}"))
+    (!words.is_empty()).then(|| format!("its last lines:\n{words}"))
 }

@@ -1,5 +1,6 @@
 //! Whether the files that a lane is to make are there, and are its own.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -38,7 +39,28 @@ impl Lead<'_> {
     pub(super) fn missing_outputs(&self, at: LaneAt) -> Vec<String> {
         let root = self.directory_of(at);
         let outputs = self.work.lanes[at].files().into_iter();
-        outputs.filter(|output| !is_there(&root, output)).map(|output| output.name().to_owned()).collect()
+        let is_missing = |output: &Output| !is_there(&root, output) && !self.is_on_branch_alone(at, output);
+        outputs.filter(is_missing).map(|output| output.name().to_owned()).collect()
+    }
+
+    /// Whether the branch of a lane has an output, and its worktree is gone and has to be made again.
+    pub(super) fn is_on_branch_alone(&self, at: LaneAt, output: &Output) -> bool {
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let branch = known.and_then(|known| known.branch.as_ref());
+        let (Some(repository), Some(branch), Some(tree)) = (&self.repository, branch, self.worktree_of(at)) else {
+            return false;
+        };
+        if self.workspace.root().join(tree).is_dir() {
+            return false;
+        }
+        let is_it = |path: &String| {
+            let local = Path::new(path).strip_prefix(repository.inside()).ok().and_then(Path::to_str);
+            local.is_some_and(|local| match output {
+                Output::File(name) => Path::new(local).starts_with(name),
+                Output::Pattern(_) => output.is(local),
+            })
+        };
+        repository.files(branch).is_ok_and(|files| files.iter().any(is_it))
     }
 
     /// Whether a lane made or changed one of the files that it was to make, and did not only find it. Where none of them can
@@ -48,6 +70,27 @@ impl Lead<'_> {
         let outputs = self.work.lanes[at].files();
         let is_output = |path: &String| outputs.is_empty() || outputs.iter().any(|output| output.is(path));
         changed.iter().any(is_output) || self.has_ignored_output(at)
+    }
+
+    /// Whether other workstreams of its unit made all files of a lane, and none of them was to make them.
+    pub(super) fn are_made_by_others(&self, at: LaneAt) -> bool {
+        let Some(repository) = &self.repository else { return false };
+        let (group, outputs) = (self.work.fleet.lanes[at].group, self.work.lanes[at].files());
+        let others = self.work.fleet.lanes.iter().zip(&self.work.lanes);
+        let others: Vec<_> =
+            others.filter(|(lane, _)| lane.group == group && *lane != &self.work.fleet.lanes[at]).collect();
+        let is_due = |path: &String| others.iter().any(|(_, work)| work.files().iter().any(|output| output.is(path)));
+        let known = others.iter().filter_map(|(lane, _)| self.memory.lanes.get(&lane.name));
+        let commits: BTreeSet<&String> = known.flat_map(|known| known.merged.iter().chain(&known.collected)).collect();
+        let made = commits.into_iter().flat_map(|commit| {
+            let before = format!("{commit}^1");
+            let changed = repository.changed_files(&before, commit).unwrap_or_default();
+            let old = repository.files_in(&before, &changed).unwrap_or_default();
+            changed.into_iter().filter(|path| !old.contains(path)).collect::<Vec<_>>()
+        });
+        let local = |path: String| Path::new(&path).strip_prefix(repository.inside()).ok()?.to_str().map(str::to_owned);
+        let made: Vec<String> = made.filter_map(local).filter(|path| !is_due(path)).collect();
+        !outputs.is_empty() && outputs.iter().all(|output| made.iter().any(|path| output.is(path)))
     }
 
     /// Whether a lane changed anything at all.

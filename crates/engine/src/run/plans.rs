@@ -1,12 +1,18 @@
 //! A plan is its user's text: boxes that are ticked, added or removed during a run are respected.
 
+use std::time::Duration;
+
 use piton_dialect::{Findings, plan};
 use piton_model::fleet::{FleetEvent, Lane, LaneAt, LaneState, Phase, PhaseGate, PhaseState};
 use piton_model::hint::verbs;
 use piton_model::{Dialect, Hint, Id, StepState, Unit, UnitRef};
+use piton_supervisor::quoted;
 
 use super::lead::Lead;
-use super::work::{LaneWork, plan_lane, plan_phase, stage_of};
+use super::strays::box_without_id;
+use super::work::{LaneWork, left_out, plan_lane, plan_phase, stage_of};
+use crate::Found;
+use crate::find::find_recorded;
 
 /// What a plan's text says about a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,6 +45,9 @@ fn open_unmarked(path: &str, text: &str) -> usize {
     parsed.unmarked.iter().filter(|found| found.is_open(text)).count()
 }
 
+/// How long nothing of a plan's text may change until a box that is missing there counts as removed.
+const WRITING: Duration = Duration::from_millis(200);
+
 impl Lead<'_> {
     /// Looks at every plan whose text has changed. What follows comes before everything else that is to be decided.
     pub(super) fn look_at_plans(&mut self) {
@@ -53,7 +62,7 @@ impl Lead<'_> {
             if known.is_some_and(|known| known == now) {
                 continue;
             }
-            let Ok(found) = crate::find(self.workspace, &unit, self.time()) else { continue };
+            let Some(found) = self.written_plan(group, &unit) else { continue };
             if self.is_elsewhere(&found.unit) {
                 continue;
             }
@@ -62,10 +71,45 @@ impl Lead<'_> {
             let looked = |path: &String| now.iter().find(|(known, _)| known == path).and_then(|(_, stamp)| *stamp);
             let files = paths.filter(|path| path.ends_with(".md")).map(|path| (path.clone(), looked(&path))).collect();
             self.plans.insert(group, files);
+            if let Some(why) = left_out(&found) {
+                // A copied line, for instance: until it is corrected, the boxes say nothing for certain.
+                let name = self.work.fleet.groups[group].name.clone();
+                self.tell(Some(&name), "plan", &why.to_string());
+                continue;
+            }
+            if !self.unmarked.contains_key(&group) {
+                self.tell_uncommitted(group, &found.unit);
+            }
             self.tell_unmarked(group, &found.unit);
             let news = self.follow_plan(group, &unit, &found.unit);
             news.into_iter().rev().for_each(|event| self.queue.push_front(event));
         }
+    }
+
+    /// A plan as it is when nobody is writing it; nothing while its text is gone. git and editors write a file in two steps,
+    /// between which it lacks its end: a box or a criterion that is missing has to be missing for a while.
+    fn written_plan(&self, group: usize, unit: &UnitRef) -> Option<Found> {
+        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes);
+        let open = lanes.filter(|(lane, _)| lane.group == group && lane.state != LaneState::Done);
+        let steps: Vec<&String> = open.filter_map(|(_, work)| work.step.as_ref()).collect();
+        let phases = self.work.fleet.groups[group].phases.iter();
+        let gates: Vec<&String> = phases.flat_map(|phase| &phase.gates).map(|gate| &gate.name).collect();
+        let lacks = |plan: &Unit| {
+            steps.iter().any(|known| plan.steps.iter().all(|step| step.id != **known))
+                || gates.iter().any(|known| plan.gates.iter().all(|gate| gate.name != **known))
+        };
+        let read = || find_recorded(self.workspace, unit, self.time()).ok();
+        let mut found = read()?;
+        while lacks(&found.unit) {
+            std::thread::sleep(WRITING);
+            let again = read()?;
+            if (&again.unit.steps, &again.unit.gates) == (&found.unit.steps, &found.unit.gates) {
+                break;
+            }
+            found = again;
+        }
+        let is_text = |path: &str| path.ends_with(".md") && matches!(self.workspace.disk.stamp(path), Ok(Some(_)));
+        found.unit.documents.iter().any(|document| is_text(&document.path)).then_some(found)
     }
 
     /// Whether the plan that can be read is that of another branch than the one that this run merges into: its boxes say
@@ -79,6 +123,37 @@ impl Lead<'_> {
             repository.files_in(&format!("refs/heads/{base}"), &texts).is_ok_and(|found| !found.is_empty());
         let is_here = repository.head().is_ok_and(|head| head.branch() == Some(base));
         is_tracked && !is_here
+    }
+
+    /// Reports ids of boxes that the base does not have, when a run begins: its workers see boxes without ids.
+    fn tell_uncommitted(&mut self, group: usize, plan: &Unit) {
+        let Some(repository) = self.repository.clone() else { return };
+        let texts = plan.documents.iter().filter(|document| document.path.ends_with(".md"));
+        let is_behind = |path: &&str| {
+            let inside = repository.inside().join(path).display().to_string();
+            let committed = repository.committed(&inside).ok().flatten().map(|(text, _)| text);
+            let own = self.workspace.read_text(path).ok().flatten();
+            let ids = |text: &str| {
+                let parsed = plan::parse(text, &mut Findings::new((*path).into(), text));
+                parsed.tasks.iter().map(|mark| mark.id(text).to_owned()).collect::<Vec<_>>()
+            };
+            committed.zip(own).is_some_and(|(committed, own)| {
+                let committed = String::from_utf8_lossy(&committed).into_owned();
+                ids(&own).iter().any(|id| box_without_id(path, &committed, &own, id).is_some())
+            })
+        };
+        let behind: Vec<&str> = texts.map(|document| &*document.path).filter(is_behind).collect();
+        if behind.is_empty() {
+            return;
+        }
+        let name = self.work.fleet.groups[group].name.clone();
+        let paths = behind.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(" ");
+        let text = format!(
+            "the ids of its boxes are not committed, so its workers do not see them; commit them: \
+             git commit -m {} {paths}",
+            quoted(&format!("ids of {name}"))
+        );
+        self.tell(Some(&name), "plan", &text);
     }
 
     /// Reports open boxes without an id, once for each number of them: no worker does them.
@@ -137,7 +212,7 @@ impl Lead<'_> {
                 news.push(self.settled(at, own));
             }
             let is_closing = matches!(self.work.fleet.lanes[at].state, LaneState::Closing(_));
-            if is_closing && own == BoxState::Open && self.is_unticked(at) {
+            if is_closing && own == BoxState::Open && (self.is_unticked(at) || self.is_untick_of_git(at)) {
                 // Forget the stamp, so that the plan is read again after the merge.
                 self.plans.remove(&group);
             }
@@ -217,11 +292,12 @@ impl Lead<'_> {
         if self.work.lanes[at].dialect != Dialect::Plan {
             return self.is_done_by_person(at) || self.is_delisted(at);
         }
-        let Ok(plan) = self.unit_of(at) else { return false };
-        if self.is_elsewhere(&plan) {
+        let (group, unit) = (self.work.fleet.lanes[at].group, &self.work.lanes[at].unit);
+        let Some(found) = self.written_plan(group, unit) else { return false };
+        if self.is_elsewhere(&found.unit) {
             return false;
         }
-        let own = box_state(&plan, self.work.lanes[at].step.as_deref());
+        let own = box_state(&found.unit, self.work.lanes[at].step.as_deref());
         let name = &self.work.fleet.lanes[at].name;
         let known = self.memory.lanes.get(name);
         let has_begun = known.is_some_and(|memory| memory.origin.attempt > 0 || !memory.rework.is_empty());
@@ -236,9 +312,13 @@ impl Lead<'_> {
 
     /// Whether the user removed the box of a task.
     pub(super) fn is_removed(&self, work: &LaneWork) -> bool {
-        let found = crate::find(self.workspace, &work.unit, self.time());
-        work.dialect == Dialect::Plan
-            && found.is_ok_and(|found| box_state(&found.unit, work.step.as_deref()) == BoxState::Removed)
+        let group = self.work.groups.iter().position(|group| group.unit.as_ref() == Some(&work.unit));
+        let Some(group) = group.filter(|_| work.dialect == Dialect::Plan) else { return false };
+        // A text in which an id is there twice says nothing about it for certain.
+        let is_gone = |found: Found| {
+            left_out(&found).is_none() && box_state(&found.unit, work.step.as_deref()) == BoxState::Removed
+        };
+        self.written_plan(group, &work.unit).is_some_and(is_gone)
     }
 
     fn settled(&mut self, at: LaneAt, own: BoxState) -> FleetEvent {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use piton_dialect::git_names;
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
-use piton_model::proof::{Correction, DoneStep, Facts, Judged, prove};
+use piton_model::proof::{Correction, DoneStep, Facts, Judged, Proof, prove};
 use piton_model::{Dialect, Event, Gate, GateState, Lifecycle, Output, Rework, Step, StepState, StepTo, Unit, UnitRef};
 use piton_store::journal::Entry;
 use piton_supervisor::was_removed;
 use serde_json::Value;
 
 use super::claim::step;
+use super::freed::is_by_person;
 use super::lead::Lead;
 use super::{RunError, failed};
 use crate::in_git::lost_in_git;
@@ -21,9 +22,15 @@ impl Lead<'_> {
     /// Looks whether what is recorded as done is there. Gates need no look: they judge every tree before it is merged.
     pub(super) fn prove(&mut self, at: LaneAt) -> Result<(), RunError> {
         let unit = self.work.lanes[at].unit.clone();
+        // Files of a branch that is gone are not missing: nothing is opened again that comes back with the branch.
+        if let Err(reason) = self.check_branch(at) {
+            let proof = Proof::Refused { reasons: vec![reason] };
+            self.queue.push_back(FleetEvent::Proved { lane: at, proof });
+            return Ok(());
+        }
         let Ok(found) = crate::find(self.workspace, &unit, self.time()) else {
             // Nothing is recorded, so nothing is claimed; the start says what is wrong.
-            let proof = piton_model::proof::Proof::Holds;
+            let proof = Proof::Holds;
             self.queue.push_back(FleetEvent::Proved { lane: at, proof });
             return Ok(());
         };
@@ -81,8 +88,9 @@ impl Lead<'_> {
             if !is_own && !self.is_closed(at, known) {
                 continue;
             }
-            let mut files: Vec<String> = named.get(&known.id).cloned().unwrap_or_default();
-            files.extend(outputs.iter().cloned());
+            // A document may still list what was claimed before: the last record of the step counts.
+            let named = named.get(&known.id).filter(|files| !files.is_empty());
+            let mut files: Vec<String> = named.unwrap_or(outputs).clone();
             if own == Some(&known.id) {
                 files.extend(self.work.lanes[at].outputs.iter().cloned());
             }
@@ -133,7 +141,11 @@ impl Lead<'_> {
         let is_there = |path: &str| !matches!(self.workspace.disk.stamp(path), Ok(None));
         let tree = self.workspace_in_tree(at).filter(|_| is_own);
         let is_found = match &tree {
-            Some(tree) => is_there(&format!("{tree}/{path}")) || self.is_on_base(path) && is_there(path),
+            Some(tree) => {
+                is_there(&format!("{tree}/{path}"))
+                    || self.is_on_base(path) && is_there(path)
+                    || self.is_on_branch_alone(at, &Output::File(path.to_owned()))
+            }
             None => is_there(path),
         };
         if is_found {
@@ -154,9 +166,9 @@ impl Lead<'_> {
         is_committed || repository.ignored(root, &[path.to_owned()]).is_ok_and(|found| !found.is_empty())
     }
 
-    /// Whether the worker of a lane called its step done, and not a person.
+    /// Whether the worker of a lane called its step done, or the lead for it, and not a person.
     pub(super) fn is_workers_word(&self, at: LaneAt, step: &str) -> bool {
-        self.last_done(at, step).is_some_and(|entry| entry.data.contains_key(TICKET))
+        self.last_done(at, step).is_some_and(|entry| !is_by_person(&entry))
     }
 
     /// The last event that has a step of a lane's unit as done.

@@ -1,13 +1,13 @@
 //! Takes up what an earlier lead left: adopts workers that live, judges those that are dead. A fresh start is the case
 //! in which nothing was left.
 
-use piton_model::fleet::{Counts, End, FleetEvent, How, LaneAt, LaneState, StageResult, Standing};
+use piton_model::fleet::{Counts, End, FleetEvent, Halt, How, LaneAt, LaneState, StageResult, Standing};
 use piton_model::hint::verbs;
 use piton_model::{Dialect, Event, Lifecycle, Liveness, Row, State, Step, StepState, Unit, UnitRef};
 use piton_store::journal::Entry;
 
 use super::approvals::Question;
-use super::by_hand::LeftBy;
+use super::by_hand::{LeftBy, begun_by_person};
 use super::lead::{Lead, steady};
 use super::memory::{Origin, SavedState, adopted};
 use super::ways::GONE;
@@ -57,15 +57,23 @@ impl Lead<'_> {
                 }
             }
             self.hold_unknown_work(at, &rows);
+            self.hold_done_elsewhere(at, request.retry);
         }
         self.tick_discarded();
         for at in 0..self.work.fleet.groups.len() {
             self.recover_group(at, request);
+            if let Err(reason) = self.leave_out_removed(at) {
+                let name = self.work.fleet.groups[at].name.clone();
+                self.tell(Some(&name), "halted", &reason);
+                let halt = Halt { reason, lane: None, is_failure: false, recorded: false };
+                self.work.fleet.groups[at].halted.get_or_insert(halt);
+            }
         }
         for at in 0..self.work.fleet.lanes.len() {
             let last = self.events_of(&self.work.lanes[at].unit).last().map_or(0, |entry| entry.seq);
             self.begun_with.insert(at, last);
         }
+        self.tell_added_subtasks();
         self.save()
     }
 
@@ -81,14 +89,17 @@ impl Lead<'_> {
         let (name, unit) = (self.work.fleet.lanes[at].name.clone(), self.work.lanes[at].unit.clone());
         let Some(known) = self.memory.lanes.get(&name) else { return };
         let now = self.origin_of(&unit);
-        let (was, claiming) = (known.origin, known.claiming);
-        // A claim that was under way when the lead died came to its end, or did not.
+        // A claim that was under way when the lead died came to its end, or did not. One that was refused may be followed
+        // by a person's.
+        let is_persons = begun_by_person(&self.events_of(&unit)).is_some();
+        let (was, claiming) = (known.origin, known.claiming.filter(|_| !is_persons));
         let is_same_attempt = was.attempt == now.attempt || claiming == Some(now.attempt) || was.attempt == 0;
         // A lane that was not claimed yet knows of no life.
         // A journal that was made shorter may lack the beginning.
         let is_same_life = was.began == now.began || was == Origin::default() || now.began == 0;
         // An archived document: what is left of the unit is its journal. A claim that was under way had none yet.
         let is_gone = claiming.is_none() && was.attempt > 0 && self.is_document_gone(at);
+        let is_kept = is_gone && (self.work.lanes[at].step.is_some() || self.is_finished_and_away(at));
         // A board of stories is archived as a whole to begin anew: when its run is finished, or for another story of that
         // name. One that the user stashed comes back.
         let is_board = self.work.lanes[at].dialect == Dialect::Pipeline && (self.run.leads <= 1 || self.is_renamed(at));
@@ -99,7 +110,7 @@ impl Lead<'_> {
             _ => false,
         };
         let lane = self.memory.lane(&name);
-        if is_gone && lane.workers > 0 && !is_archived {
+        if is_kept || is_gone && lane.workers > 0 && !is_archived {
             // It had a worker in this very run: its document was removed by mistake.
             return;
         }
@@ -124,17 +135,20 @@ impl Lead<'_> {
     }
 
     pub(super) fn is_document_gone(&self, at: LaneAt) -> bool {
-        let is_whole = self.work.lanes[at].step.is_none();
-        is_whole
-            && matches!(
-                crate::find(self.workspace, &self.work.lanes[at].unit, self.time()),
-                Err(crate::NotFound::Nothing { .. })
-            )
+        let found = crate::find(self.workspace, &self.work.lanes[at].unit, self.time());
+        matches!(found, Err(crate::NotFound::Nothing { .. }))
+    }
+
+    /// Whether a unit that several lanes share was begun in this life, by whichever of them, and its document is gone.
+    pub(super) fn is_shared_document_gone(&self, at: LaneAt) -> bool {
+        let group = &self.work.fleet.groups[self.work.fleet.lanes[at].group].name;
+        let has_begun = self.memory.groups.get(group).is_some_and(|known| known.origin.attempt > 0);
+        self.work.lanes[at].step.is_some() && has_begun && self.is_document_gone(at)
     }
 
     fn recover_lane(&mut self, at: LaneAt, row: Option<&Row>, request: &RunRequest) -> Result<(), RunError> {
         let name = self.work.fleet.lanes[at].name.clone();
-        let known = self.memory.lanes.get(&name).filter(|lane| lane.origin.attempt > 0 || lane.put_off).cloned();
+        let known = self.memory.lanes.get(&name).filter(|lane| lane.is_remembered()).cloned();
         let lifecycle = row.map(|row| row.state.lifecycle());
         if let Some(heir) = self.is_done_by_heir(at) {
             self.tell_lane(at, "settled", &format!("it was done as {heir}"));
@@ -145,6 +159,12 @@ impl Lead<'_> {
             self.hold(at, reason.to_string());
             return Ok(());
         }
+        let is_done = known.as_ref().is_some_and(|known| known.state == SavedState::Done);
+        if !is_done && self.is_shared_document_gone(at) {
+            let reason = verbs::REPAIR.on(&self.work.lanes[at].unit_name).to(GONE);
+            self.work.fleet.lanes[at].state = LaneState::Paused { reason: reason.to_string() };
+            return Ok(());
+        }
         let Some(known) = known else {
             self.recover_stranger(at, row, request.retry);
             return Ok(());
@@ -153,12 +173,20 @@ impl Lead<'_> {
             self.work.fleet.lanes[at].state = LaneState::Done;
             return Ok(());
         }
-        if known.claiming.is_none() && known.origin.attempt > 0 && self.is_document_gone(at) {
+        let is_step = self.work.lanes[at].step.is_some();
+        if is_step && is_done && self.is_document_gone(at) {
+            self.work.fleet.lanes[at].state = LaneState::Done;
+            return Ok(());
+        }
+        if let Some(reason) = self.taken_off_base(at, lifecycle).filter(|_| !request.retry) {
+            self.hold(at, reason);
+            return Ok(());
+        }
+        if known.claiming.is_none() && known.origin.attempt > 0 && !is_step && self.is_document_gone(at) {
             let reason = verbs::REPAIR.on(&self.work.lanes[at].unit_name).to(GONE);
             self.work.fleet.lanes[at].state = LaneState::Paused { reason: reason.to_string() };
             return Ok(());
         }
-        let is_step = self.work.lanes[at].step.is_some();
         let lane = &mut self.work.fleet.lanes[at];
         // A stage that the settings leave out since is followed by the next.
         let stage = lane.stages.iter().copied().filter(|stage| *stage >= known.stage).min().unwrap_or(known.stage);
@@ -173,7 +201,7 @@ impl Lead<'_> {
             ..Counts::default()
         };
         lane.waves_left = lane.waves_left.saturating_sub(known.put_off_waves);
-        if let Some(stage) = self.taken_back_to(at) {
+        if let Some(stage) = self.taken_back_to(at).or_else(|| self.begun_since(at)) {
             self.work.fleet.lanes[at].stage = stage;
         }
         let is_at_rest = !matches!(
@@ -222,13 +250,18 @@ impl Lead<'_> {
     fn recover_done(&mut self, at: LaneAt, lifecycle: Option<Lifecycle>) {
         let is_done = match self.work.lanes[at].step {
             Some(_) => matches!(self.standing(at, false), Standing::Complete(_)) || self.is_untick_of_git(at),
-            None => lifecycle == Some(Lifecycle::Done),
+            None => lifecycle == Some(Lifecycle::Done) || self.is_brought_back(at),
         };
         let name = self.work.fleet.lanes[at].name.clone();
         self.work.fleet.lanes[at].state = match is_done {
             true => LaneState::Done,
             false => {
+                let is_off_base = self.is_merge_off_base(at);
                 self.memory.lane(&name).forget_attempt();
+                if is_off_base && self.work.lanes[at].step.is_some() {
+                    // Its branch is built on what the user took off the base: it begins on another one.
+                    (self.memory.lane(&name).branch, self.memory.lane(&name).worktree) = (None, None);
+                }
                 self.work.fleet.lanes[at].grant_anew();
                 again(lifecycle.or(Some(Lifecycle::Running)), "its document says that it is not done")
             }

@@ -51,8 +51,9 @@ impl Lead<'_> {
         for phase in group.phases.iter_mut().skip(last_open.unwrap_or(0)) {
             phase.approval = Approval::NotNeeded;
         }
-        for ((phase, is_judged), key) in group.phases.iter_mut().zip(are_judged).zip(keys) {
-            if known.approved.contains(&key) && phase.approval == Approval::Needed {
+        for (((phase, is_judged), is_done), key) in group.phases.iter_mut().zip(are_judged).zip(are_done).zip(keys) {
+            // Work that was added since is approved when it is there.
+            if is_done && known.approved.contains(&key) && phase.approval == Approval::Needed {
                 phase.approval = Approval::Given;
             }
             // All of it is on the base and recorded, with the gates that judged it.
@@ -64,6 +65,7 @@ impl Lead<'_> {
             }
         }
         self.recover_approval(at);
+        self.judge_refused_first(at);
         if self.is_yes {
             self.approve_review(at);
             let group = &mut self.work.fleet.groups[at];
@@ -163,6 +165,12 @@ impl Lead<'_> {
 
     /// A unit that several lanes share: its document says whether it may continue.
     fn recover_unit_group(&mut self, group: usize, unit: &UnitRef, request: &RunRequest) {
+        let is_done =
+            |unit| crate::find(self.workspace, unit, self.time()).is_ok_and(|it| it.unit.state == State::Done);
+        if self.work.groups[group].dialect == Dialect::Build && is_done(unit) {
+            // A complete build whose specification has got a gate is not complete any more. Of another one this is refused.
+            let _ = record(self.workspace, unit, &Event::Reopened, &self.recorder(LEAD));
+        }
         let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return };
         let is_plan = self.work.groups[group].dialect == Dialect::Plan;
         if is_plan && self.is_elsewhere(&found.unit) {

@@ -11,6 +11,23 @@ use super::others::was_stopped;
 use super::{RunError, failed};
 
 impl Lead<'_> {
+    /// Lanes that wait for a limit of an account that they need not use any more go on: their user named another worker.
+    pub(super) fn free_other_accounts(&mut self) {
+        for at in 0..self.work.fleet.lanes.len() {
+            let lane = &self.work.fleet.lanes[at];
+            if !matches!(lane.state, LaneState::Parked { .. }) {
+                continue;
+            }
+            let used = self.memory.lanes.get(&lane.name).and_then(|known| known.account.clone());
+            let other = self.work.fleet.account_of(lane).filter(|account| used.as_deref() != Some(account));
+            if let Some(other) = other.map(str::to_owned) {
+                let why = format!("{} is at its limit", used.unwrap_or_default());
+                self.tell_lane(at, "limit", &format!("it does not wait for the limit: {other} takes over"));
+                self.work.fleet.lanes[at].state = LaneState::Dead { why, how: How::Brief };
+            }
+        }
+    }
+
     /// A lane that had a worker: it lives, or its end is judged, or it never began.
     pub(super) fn recover_worker(&mut self, at: LaneAt, how: How) -> Result<(), RunError> {
         let name = self.work.fleet.lanes[at].name.clone();

@@ -19,6 +19,9 @@ use super::status::waits;
 use super::ways::{Judging, WHEN_MET, brought_back, place_of_fix, ways_out};
 use super::{EndedLane, LaneView, RunEnd, RunError, View};
 
+/// How many stuck units the end of a run asks about by name.
+const MOST_LOOKS: usize = 5;
+
 impl Lead<'_> {
     pub(super) fn view(&self) -> View {
         let lanes: Vec<LaneView> = (0..self.work.fleet.lanes.len()).map(|at| self.lane_view(at)).collect();
@@ -232,23 +235,28 @@ impl Lead<'_> {
         let listed = super::work::read_work(self.workspace, &self.settings, &wanted, now).map(|work| work.units());
         let is_done = |name: &&String| {
             let unit = UnitRef::parse(name).ok();
-            let row = unit.and_then(|unit| rows.iter().find(|row| unit.means(row.dialect, &row.full_name)));
+            let row = unit.as_ref().and_then(|unit| rows.iter().find(|row| unit.means(row.dialect, &row.full_name)));
+            let is_called_done = row.is_some_and(|row| row.state.lifecycle() == Lifecycle::Done);
+            // Documents say everything about a run that is finished: one that calls done what was refused says too much.
+            let is_unmerged = || unit.is_some_and(|unit| self.memory.is_unmerged(name, self.origin_of(&unit)));
             match (&listed, row) {
+                _ if is_called_done && is_unmerged() => false,
                 (Ok(listed), _) if !listed.contains(*name) => true,
-                (_, Some(row)) => row.state.lifecycle() == Lifecycle::Done,
+                (_, Some(_)) => is_called_done,
                 // A file that is gone lists nothing; one that cannot be read may list it.
                 (_, None) => listed.is_err() && !wanted.iter().any(|file| std::path::Path::new(file).is_file()),
             }
         };
         let is_finished = outcome == Outcome::Done && others.iter().all(is_done);
-        (self.run.ended, self.run.waiting, self.run.is_finished) = (Some((outcome, now)), self.waiting(), is_finished);
+        (self.run.ended, self.run.waiting, self.run.is_finished) =
+            (Some((outcome, now)), self.left_waiting(), is_finished);
         self.persist(|lead| lead.run.save(lead.workspace))
     }
 
     /// What a person does next.
     fn next_steps(&self, outcome: Outcome) -> Vec<Hint> {
         let mut next = Vec::new();
-        let units: BTreeSet<String> = self.waiting().into_iter().map(|it| it.unit).collect();
+        let units: BTreeSet<String> = self.left_waiting().into_iter().map(|it| it.unit).collect();
         if !units.is_empty() {
             let approve = units.iter().fold(verbs::APPROVE.call(), |approve, unit| approve.arg(Arg::unit(unit)));
             next.push(approve.to("approve and continue").then(self.command(&[])));
@@ -277,13 +285,7 @@ impl Lead<'_> {
         if !denied.is_empty() {
             next.push(super::denials::allow().to("allow what was denied").then(self.command(&["--retry"])));
         }
-        if let Some(first) = stuck.first() {
-            let is_taken_over = UnitRef::parse(first).is_ok_and(|unit| self.heir_of(&unit).is_some());
-            next.push(match is_taken_over {
-                true => verbs::LOG.on(*first).to("see where its work went"),
-                false => verbs::WHY.on(*first).to("see why"),
-            });
-        }
+        next.extend(self.looks(&told));
         // A crew has no unit of its own to ask about.
         let is_stuck = !stuck.is_empty() || self.work.fleet.groups.iter().any(|group| group.halted.is_some());
         // A retry is no answer to a question, whose own way names the command that continues the run.
@@ -294,6 +296,23 @@ impl Lead<'_> {
             next.push(self.command(&[]).to("continue"));
         }
         next
+    }
+
+    /// How a person sees why units are stuck. Those that wait for others of them say nothing more.
+    fn looks(&self, stuck: &BTreeSet<&str>) -> Vec<Hint> {
+        // What no worker has begun has no document either, and the run knows it.
+        let is_there = |name: &str| {
+            let is_gone = |unit: UnitRef| {
+                crate::lost::lost(self.workspace, &unit, self.time()).is_some() || self.heir_of(&unit).is_some()
+            };
+            !UnitRef::parse(name).is_ok_and(is_gone)
+        };
+        let (here, gone): (Vec<&str>, Vec<&str>) = stuck.iter().copied().partition(|name| is_there(name));
+        let mut asked = here.iter().filter(|name| !self.is_paused_for(name, waits)).take(MOST_LOOKS);
+        let first = asked.next().or(here.first()).map(|name| verbs::WHY.on(*name).to("see why"));
+        let why = first.map(|first| asked.fold(first, |why, name| why.then(verbs::WHY.on(*name))));
+        // Those that are not there were taken over, or their documents are gone.
+        gone.iter().map(|name| verbs::LOG.on(*name).to("see what became of it")).chain(why).collect()
     }
 
     /// When a retry helps: where what was refused has to be corrected, as far as that is known.
@@ -325,7 +344,7 @@ impl Lead<'_> {
                 _ => None,
             })
             .collect();
-        if let Some(ways) = brought_back(unit, &reasons) {
+        if let Some(ways) = brought_back(self.workspace, unit, &reasons, self.time()) {
             return ways.iter().map(|way| way.hint(|options| self.command(options))).collect();
         }
         let found = UnitRef::parse(unit).ok().and_then(|unit| crate::find(self.workspace, &unit, self.time()).ok());

@@ -1,7 +1,7 @@
 //! Runs have numbers. Each has a directory, `.piton/run/runs/N`, with its record, everything that was told, and its
 //! report. A run goes on under its number, with one lead after another, until all of its units are done.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use piton_model::fleet::Outcome;
@@ -11,6 +11,7 @@ use piton_store::disk::{Access, Disk};
 use piton_supervisor::Identity;
 use serde_json::{Value, json};
 
+use super::settings::SETTINGS;
 use super::view::Waiting;
 use super::{RunError, RunRequest, read_time as time};
 use crate::Workspace;
@@ -136,8 +137,55 @@ impl RunRecord {
         run.waiting.clear();
         (run.lead, run.lead_since, run.ended, run.yes) = (lead, now, None, request.yes);
         run.save(workspace)?;
+        run.keep_lists(workspace)?;
         run.prune(workspace, &numbers);
         Ok(run)
+    }
+
+    /// Keeps the settings and the lists that it names as they are now: their user may move or remove them before all of it
+    /// is done, and git may put others in their place.
+    fn keep_lists(&self, workspace: &Workspace) -> Result<(), RunError> {
+        let mut lists = self.lists(workspace);
+        if let Ok(settings) = std::fs::read_to_string(workspace.root().join(SETTINGS)) {
+            lists.insert(SETTINGS.to_owned(), settings);
+        }
+        if lists.is_empty() {
+            return Ok(());
+        }
+        let bytes = format!("{:#}\n", json!(lists)).into_bytes();
+        piton_store::replace(&*workspace.disk, &self.kept_lists(), &bytes, Access::Private)?;
+        Ok(())
+    }
+
+    /// The run files that it names, each with its text: as it is now, or as it was when it was last there.
+    pub(super) fn lists(&self, workspace: &Workspace) -> BTreeMap<String, String> {
+        let mut lists = self.kept(workspace);
+        lists.remove(SETTINGS);
+        let named = self.wanted.iter().filter_map(|wanted| match wanted {
+            Wanted::File(file) if file.ends_with(".toml") || file.ends_with(".json") => Some(file.clone()),
+            Wanted::File(_) | Wanted::Unit(_) => None,
+        });
+        let all: BTreeSet<String> = lists.keys().cloned().chain(named).collect();
+        for file in all {
+            if let Ok(text) = std::fs::read_to_string(workspace.root().join(&file)) {
+                lists.insert(file, text);
+            }
+        }
+        lists
+    }
+
+    /// The settings that its last lead began with.
+    pub(super) fn settings(&self, workspace: &Workspace) -> Option<String> {
+        self.kept(workspace).remove(SETTINGS)
+    }
+
+    fn kept(&self, workspace: &Workspace) -> BTreeMap<String, String> {
+        let kept = workspace.disk.read(&self.kept_lists()).ok();
+        kept.and_then(|content| serde_json::from_slice(&content.bytes).ok()).unwrap_or_default()
+    }
+
+    fn kept_lists(&self) -> String {
+        format!("{}/lists.json", self.directory())
     }
 
     /// The same run, without units that are in no list any more.
@@ -213,7 +261,13 @@ impl RunRecord {
                 Wanted::File(_) => Arg::path(&wanted.typed(root, directory)),
             });
         }
-        self.yes.then_some(&"--yes").into_iter().chain(options).fold(command, |command, flag| command.flag(flag))
+        // Only a build's phases ask. Elsewhere `--yes` would do nothing but approve commands that changed since.
+        let asks = self.units.iter().any(|unit| unit.starts_with("build:"));
+        (self.yes && asks)
+            .then_some(&"--yes")
+            .into_iter()
+            .chain(options)
+            .fold(command, |command, flag| command.flag(flag))
     }
 
     /// Whether a newer run is not finished: a retry that names nothing means that one.

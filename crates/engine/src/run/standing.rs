@@ -1,13 +1,16 @@
 //! What the documents and files of a lane say about what its worker was started for.
 
 use piton_dialect::crew::has_done_its_part;
-use piton_dialect::{pipeline, task};
+use piton_dialect::{crew, pipeline, task};
 use piton_model::fleet::{LaneAt, StageResult, Standing};
 use piton_model::{Dialect, State, Step, StepState, Unit};
+use piton_store::journal::Entry;
+use serde_json::Value;
 
+use super::freed::LEAD;
 use super::lead::Lead;
 use crate::evidence::toml_key;
-use crate::record::DiskFiles;
+use crate::record::{DiskFiles, TICKET};
 
 impl Lead<'_> {
     /// What the documents of a lane's unit say about what its worker was started for.
@@ -51,10 +54,14 @@ impl Lead<'_> {
                 return Standing::Unproved { missing: missing.collect() };
             }
             Some(StepState::Done { .. } | StepState::Skipped) => return Standing::Complete(StageResult::Done),
+            Some(StepState::Pending) if self.was_complete(at) && self.is_untick_of_git(at) => {
+                return Standing::Complete(StageResult::Done);
+            }
             Some(StepState::Pending | StepState::Running | StepState::Failed) | None => {}
         }
-        if unit.state == State::Blocked {
-            return Standing::Halted { reason: unit.blockers.join("; ") };
+        let own = if unit.state == State::Blocked { self.own_blockers(at, unit) } else { Vec::new() };
+        if !own.is_empty() {
+            return Standing::Halted { reason: own.join("; ") };
         }
         if !has_exited_well || self.work.lanes[at].outputs.is_empty() {
             return Standing::Open;
@@ -70,8 +77,38 @@ impl Lead<'_> {
         }
     }
 
+    /// Whether a lead was about to merge a lane, or has.
+    pub(super) fn was_complete(&self, at: LaneAt) -> bool {
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        known.is_some_and(|known| known.seen.is_some() || known.collected.is_some() || known.merged.is_some())
+    }
+
+    /// What keeps a step from being done, among all that blocks its unit: what its own worker asked, and what a person
+    /// recorded. A remark in a plan and the question of another worker say nothing about it.
+    fn own_blockers(&self, at: LaneAt, unit: &Unit) -> Vec<String> {
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let is_own = |text: &&String| {
+            let names = |entry: &&Entry| {
+                let message = entry.data.get("message").and_then(Value::as_str);
+                entry.event == "blocked" && message.is_some_and(|message| text.contains(message))
+            };
+            match events.iter().rfind(names) {
+                Some(entry) if entry.by == LEAD => false,
+                Some(entry) => match entry.data.get(TICKET).and_then(Value::as_str) {
+                    Some(ticket) => known.is_none_or(|known| known.ticket.as_deref().is_none_or(|own| own == ticket)),
+                    None => true,
+                },
+                // A worker that never calls Piton writes what it asks into the document.
+                None => known.is_none_or(|known| !known.blockers.contains(text)),
+            }
+        };
+        unit.blockers.iter().filter(is_own).cloned().collect()
+    }
+
     /// Whether a worker calls its step done and changed none of the files that it was to make. What was found to be work
-    /// before is not asked again: what its worker corrects may be in other files.
+    /// before is not asked again: what its worker corrects may be in other files. Nor is what another workstream made that
+    /// was not to make it: there the worker's word counts, and the gates judge it.
     fn is_untouched(&self, at: LaneAt, step: &str) -> bool {
         let memory = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
         let is_new = memory.is_some_and(|memory| {
@@ -80,7 +117,8 @@ impl Lead<'_> {
         });
         // Words that name no file ask for no change.
         let has_files = !self.work.lanes[at].files().is_empty();
-        is_new && has_files && self.has_outputs(at) && self.is_workers_word(at, step) && !self.has_changed(at)
+        let is_claimed = is_new && has_files && self.has_outputs(at) && self.is_workers_word(at, step);
+        is_claimed && !self.has_changed(at) && !self.are_made_by_others(at)
     }
 }
 
@@ -118,7 +156,10 @@ fn whole_standing(unit: &Unit, has_command: &dyn Fn(&str) -> bool) -> Standing {
 fn unfinished(unit: &Unit) -> Option<Standing> {
     let is_open = |step: &Step| !matches!(step.state, StepState::Done { .. } | StepState::Skipped);
     let is_through = unit.state == State::Running && !unit.steps.is_empty() && !unit.steps.iter().any(is_open);
-    let missing = "no step is open, and it neither entered its next stage nor finished".to_owned();
+    let missing = match unit.stage.as_deref().and_then(crew::wire::stage_after) {
+        Some(next) => format!("no step is open, and it did not enter the next stage, {next}"),
+        None => "no step is open, and it did not finish".to_owned(),
+    };
     is_through.then(|| Standing::Incomplete { missing: vec![missing] })
 }
 

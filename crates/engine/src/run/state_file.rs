@@ -12,6 +12,7 @@ use piton_store::ReadError;
 use piton_store::disk::{Access, Disk, LockError};
 
 use super::lead::Lead;
+use super::unknown_work::known_story;
 use super::{RunError, failed};
 use crate::record::DiskFiles;
 
@@ -40,9 +41,11 @@ impl Lead<'_> {
             Err(ReadError::Missing) => None,
             Err(error) => return Err(RunError::Disk { message: format!("cannot read `{path}`: {error}") }),
         };
-        let complete = complete && !self.has_other_stories(before.as_deref().unwrap_or_default());
-        let known = known_stories(before.as_deref().unwrap_or_default());
-        let mut state = self.lead_state(&stories, complete);
+        let mut known = known_stories(before.as_deref().unwrap_or_default());
+        let taken_out = self.taken_out(&known);
+        known.retain(|story| !taken_out.contains(&story.id));
+        let complete = complete && !self.has_other_stories(&known);
+        let mut state = LeadState { taken_out, ..self.lead_state(&stories, complete) };
         for story in &mut state.stories {
             let at = stories.iter().find(|at| self.work.lanes[**at].id == story.id);
             let is_listed = known.iter().any(|known| known.id == story.id && known.standing.is_some());
@@ -82,7 +85,7 @@ impl Lead<'_> {
     }
 
     /// Whether the state has stories that are open and no part of this run.
-    fn has_other_stories(&self, state: &[u8]) -> bool {
+    fn has_other_stories(&self, known: &[KnownStory]) -> bool {
         let is_open = |story: &KnownStory| {
             let is_settled = matches!(story.standing.as_deref(), Some("DONE" | "PAUSED"));
             // One that was taken out of its list stays as it is.
@@ -92,7 +95,7 @@ impl Lead<'_> {
             };
             !is_settled && !(0..self.work.lanes.len()).any(is_own)
         };
-        known_stories(state).iter().any(is_open)
+        known.iter().any(is_open)
     }
 
     /// Every checkpoint of the pipeline, with its path.
@@ -116,6 +119,7 @@ impl Lead<'_> {
             briefs: self.briefs(),
             stories: order.into_iter().map(|at| self.lead_story(at)).collect(),
             issues: self.memory.issues.clone(),
+            taken_out: Vec::new(),
         }
     }
 
@@ -197,11 +201,7 @@ impl Lead<'_> {
 
     /// What an earlier lead wrote down about a story, where nothing else is remembered.
     pub(super) fn known_story(&self, at: LaneAt) -> Option<KnownStory> {
-        if self.work.lanes[at].dialect != Dialect::Pipeline {
-            return None;
-        }
-        let content = self.workspace.disk.read(&state_path()).ok()?;
-        known_stories(&content.bytes).into_iter().find(|known| known.id == self.work.lanes[at].id)
+        known_story(self.workspace, &self.work.lanes[at])
     }
 }
 

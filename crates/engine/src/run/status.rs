@@ -9,7 +9,7 @@ use piton_model::hint::verbs;
 use piton_model::{Arg, Hint, Invocation, LedWork, Patience, State, Time, Unit, UnitRef, judge};
 use piton_supervisor::{End, Exit, KeeperProgram, Sight, Worker};
 
-use super::approvals::is_given;
+use super::approvals::{is_asked, is_given, is_of_earlier_life};
 use super::by_hand::{standing_pause, taken};
 use super::denials;
 use super::freed::is_changed;
@@ -18,11 +18,13 @@ use super::memory::MEMORY;
 use super::recover_groups::taken_by_session;
 use super::runs::{self, RunRecord, Wanted};
 use super::settings::Settings;
+use super::unknown_work::{NOT_ON_BASE, is_on_base};
 use super::view::{LaneView, PUBLISHED, Published, View, Waiting, kept};
 use super::ways::{Judging, WHEN_MET, Way, brought_back, ways_out};
 use super::work::read_work;
-use crate::Workspace;
 use crate::find::{find_all, find_alone};
+use crate::lost::{lost, was_given_up};
+use crate::{Workspace, find};
 
 /// How a run is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +119,9 @@ impl RunStatus {
         if self.state == RunState::Led {
             return command.to(why.to_owned());
         }
+        if let Some(back) = self.asked.values().flatten().find(|way| matches!(way, Way::Repair { .. })) {
+            return back.hint(|options| self.run.command(root, directory, options));
+        }
         if let Some(approval) = self.approval() {
             return approval.to(why.to_owned()).then(command);
         }
@@ -186,9 +191,18 @@ pub fn run_status(workspace: &Workspace, now: Time) -> Option<RunStatus> {
     let led = published.as_ref().filter(|published| published.lead.is_alive());
     let run = match led {
         Some(published) => runs::load(&*workspace.disk, published.run),
-        None => runs::unfinished(workspace),
+        None => runs::all(workspace).find(|run| !run.is_finished && !is_given_up(workspace, run, now)),
     }?;
     Some(status_of(workspace, run, published, now))
+}
+
+/// Whether the user gave up all that is left of a run: a commit removed the documents.
+fn is_given_up(workspace: &Workspace, run: &RunRecord, now: Time) -> bool {
+    let units = run.units.iter().filter_map(|name| UnitRef::parse(name).ok());
+    let is_done = |unit: &UnitRef| find(workspace, unit, now).is_ok_and(|found| found.unit.state == State::Done);
+    let mut left = units.filter(|unit| !is_done(unit)).peekable();
+    let is_gone = |unit: UnitRef| lost(workspace, &unit, now).is_some_and(|lost| was_given_up(workspace, &lost));
+    left.peek().is_some() && left.all(is_gone)
 }
 
 /// How a run that is not finished stands.
@@ -229,11 +243,15 @@ fn status_of(workspace: &Workspace, run: RunRecord, last: Option<Published>, now
             view.lanes.extend(kept);
         }
         for lane in view.iter_mut().flat_map(|view| &mut view.lanes) {
-            lane.work = since(workspace, lane, now);
+            lane.work = since(workspace, Some(&run), lane, now);
         }
     }
-    let asked = view.as_ref().map_or(&run.waiting, |view| &view.waiting).iter().cloned();
-    let (given, waiting): (Vec<Waiting>, Vec<Waiting>) = asked.partition(|it| is_given(workspace, it));
+    let asked: Vec<Waiting> = view.as_ref().map_or(&run.waiting, |view| &view.waiting).clone();
+    let (asked, past): (Vec<Waiting>, Vec<Waiting>) = asked.into_iter().partition(|it| is_asked(workspace, it, now));
+    if let Some(view) = view.as_mut().filter(|_| state != RunState::Led) {
+        past.iter().for_each(|it| reopen(&mut view.lanes, it, is_of_earlier_life(workspace, it, now)));
+    }
+    let (given, waiting): (Vec<Waiting>, Vec<Waiting>) = asked.into_iter().partition(|it| is_given(workspace, it));
     let has_lane = |unit: &&String| view.iter().flat_map(|view| &view.lanes).any(|lane| lane.unit == **unit);
     let others: Vec<&String> = run.units.iter().filter(|unit| !has_lane(unit)).collect();
     let is_done = |unit: &&&String| {
@@ -273,6 +291,18 @@ fn status_of(workspace: &Workspace, run: RunRecord, last: Option<Published>, now
         is_older,
         is_denied,
         run,
+    }
+}
+
+/// Lanes of a unit that does not wait for an approval any more: the run continues with them. `is_anew` says that the unit was
+/// begun anew, so that nothing of it is done.
+fn reopen(lanes: &mut [LaneView], past: &Waiting, is_anew: bool) {
+    for lane in lanes.iter_mut().filter(|lane| lane.unit == past.unit) {
+        match lane.work {
+            LedWork::Settled if is_anew => (lane.work, lane.state) = (LedWork::Changed, "queued".into()),
+            LedWork::Turn => lane.work = LedWork::Changed,
+            _ => {}
+        }
     }
 }
 
@@ -325,7 +355,7 @@ fn ways_of(
         }
     };
     let ways = reasons.into_iter().filter_map(|(name, reasons)| {
-        let ways = brought_back(name, &reasons).or_else(|| own(name, &reasons))?;
+        let ways = brought_back(workspace, name, &reasons, now).or_else(|| own(name, &reasons))?;
         Some((name.clone(), ways))
     });
     ways.filter(|(_, ways)| !ways.is_empty()).collect()
@@ -386,8 +416,11 @@ pub(super) fn written(workspace: &Workspace, path: &str) -> Option<Time> {
 }
 
 /// What the state in which a lead that is gone left a lane means now: its worker's process tells, and what a person did.
-pub(super) fn since(workspace: &Workspace, lane: &LaneView, now: Time) -> LedWork {
+pub(super) fn since(workspace: &Workspace, run: Option<&RunRecord>, lane: &LaneView, now: Time) -> LedWork {
     let work = lane.work.clone();
+    if matches!(&work, LedWork::Paused { why } if why.contains(NOT_ON_BASE)) && is_on_base(workspace, run, lane, now) {
+        return LedWork::Changed;
+    }
     if let (LedWork::Paused { .. }, Some(known)) = (&work, lane.known) {
         let Ok(unit) = UnitRef::parse(&lane.unit) else { return work };
         let events = crate::log(workspace, &unit, now).map(|log| log.log.events).unwrap_or_default();

@@ -1,12 +1,13 @@
 //! Takes up units of which no lead remembers anything that still holds.
 
 use piton_dialect::pipeline;
-use piton_model::fleet::{LaneAt, LaneState, Standing};
+use piton_model::fleet::{Lane, LaneAt, LaneState, Standing};
 use piton_model::{Dialect, Lifecycle, Row, State};
 
 use super::by_hand::{LeftBy, taken};
 use super::lead::Lead;
 use super::recover::{again, held_because};
+use super::status::waits;
 use crate::record::DiskFiles;
 
 impl Lead<'_> {
@@ -56,18 +57,9 @@ impl Lead<'_> {
         // A story that was restarted is at stage 0, which its settings may leave out.
         let listed = lane.stages.iter().copied().filter(|stage| *stage >= lane.stage).min();
         lane.stage = listed.unwrap_or(lane.stage);
-        lane.state = match (&row.state, held_because(&row.state, &blockers), taken) {
-            (_, Some(reason), _) | (State::Running | State::Waiting, None, Some(reason)) => {
-                LaneState::Paused { reason }
-            }
-            (State::Queued, None, _) => LaneState::Queued,
-            (State::Done, None, _) => LaneState::Done,
-            (_, None, _) => again(Some(Lifecycle::Running), "no lead remembers its worker"),
-        };
-        // A blocker is a question to the user: `--retry` does not answer it.
-        if is_retry && blockers.is_empty() && matches!(row.state, State::Paused { .. } | State::Failed { .. }) {
+        lane.state = state_of(lane, row, &blockers, taken, is_retry);
+        if is_retried(lane, row, &blockers, is_retry) {
             self.continue_unit(at, Some(row.state.lifecycle()));
-            self.work.fleet.lanes[at].state = again(Some(Lifecycle::Running), "the user retries it");
         }
     }
 
@@ -82,4 +74,36 @@ impl Lead<'_> {
             }
         }
     }
+}
+
+/// Where the lane of a unit stands of which no lead remembers anything, by its documents. `taken` says that a session is at
+/// it.
+pub(super) fn state_of(
+    lane: &Lane,
+    row: &Row,
+    blockers: &[String],
+    taken: Option<String>,
+    is_retry: bool,
+) -> LaneState {
+    if is_retried(lane, row, blockers, is_retry) {
+        return again(Some(Lifecycle::Running), "the user retries it");
+    }
+    match (&row.state, held_because(&row.state, blockers), taken) {
+        (_, Some(_), _) if is_put_off(lane, row) => LaneState::Queued,
+        (_, Some(reason), _) | (State::Running | State::Waiting, None, Some(reason)) => LaneState::Paused { reason },
+        (State::Queued, None, _) => LaneState::Queued,
+        (State::Done, None, _) => LaneState::Done,
+        (_, None, _) => again(Some(Lifecycle::Running), "no lead remembers its worker"),
+    }
+}
+
+/// Whether an earlier lead put a unit off because another one was paused: it has its turn when that is done.
+fn is_put_off(lane: &Lane, row: &Row) -> bool {
+    !lane.depends_on.is_empty() && matches!(&row.state, State::Paused { reason: Some(why) } if waits(why))
+}
+
+/// Whether the user's retry continues a unit. A blocker is a question to the user: a retry does not answer it.
+fn is_retried(lane: &Lane, row: &Row, blockers: &[String], is_retry: bool) -> bool {
+    let is_stopped = matches!(row.state, State::Paused { .. } | State::Failed { .. });
+    is_retry && is_stopped && blockers.is_empty() && !is_put_off(lane, row)
 }

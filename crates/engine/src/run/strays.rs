@@ -146,9 +146,11 @@ impl Lead<'_> {
         repository.is_checked_out(&tree, &target, &path).unwrap_or(false)
     }
 
-    /// Whether a plan had a task's box ticked where a lane's branch left its target.
-    fn was_ticked(&self, at: LaneAt, path: &str, task: &str) -> bool {
-        self.at_fork(at, path).is_some_and(|before| is_ticked(path, &before, task))
+    /// Whether a plan's text in a lane's worktree has the box of its task ticked. A text without ids is that of a base on
+    /// which they are not committed: there the box is known by its words.
+    fn has_ticked(&self, path: &str, text: &str, task: &str) -> bool {
+        let own = self.workspace.read_text(path).ok().flatten().unwrap_or_default();
+        is_ticked(path, text, task) || box_without_id(path, text, &own, task).is_some_and(|it| it.is_ticked(text))
     }
 
     /// A text as it was where a lane's branch left its target.
@@ -200,27 +202,14 @@ impl Lead<'_> {
             let known = unit.steps.iter().find(|known| known.id == own);
             known.is_some_and(|known| !matches!(known.state, StepState::Done { .. } | StepState::Skipped))
         });
-        if is_open && is_ticked(&stray, &text, &own) && !self.was_ticked(at, path, &own) {
+        let was_ticked = || self.at_fork(at, path).is_some_and(|before| self.has_ticked(path, &before, &own));
+        if is_open && self.has_ticked(path, &text, &own) && !was_ticked() {
             let text = match self.record_lane(at, &step(StepTo::Done, own.clone())) {
                 Ok(()) => format!("its worker ticked {own} in {stray}: recorded"),
                 Err(why) => format!("its worker ticked {own} in {stray}, which cannot be recorded: {why}"),
             };
             self.tell_lane(at, "stray", &text);
         }
-    }
-
-    /// The agents of a run's crew that are not at their sync point.
-    pub(super) fn missing_at_sync(&self, group: usize) -> Result<Vec<String>, String> {
-        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(lane, _)| lane.group == group);
-        let mut missing = Vec::new();
-        for (_, work) in lanes {
-            let found = crate::find(self.workspace, &work.unit, self.time()).map_err(|error| error.to_string())?;
-            let lifecycle = found.unit.state.lifecycle();
-            if !matches!(lifecycle, piton_model::Lifecycle::Done | piton_model::Lifecycle::Waiting) {
-                missing.push(format!("{}: {}", work.unit_name, found.unit.status_text));
-            }
-        }
-        Ok(missing)
     }
 }
 
@@ -232,6 +221,20 @@ pub(super) fn unticked(text: &str) -> String {
 /// Whether a plan's text has a task's box ticked.
 pub(super) fn is_ticked(path: &str, text: &str, task: &str) -> bool {
     parsed(path, text).tasks.iter().any(|mark| mark.id(text) == task && mark.is_ticked())
+}
+
+/// A task's box in a text that has it without its id. `own` is the text with the ids; the words of the box have to be those
+/// of one box alone in both.
+pub(super) fn box_without_id(path: &str, text: &str, own: &str, task: &str) -> Option<plan::Unmarked> {
+    let (found, known) = (parsed(path, text), parsed(path, own));
+    let words = known.tasks.iter().find(|mark| mark.id(own) == task)?.text(own);
+    let is_marked = found.tasks.iter().any(|mark| mark.id(text) == task);
+    let is_only = known.tasks.iter().filter(|mark| mark.text(own) == words).count() == 1;
+    let mut boxes = found.unmarked.iter().filter(|unmarked| unmarked.text(text) == words);
+    match (boxes.next(), boxes.next()) {
+        (Some(only), None) if is_only && !is_marked => Some(*only),
+        _ => None,
+    }
 }
 
 fn parsed(path: &str, text: &str) -> plan::Parsed {

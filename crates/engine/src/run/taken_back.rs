@@ -4,14 +4,19 @@
 use std::collections::BTreeSet;
 
 use piton_model::fleet::{LaneAt, LaneState};
-use piton_model::{Dialect, Time, UnitRef};
+use piton_model::{Dialect, Lifecycle, Time, UnitRef};
 use piton_store::journal::{Entry, Hash};
+use piton_supervisor::Repository;
+use serde_json::Value;
 
 use super::freed::LEAD;
 use super::lead::Lead;
-use super::memory::LaneMemory;
+use super::memory::{LaneMemory, SavedState};
 use super::plans::{BoxState, box_state};
 use super::strays::is_ticked;
+
+/// How the reason begins when work that was merged is not on the base any more.
+const TAKEN_OFF: &str = "its merge";
 
 /// A document whose content is an earlier version of it.
 struct TakenBack {
@@ -41,26 +46,34 @@ impl Lead<'_> {
     pub(super) fn restore_taken_back(&mut self) {
         let mut seen = BTreeSet::new();
         for at in 0..self.work.lanes.len() {
-            let unit = self.work.lanes[at].unit.clone();
-            let name = unit.to_string();
-            // Who takes work off the base takes its record back as well.
-            let is_off_base = |lane: LaneAt| self.work.lanes[lane].unit == unit && self.is_merge_off_base(lane);
-            if self.work.lanes[at].dialect == Dialect::Plan
-                || !seen.insert(name.clone())
-                || (0..self.work.lanes.len()).any(is_off_base)
-            {
-                continue;
+            if seen.insert(self.work.lanes[at].unit.to_string()) {
+                self.restore_document(at);
             }
-            let Some(TakenBack { path, seq }) = self.taken_back(at, &unit) else { continue };
-            let text = match crate::rollback(self.workspace, &unit, seq, &self.recorder(LEAD)) {
-                Ok(_) => {
-                    self.restored.insert(name.clone());
-                    format!("git had put an earlier version of {path} in its place: version {seq} is restored")
-                }
-                Err(error) => format!("git put an earlier version of {path} in its place, and it stays: {error}"),
-            };
-            self.tell(Some(&name), "restored", &text);
         }
+    }
+
+    /// The same for the unit of one lane, before it is judged, started or merged.
+    pub(super) fn restore_document(&mut self, at: LaneAt) {
+        let unit = self.work.lanes[at].unit.clone();
+        let name = unit.to_string();
+        if self.work.lanes[at].dialect == Dialect::Plan {
+            return;
+        }
+        let Some(TakenBack { path, seq }) = self.taken_back(at, &unit) else { return };
+        // Who takes work off the base takes its record back as well.
+        let is_off_base = |lane: LaneAt| self.work.lanes[lane].unit == unit && self.is_merge_off_base(lane);
+        if (0..self.work.lanes.len()).any(is_off_base) {
+            return;
+        }
+        let text = match crate::rollback(self.workspace, &unit, seq, &self.recorder(LEAD)) {
+            Ok(_) => {
+                self.restored.insert(name.clone());
+                format!("git had put an earlier version of {path} in its place: version {seq} is restored")
+            }
+            Err(error) => format!("git put an earlier version of {path} in its place, and it stays: {error}"),
+        };
+        self.tell(Some(&name), "restored", &text);
+        self.is_state_due = true;
     }
 
     fn taken_back(&self, at: LaneAt, unit: &UnitRef) -> Option<TakenBack> {
@@ -71,36 +84,130 @@ impl Lead<'_> {
         self.is_gits(&path, &bytes, at).then_some(TakenBack { path, seq })
     }
 
-    /// Whether a lane's merge is on the base: its user may have taken it off. True without a repository.
+    /// Whether a lane's merge is on the base, in whatever form: its user may have taken it off, or rebased it. True without a
+    /// repository.
     fn is_merge_on_base(&self, at: LaneAt) -> bool {
         let merged = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|known| known.merged.as_ref());
         match (&self.repository, merged, &self.memory.run.base) {
-            (Some(repository), Some(merged), Some(base)) => {
-                repository.is_reachable(merged, &format!("refs/heads/{base}")).unwrap_or(false)
-            }
+            (Some(repository), Some(merged), Some(base)) => repository.has_taken(base, merged).unwrap_or(false),
             (Some(_), _, _) => false,
             (None, _, _) => true,
         }
     }
 
+    /// Whether a lane's work is where its lead put it: on the base, on the branch on which its phase is collected, or, while
+    /// it is about to be merged, on its own branch.
+    fn is_in_place(&self, at: LaneAt) -> bool {
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        if !matches!(self.work.fleet.lanes[at].state, LaneState::Done | LaneState::Integrated) {
+            let branch = known.and_then(|known| known.branch.as_ref());
+            let repository = self.repository.as_ref();
+            return repository.zip(branch).is_none_or(|(it, branch)| matches!(it.tip(branch), Ok(Some(_))));
+        }
+        let is_collected = || {
+            let commit = known.filter(|known| known.merged.is_none()).and_then(|known| known.collected.as_ref());
+            let target = self.target_branch(&self.work.fleet.lanes[at]);
+            let (Some(repository), Some(commit), Some(target)) = (&self.repository, commit, target) else {
+                return false;
+            };
+            repository.is_reachable(commit, &format!("refs/heads/{target}")).unwrap_or(false)
+        };
+        self.is_merge_on_base(at) || is_collected()
+    }
+
     /// Whether a lane's merge was taken off the base.
-    fn is_merge_off_base(&self, at: LaneAt) -> bool {
+    pub(super) fn is_merge_off_base(&self, at: LaneAt) -> bool {
         let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
         known.is_some_and(|known| known.merged.is_some()) && !self.is_merge_on_base(at)
+    }
+
+    /// Why a unit that was merged and is not done any more is held: its user took both off the base.
+    pub(super) fn taken_off_base(&self, at: LaneAt, lifecycle: Option<Lifecycle>) -> Option<String> {
+        let work = &self.work.lanes[at];
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name)?;
+        let was_done = match &known.state {
+            SavedState::Done => true,
+            SavedState::Paused { reason } => reason.starts_with(TAKEN_OFF),
+            _ => false,
+        };
+        let is_open = lifecycle.is_some_and(|lifecycle| lifecycle != Lifecycle::Done);
+        if work.step.is_some() || !was_done || !is_open || !self.is_merge_off_base(at) {
+            return None;
+        }
+        let (merged, base) = (known.merged.as_ref()?, self.memory.run.base.as_ref()?);
+        let short: String = merged.chars().take(9).collect();
+        let retry = self.command(&["--retry"]).to("merge it again");
+        Some(format!("{TAKEN_OFF} ({short}) was taken off {base}; {retry}"))
+    }
+
+    /// Whether a unit was done and is merged, and its document is away for the moment: in the stash or on another branch. The
+    /// documents of tasks and agents may also have been tidied away; a board of stories is removed to begin anew.
+    pub(super) fn is_finished_and_away(&self, at: LaneAt) -> bool {
+        let work = &self.work.lanes[at];
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let was_done = known.is_some_and(|known| known.state == SavedState::Done);
+        let is_away = || {
+            let documents = self.events_of(&work.unit).pop().map(|last| last.documents).unwrap_or_default();
+            let is_kept = |path: &str| {
+                let is_on_branch = |repository: &Repository| {
+                    let path = repository.inside().join(path).display().to_string();
+                    repository.is_on_a_branch(&path).unwrap_or(false)
+                };
+                self.is_in_stash(path) || self.repository.as_ref().is_some_and(is_on_branch)
+            };
+            documents.iter().any(|document| is_kept(&document.path))
+        };
+        was_done
+            && !self.is_another(at)
+            && self.is_finished_in_journal(at)
+            && self.is_merge_on_base(at)
+            && match work.dialect {
+                Dialect::Pipeline => is_away(),
+                Dialect::Task | Dialect::Crew => true,
+                Dialect::Plan | Dialect::Build => false,
+            }
+    }
+
+    /// Whether a list describes other work by a unit's name than when it began: another title, other steps.
+    fn is_another(&self, at: LaneAt) -> bool {
+        let work = &self.work.lanes[at];
+        let events = self.events_of(&work.unit);
+        let Some(began) = events.iter().rfind(|entry| entry.event == "started") else { return false };
+        let text = |key: &str| began.data.get(key).and_then(Value::as_str).map(str::to_owned);
+        let steps = began.data.get("steps").and_then(Value::as_array).cloned().unwrap_or_default();
+        match work.dialect {
+            Dialect::Crew => text("feature") != work.start.feature,
+            Dialect::Task => {
+                let is_same = steps.iter().filter_map(Value::as_str).eq(work.start.steps.iter().map(String::as_str));
+                text("title") != work.title || !is_same
+            }
+            Dialect::Pipeline | Dialect::Plan | Dialect::Build => text("title") != work.title,
+        }
+    }
+
+    /// Whether a unit that was done and merged had its document brought back: that opens nothing again.
+    pub(super) fn is_brought_back(&self, at: LaneAt) -> bool {
+        let last = self.events_of(&self.work.lanes[at].unit).pop();
+        last.is_some_and(|last| last.event == "repaired")
+            && self.is_finished_in_journal(at)
+            && self.is_merge_on_base(at)
+    }
+
+    /// Whether the last word of a unit's journal is its end.
+    fn is_finished_in_journal(&self, at: LaneAt) -> bool {
+        let is_word =
+            |entry: &&Entry| !is_seen(entry) && !matches!(entry.event.as_str(), "rolled_back" | "repaired" | "noted");
+        let events = self.events_of(&self.work.lanes[at].unit);
+        events.iter().rfind(is_word).is_some_and(|last| last.event == "finished")
     }
 
     /// Whether a unit that was done is done all the same: its document was taken back or is gone, the journal's last word
     /// is its end, and its work is on the base.
     pub(super) fn is_done_without_document(&self, at: LaneAt) -> bool {
         let work = &self.work.lanes[at];
-        // The state of all stories says that one is done; a task that is done has no other document.
-        let is_gone = work.dialect == Dialect::Pipeline && self.is_document_gone(at);
+        let is_gone = work.step.is_none() && self.is_document_gone(at);
         let is_lost = self.restored.contains(&work.unit.to_string()) || is_gone;
-        let is_word = |entry: &&Entry| !is_seen(entry) && !matches!(entry.event.as_str(), "rolled_back" | "noted");
-        let events = || self.events_of(&work.unit);
-        is_lost
-            && self.is_merge_on_base(at)
-            && events().iter().rfind(is_word).is_some_and(|last| last.event == "finished")
+        is_lost && self.is_merge_on_base(at) && self.is_finished_in_journal(at)
     }
 
     /// Whether a file is as the commit that is checked out has it, and was not committed since a moment.
@@ -117,17 +224,19 @@ impl Lead<'_> {
         if self.work.lanes[at].dialect != Dialect::Plan || self.work.lanes[at].step.is_none() {
             return false;
         }
-        let done = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(LaneMemory::ended);
+        let done = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(LaneMemory::stage_ended);
         let Some(done) = done else { return false };
-        self.is_stashed(at, done) || self.is_discarded(at, done)
+        self.is_stashed(at) || self.is_discarded(at, done)
     }
 
     /// Whether the tick of a box is in the user's stash. The box may be in any of the plan's files.
-    fn is_stashed(&self, at: LaneAt, done: Time) -> bool {
+    fn is_stashed(&self, at: LaneAt) -> bool {
         let (Some(repository), Some(step)) = (&self.repository, &self.work.lanes[at].step) else { return false };
+        let began = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(LaneMemory::stage_began);
+        let Some(began) = began else { return false };
         self.texts_of(at).iter().any(|path| {
             let path = repository.inside().join(path).display().to_string();
-            let stashed = repository.stashed_since(&path, done.unix_seconds()).ok().flatten();
+            let stashed = repository.stashed_since(&path, began.unix_seconds()).ok().flatten();
             stashed.is_some_and(|text| is_ticked(&path, &String::from_utf8_lossy(&text), step))
         })
     }
@@ -137,24 +246,25 @@ impl Lead<'_> {
     pub(super) fn tick_discarded(&mut self) {
         let is_discarded = |at: &LaneAt| {
             let lane = &self.work.fleet.lanes[*at];
-            let done = self.memory.lanes.get(&lane.name).and_then(LaneMemory::ended);
+            let done = self.memory.lanes.get(&lane.name).and_then(LaneMemory::stage_ended);
             let is_plan = self.work.lanes[*at].dialect == Dialect::Plan;
             let step = self.work.lanes[*at].step.as_deref();
             let is_open = || self.unit_of(*at).is_ok_and(|unit| box_state(&unit, step) == BoxState::Open);
-            let is_done = is_plan && lane.state == LaneState::Done;
-            done.is_some_and(|done| is_done && is_open() && !self.is_stashed(*at, done) && self.is_discarded(*at, done))
+            let is_closing = || self.was_complete(*at) && !self.live.contains_key(at);
+            let is_done = is_plan && (matches!(lane.state, LaneState::Done | LaneState::Integrated) || is_closing());
+            done.is_some_and(|done| is_done && is_open() && !self.is_stashed(*at) && self.is_discarded(*at, done))
         };
         // The first tick makes the text another one than git has.
         let discarded: Vec<LaneAt> = (0..self.work.lanes.len()).filter(is_discarded).collect();
         for at in discarded {
             let work = self.work.lanes[at].clone();
             if self.finish_step(&work, work.step.as_deref().unwrap_or_default()).is_ok() {
-                self.tell_lane(at, "plan", "git took its tick back, and its work is merged: its box is ticked again");
+                self.tell_lane(at, "plan", "git took its tick back, and its work is kept: its box is ticked again");
             }
         }
     }
 
-    /// Whether the file with a box is as git wrote it, and the work of the box is on the base. A file that its user edited
+    /// Whether the file with a box is as git wrote it, and the work of the box is where its lead put it. A file that its user edited
     /// until it was the same again is not as git wrote it.
     fn is_discarded(&self, at: LaneAt, done: Time) -> bool {
         let path = self.recorded_in(at);
@@ -164,7 +274,7 @@ impl Lead<'_> {
             let inside = repository.map(|repository| repository.inside().join(path).display().to_string());
             repository.zip(inside).is_some_and(|(it, path)| it.is_written_by_git(&path).unwrap_or(false))
         };
-        self.is_merge_on_base(at) && self.is_gits(&path, &content.bytes, done) && is_written(&path)
+        self.is_in_place(at) && self.is_gits(&path, &content.bytes, done) && is_written(&path)
     }
 }
 

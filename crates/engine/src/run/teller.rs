@@ -69,6 +69,7 @@ impl Lead<'_> {
             | FleetEvent::LaneFreed { .. }
             | FleetEvent::GroupFreed { .. }
             | FleetEvent::LaneReopened { .. }
+            | FleetEvent::LaneLeftOut { .. }
             | FleetEvent::Prepared { .. }
             | FleetEvent::CompleteEnded { .. }
             | FleetEvent::StartFailed { .. }

@@ -2,22 +2,20 @@
 
 use std::path::PathBuf;
 
+use piton_model::Dialect;
 use piton_model::fleet::LaneAt;
-use piton_model::{Dialect, UnitRef};
-use piton_supervisor::{Created, Creation, GitError, Head, LeftBranch, NewWorktree, Removal, Repository, quoted};
+use piton_supervisor::{Created, Creation, GitError, Head, NewWorktree, Removal, Repository};
 
 use super::RunError;
 use super::gone::base_gone;
 use super::lead::Lead;
-use super::left_work::NOT_ON_BASE;
-use super::strays::unticked;
 use super::work::LaneWork;
 
 /// Where gates judge what is to be merged. One lead, one merge at a time: one place.
 pub(super) const SCRATCH: &str = ".worktrees/piton-merge";
 
 /// Below which of these the branches of lanes are made: the first one that is no branch itself.
-const DIRECTORIES: [&str; 2] = ["feature", "piton"];
+pub(super) const DIRECTORIES: [&str; 2] = ["feature", "piton"];
 
 /// How many names are tried for a branch before a person is asked.
 const MOST_NAMES: usize = 50;
@@ -222,54 +220,6 @@ impl Lead<'_> {
         }
     }
 
-    /// Why a lane without a memory is held: its work is on a branch of an earlier lead, and not merged.
-    pub(super) fn left_on_branches(&self, at: LaneAt) -> Option<String> {
-        let (repository, base) = (self.repository.as_ref()?, self.memory.run.base.as_ref()?);
-        let name = branch_name(&self.work.lanes[at]);
-        let left = |directory: &&str| repository.left_branches(&name.replacen(DIRECTORIES[0], directory, 1), base);
-        let left = DIRECTORIES.iter().find_map(|directory| left(directory).ok()?.into_iter().next())?;
-        let LeftBranch { name, is_fetched } = &left;
-        let trees = repository.worktrees().unwrap_or_default();
-        let tree = trees.iter().find(|tree| !is_fetched && tree.branch.as_ref() == Some(name));
-        let tree = tree.map(|tree| format!("git worktree remove --force {} && ", quoted(&tree.path.to_string_lossy())));
-        let (word, tree, remote) = (quoted(name), tree.unwrap_or_default(), if *is_fetched { "-r " } else { "" });
-        Some(format!(
-            "the branch {name} {NOT_ON_BASE} {base}, and no lead remembers it; merge it with: git merge {word}; \
-             or remove it with: {tree}git branch -D {remote}{word}"
-        ))
-    }
-
-    /// The same for a step of a unit that was renamed since: its work is on the branch of the step of the old name.
-    pub(super) fn left_by_namesake(&self, at: LaneAt) -> Option<String> {
-        let (repository, base) = (self.repository.as_ref()?, self.memory.run.base.as_ref()?);
-        let work = &self.work.lanes[at];
-        let step = work.step.as_ref()?;
-        let is_namesake = |name: &str| {
-            let unit = name.strip_suffix(step.as_str()).and_then(|unit| unit.strip_suffix(' '));
-            let unit =
-                unit.and_then(|unit| UnitRef::parse(unit).ok()).filter(|unit| unit.dialect == Some(work.dialect));
-            unit.is_some_and(|unit| {
-                matches!(crate::find(self.workspace, &unit, self.time()), Err(crate::NotFound::Nothing { .. }))
-            })
-        };
-        let text = self.workspace.read_text(&self.document_of(at)).ok().flatten()?;
-        let mut lanes = self.memory.lanes.iter().filter(|(_, known)| known.merged.is_none());
-        let branch = lanes.find_map(|(name, known)| {
-            let branch = known.branch.as_ref().filter(|_| is_namesake(name))?;
-            repository.tip(branch).ok().flatten()?;
-            // Its text is that of the unit which had the old name.
-            let named = repository.files_named(branch, "plan.md").ok()?;
-            named.iter().find(|known| unticked(known) == unticked(&text))?;
-            repository.adds_to(&format!("refs/heads/{branch}"), base).ok()?.then_some(branch)
-        })?;
-        let word = quoted(branch);
-        Some(format!(
-            "the branch {branch} has work of it, from before it was renamed, that is not on {base}; merge it with: \
-             git merge {word}; or leave it on another branch: git branch -m {word} {}",
-            quoted(&format!("left/{branch}"))
-        ))
-    }
-
     /// The branch that a lane is merged into: the base, or the one on which its phase is collected.
     pub(super) fn target_of(&mut self, at: LaneAt) -> Result<String, String> {
         let lane = &self.work.fleet.lanes[at];
@@ -341,7 +291,7 @@ impl Lead<'_> {
 }
 
 /// The branch that a lane works on, unless the name is taken.
-fn branch_name(work: &LaneWork) -> String {
+pub(super) fn branch_name(work: &LaneWork) -> String {
     match slug(work.title.as_deref().unwrap_or_default()) {
         slug if slug.is_empty() => format!("feature/{}", work.id),
         slug => format!("feature/{}-{slug}", work.id),

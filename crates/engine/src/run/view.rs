@@ -61,21 +61,24 @@ pub struct Waiting {
     pub what: String,
     /// What tells it from everything else that the unit may ask.
     pub(super) key: String,
+    /// The event that began the unit of which it is asked; 0 when no such event was known.
+    pub(super) began: u64,
 }
 
 impl Waiting {
     /// Something that a unit waits for; `key` tells it from everything else that the unit may ask.
     pub fn new(unit: impl Into<String>, what: impl Into<String>, key: impl Into<String>) -> Waiting {
-        Waiting { unit: unit.into(), what: what.into(), key: key.into() }
+        Waiting { unit: unit.into(), what: what.into(), key: key.into(), began: 0 }
     }
 
     pub(super) fn to_json(&self) -> Value {
-        json!({ "unit": self.unit, "what": self.what, "key": self.key })
+        json!({ "unit": self.unit, "what": self.what, "key": self.key, "began": self.began })
     }
 
     pub(super) fn from_json(value: &Value) -> Option<Waiting> {
         let text = |key: &str| value[key].as_str().map(str::to_owned);
-        Some(Waiting { unit: text("unit")?, what: text("what")?, key: text("key")? })
+        let began = value["began"].as_u64().unwrap_or(0);
+        Some(Waiting { began, ..Waiting::new(text("unit")?, text("what")?, text("key")?) })
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::memory::{Memory, SavedState};
 use crate::Workspace;
+use crate::lost::lost;
 
 /// When a person says that a gate is met.
 pub(super) const WHEN_MET: &str = "when it is met";
@@ -96,11 +97,13 @@ impl Way {
     }
 }
 
-/// The way out for a unit that was paused because its document is gone.
-pub(super) fn brought_back(name: &str, reasons: &[&str]) -> Option<Vec<Way>> {
+/// The way out for a unit whose document is gone. A story is known by the state of all stories as well, so that its
+/// reason tells.
+pub(super) fn brought_back(workspace: &Workspace, name: &str, reasons: &[&str], now: Time) -> Option<Vec<Way>> {
     // What a worker printed may stand in a reason, but not at its start.
     let says_so = |reason: &&str| reason.strip_prefix(NOT_STARTED).unwrap_or(reason).starts_with(GONE);
-    reasons.iter().any(says_so).then(|| vec![Way::Repair { unit: name.to_owned() }])
+    let is_lost = || UnitRef::parse(name).is_ok_and(|unit| lost(workspace, &unit, now).is_some());
+    (reasons.iter().any(says_so) || is_lost()).then(|| vec![Way::Repair { unit: name.to_owned() }])
 }
 
 /// Whether a lane is paused because a gate, a review or a merge refused its work, and no rework is left.
@@ -120,11 +123,22 @@ pub(super) fn place_of_fix<'a>(
         let (tree, branch) = (lane.worktree.as_ref()?, lane.branch.as_ref()?);
         workspace.root().join(tree).is_dir().then(|| format!("{tree} (branch {branch})"))
     };
-    let mut places: Vec<String> = Vec::new();
-    for (name, _) in paused.filter(|(_, reason)| is_refused_work(reason)) {
-        places.extend(place(name).filter(|place| !places.contains(place)));
+    let (mut places, mut unready): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+    for (name, reason) in paused {
+        if reason.starts_with("NO-GO: ") {
+            unready.push(name);
+        } else if is_refused_work(reason) {
+            places.extend(place(name).filter(|place| !places.contains(place)));
+        }
     }
-    (!places.is_empty()).then(|| format!("when it is fixed and committed in {}", places.join(", ")))
+    let places = (!places.is_empty()).then(|| format!("it is fixed and committed in {}", places.join(", ")));
+    // What a validation misses is not in any worktree.
+    let unready = (!unready.is_empty()).then(|| {
+        let (names, its) = (unready.join(" and "), if unready.len() == 1 { "its" } else { "their" });
+        format!("the list of stories answers that in the `text` of {names}, or leaves 1 out of {its} `stages`")
+    });
+    let both: Vec<String> = places.into_iter().chain(unready).collect();
+    (!both.is_empty()).then(|| format!("when {}", both.join(", and ")))
 }
 
 /// Where a person corrects what was refused of a unit, as its last lead left it.

@@ -6,7 +6,7 @@ use piton_model::{Dialect, Event, Rework, State, Verdict};
 use piton_store::journal::Entry;
 use serde_json::Value;
 
-use super::freed::is_by_person;
+use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::plans::{BoxState, box_state};
 
@@ -14,7 +14,7 @@ use super::plans::{BoxState, box_state};
 const AGAIN: &str = "a person took its end back: it is not merged, and is done again";
 
 /// The last event about a step.
-fn last_about<'e>(events: &'e [Entry], step: &str) -> Option<&'e Entry> {
+pub(super) fn last_about<'e>(events: &'e [Entry], step: &str) -> Option<&'e Entry> {
     let names = |entry: &Entry| {
         let steps = entry.data.get("steps").and_then(Value::as_array);
         steps.is_some_and(|steps| steps.iter().any(|name| name.as_str() == Some(step)))
@@ -105,6 +105,17 @@ impl Lead<'_> {
         }
     }
 
+    /// Whether a person took the end of a unit back in the very moment of its merge.
+    pub(super) fn is_taken_back_too_late(&mut self, at: LaneAt) -> bool {
+        let last = self.events_of(&self.work.lanes[at].unit).pop();
+        last.is_some_and(|last| is_by_person(&last)) && self.whole_standing_now(at).is_some()
+    }
+
+    /// Why such a unit is not recorded as done.
+    pub(super) fn taken_back_too_late() -> String {
+        "a person took its end back when it was merged already; a retry works on it again".to_owned()
+    }
+
     /// Whether a person began a unit anew since its lane was claimed.
     fn has_begun_anew(&self, at: LaneAt) -> bool {
         let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name).map_or(0, |known| known.origin.began);
@@ -153,21 +164,30 @@ impl Lead<'_> {
             .is_some_and(|entry| entry.event == "step_done" && entry.data.contains_key(crate::record::TICKET))
     }
 
-    /// What a story stands at that a person refused, when no worker began since: it is worked on again. Another judge would
-    /// only judge the same.
+    /// What a story stands at that a person or its judge refused, when no worker began since: it is worked on again. Another
+    /// judge would only judge the same.
     pub(super) fn refused_again(&mut self, at: LaneAt) -> Option<Standing> {
         let is_judged = self.work.fleet.lanes[at].stage == 3 && self.work.fleet.lanes[at].is_staged();
-        if !is_judged || self.settings.limits.rework == 0 || !self.is_judged_by_person(at) {
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let judged = events.iter().rposition(|entry| entry.event == "verdict_given")?;
+        let begins =
+            |entry: &Entry| !is_by_person(entry) && matches!(entry.event.as_str(), "resumed" | "stage_entered");
+        // What a gate or a merge refused is judged by them again.
+        if !is_judged
+            || self.settings.limits.rework == 0
+            || events[judged].by == LEAD
+            || events[judged..].iter().any(begins)
+        {
             return None;
         }
         // Who corrected it by hand since wants that to be judged.
         let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name)?;
         let tip = self.repository.as_ref().zip(known.branch.as_ref()).and_then(|(it, branch)| it.tip(branch).ok()?);
-        if tip.is_some() && known.seen.is_some() && tip != known.seen {
+        let before = known.seen.as_ref().or(known.ended.as_ref());
+        if tip.is_some() && before.is_some() && tip.as_ref() != before {
             return None;
         }
-        let events = self.events_of(&self.work.lanes[at].unit);
-        let last = events.iter().rfind(|entry| entry.event == "verdict_given")?;
+        let last = &events[judged];
         let text = |key: &str| last.data.get(key).and_then(Value::as_str).map(str::to_owned);
         let word = text("verdict").filter(|word| word == "FAIL")?;
         let issues = text("issues").unwrap_or_default();

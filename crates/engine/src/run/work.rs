@@ -1,5 +1,6 @@
 //! What there is to do, read where each dialect keeps it, as lanes of a fleet. Nothing is written here.
 
+mod before;
 mod build;
 mod crew;
 mod listed;
@@ -15,15 +16,19 @@ use piton_model::fleet::{
     Approval, Completion, Cycle, Fleet, GateKind, GateProgress, Group, Lane, Phase, PhaseGate, PhaseState, find_cycle,
 };
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Hint, Id, Start, Time, UnitRef};
+use piton_model::{Dialect, Hint, Id, Start, Time, Unit, UnitRef};
 
+pub(super) use self::before::Before;
+pub(super) use self::build::{specification, streams_by_phase};
 use self::listed::Listed;
 pub(super) use self::lists::Lists;
 pub use self::pipeline::Story;
-pub(super) use self::pipeline::stories;
-pub(super) use self::plan::{plan_lane, plan_phase, stage_of};
+pub(super) use self::pipeline::{stories, without};
+pub(super) use self::plan::{left_out, plan_lane, plan_phase, stage_of};
+use super::left_work::heir_of;
 use super::section::{BadFile, parse};
 use super::settings::Settings;
+use crate::find::find_recorded;
 use crate::{NotFound, Workspace};
 
 /// What a run is about, beside the rules of [`Fleet`].
@@ -133,18 +138,32 @@ pub(super) fn read_work(
     now: Time,
 ) -> Result<Work, WorkError> {
     let mut draft = Draft::new(workspace, settings, now);
-    let mut only_stories = Vec::new();
+    let mut named = Named::default();
     for typed in wanted {
         match named_file(workspace, typed)? {
             Some((path, text)) => draft.add_file(&path, &text)?,
-            None => draft.add_unit(typed, &mut only_stories)?,
+            None => draft.add_unit(typed, &mut named)?,
         }
     }
-    if wanted.is_empty() || !only_stories.is_empty() {
-        let stories = pipeline::known(workspace, settings)?;
-        draft.add_stories(pipeline::only(stories, &only_stories)?)?;
-    }
+    draft.add_named(&named, wanted.is_empty())?;
     draft.finish()
+}
+
+/// The lanes of one unit that has a document, by their names; nothing when it cannot be run. No lead is asked about it.
+pub(super) fn read_lanes(workspace: &Workspace, settings: &Settings, unit: &str, now: Time) -> Vec<(String, LaneWork)> {
+    let (mut draft, mut named) = (Draft::new(workspace, settings, now), Named::default());
+    let added = draft.add_unit(unit, &mut named).and_then(|()| draft.add_named(&named, false));
+    let lanes = added.map(|()| draft.lanes).unwrap_or_default();
+    lanes.into_iter().map(|draft| (draft.lane.name, draft.work)).collect()
+}
+
+/// Units that were named and that a list may describe: what they wait for among each other is in the list.
+#[derive(Default)]
+struct Named {
+    stories: Vec<Id>,
+    /// Each as it was typed.
+    tasks: Vec<(String, UnitRef)>,
+    agents: Vec<(String, UnitRef)>,
 }
 
 /// Whether the workspace lists stories.
@@ -227,10 +246,10 @@ impl<'w> Draft<'w> {
         }
         self.add_stories(stories)?;
         self.add_tasks(tasks)?;
-        self.add_agents(agents)
+        self.add_agents(agents, Some(crew::SYNC))
     }
 
-    fn add_unit(&mut self, typed: &str, only_stories: &mut Vec<Id>) -> Result<(), WorkError> {
+    fn add_unit(&mut self, typed: &str, named: &mut Named) -> Result<(), WorkError> {
         let is_path = typed.starts_with(['/', '.']) || [".md", ".toml", ".json"].iter().any(|end| typed.ends_with(end));
         if is_path {
             return Err(unusable(
@@ -244,39 +263,81 @@ impl<'w> Draft<'w> {
         let dialect = match unit.dialect {
             Some(dialect) => dialect,
             None => {
-                let found = crate::find(self.workspace, &unit, self.now);
+                let found = find_recorded(self.workspace, &unit, self.now);
                 found.map_err(|error| WorkError::Unit { wanted: typed.to_owned(), error })?.unit.dialect
             }
         };
         let unit = UnitRef { dialect: Some(dialect), ..unit };
         match dialect {
-            Dialect::Pipeline => {
-                only_stories.extend(unit.parts.last().cloned());
-                Ok(())
-            }
-            Dialect::Plan => self.add_plan(&unit.to_string()),
-            Dialect::Build => self.add_build(&unit),
-            Dialect::Task => {
-                self.must_be_there(typed, &unit)?;
-                let known = listed_before(self.workspace).1.into_iter().find_map(|known| known.alone(&unit));
-                self.add_tasks(vec![known.unwrap_or_else(|| task::Task::named(&unit))])
-            }
-            Dialect::Crew => {
-                self.must_be_there(typed, &unit)?;
-                let known = listed_before(self.workspace).2.into_iter().find_map(|known| known.alone(&unit));
-                self.add_agents(vec![known.unwrap_or_else(|| crew::Agent::named(&unit))])
-            }
+            Dialect::Pipeline => named.stories.extend(unit.parts.last().cloned()),
+            Dialect::Plan => self.add_plan(&unit.to_string())?,
+            Dialect::Build => self.add_build(&unit)?,
+            Dialect::Task => named.tasks.push((typed.to_owned(), unit)),
+            Dialect::Crew => named.agents.push((typed.to_owned(), unit)),
         }
+        Ok(())
+    }
+
+    /// Adds units that were named, as the lists of unfinished runs describe them. `is_all` says that nothing was named: then
+    /// the workspace's stories are meant.
+    fn add_named(&mut self, named: &Named, is_all: bool) -> Result<(), WorkError> {
+        let before = Before::read(self.workspace);
+        if is_all || !named.stories.is_empty() {
+            let mut stories = pipeline::known(self.workspace, self.settings)?;
+            // A story of a finished run may have been opened again.
+            let finished = Before::of_finished(self.workspace).stories;
+            let is_there = |story: &&Story| {
+                let parts = vec![story.id.clone()];
+                let unit = UnitRef { dialect: Some(Dialect::Pipeline), parts, is_whole: false };
+                find_recorded(self.workspace, &unit, self.now).is_ok()
+            };
+            let is_named = |story: &&Story| named.stories.contains(&story.id);
+            let others = before.stories.iter().filter(is_named);
+            let others = others.chain(finished.iter().filter(is_named).filter(is_there));
+            let others: Vec<Story> =
+                others.filter(|it| stories.iter().all(|known| known.id != it.id)).cloned().collect();
+            stories.extend(others);
+            self.add_stories(pipeline::only(stories, &named.stories)?)?;
+        }
+        let (workspace, now) = (self.workspace, self.now);
+        let heir_of = |unit: &UnitRef| UnitRef::parse(&heir_of(workspace, unit, now)?.0).ok();
+        let tasks = named.tasks.iter().map(|(typed, unit)| {
+            if let Some(listed) = before.task(unit, &heir_of) {
+                return Ok(listed);
+            }
+            let known = self.must_be_there(typed, unit)?;
+            // Another task may have had its name.
+            let finished = Before::of_finished(self.workspace).task(unit, &heir_of);
+            let finished = finished.filter(|task| task.title() == known.title.as_deref());
+            Ok(finished.unwrap_or_else(|| task::Task::named(unit)))
+        });
+        let mut tasks = tasks.collect::<Result<Vec<_>, WorkError>>()?;
+        task::Task::wait_among(&mut tasks);
+        self.add_tasks(tasks)?;
+        let agents = named.agents.iter().map(|(typed, unit)| {
+            let listed = before.agent(unit, &heir_of);
+            listed.map_or_else(|| self.must_be_there(typed, unit).map(|_| crew::Agent::named(unit)), Ok)
+        });
+        let mut agents = agents.collect::<Result<Vec<_>, _>>()?;
+        crew::Agent::wait_among(&mut agents);
+        self.add_agents(agents, None)
     }
 
     /// A file lists units that are to be made; a name means one that is there.
-    fn must_be_there(&self, typed: &str, unit: &UnitRef) -> Result<(), WorkError> {
-        let Err(error) = crate::find(self.workspace, unit, self.now) else { return Ok(()) };
-        if let Ok(led) = crate::find_or_led(self.workspace, unit, self.now) {
-            let why = format!("{} has not begun, and only the file of its run describes it", led.name);
-            return Err(unusable(why, verbs::WHY.on(&led.name).to("see what its run says")));
-        }
+    fn must_be_there(&self, typed: &str, unit: &UnitRef) -> Result<Unit, WorkError> {
+        let error = match find_recorded(self.workspace, unit, self.now) {
+            Ok(found) => return Ok(found.unit),
+            Err(error) => error,
+        };
+        self.must_not_be_lost(unit)?;
         Err(WorkError::Unit { wanted: typed.to_owned(), error })
+    }
+
+    /// What was begun is not begun anew because its document is gone.
+    pub(super) fn must_not_be_lost(&self, unit: &UnitRef) -> Result<(), WorkError> {
+        let Some(lost) = crate::lost::lost(self.workspace, unit, self.now) else { return Ok(()) };
+        let message = format!("the document of {} is gone: {}", lost.name, lost.document);
+        Err(unusable(message, verbs::REPAIR.on(&lost.name).to("bring it back").then(verbs::RUN.on(&lost.name))))
     }
 
     pub(super) fn add_group(&mut self, name: &str, phases: Vec<Phase>, work: GroupWork) -> usize {
@@ -344,22 +405,6 @@ pub(super) fn new_phase(name: impl Into<String>, gates: Vec<PhaseGate>, approval
     Phase { name: name.into(), gates, approval, state: PhaseState::Open, last: None, is_stale: false }
 }
 
-/// What the files list that unfinished runs name. A file that cannot be read lists nothing.
-fn listed_before(workspace: &Workspace) -> (Vec<Story>, Vec<task::Task>, Vec<crew::Agent>) {
-    let mut all = (Vec::new(), Vec::new(), Vec::new());
-    for run in super::runs::all(workspace).filter(|run| !run.is_finished) {
-        for path in run.wanted.iter().map(|wanted| wanted.opened(workspace.root())) {
-            let is_list = path.ends_with(".toml") || path.ends_with(".json");
-            let Some(text) = is_list.then(|| std::fs::read_to_string(&path).ok()).flatten() else { continue };
-            let Ok(mut root) = parse(&path, &text) else { continue };
-            all.0.extend(stories(&mut root).unwrap_or_default());
-            all.1.extend(task::tasks(&mut root).unwrap_or_default());
-            all.2.extend(crew::agents(&mut root).unwrap_or_default());
-        }
-    }
-    all
-}
-
 /// A gate of a phase: judged by its command before the base moves, or by a person afterwards.
 pub(super) fn phase_gate(name: &str, step: Option<&str>, has_command: bool) -> PhaseGate {
     PhaseGate {
@@ -385,8 +430,9 @@ fn nothing_to_do(workspace: &Workspace, settings: &Settings, now: Time) -> WorkE
     let is_open = |row: &&piton_model::Row| row.state.lifecycle() != piton_model::Lifecycle::Done;
     // A unit that was begun by hand may have nothing that a run could start from, such as a specification.
     let can_run = |name: &String| {
-        let (mut draft, mut stories) = (Draft::new(workspace, settings, now), Vec::new());
-        draft.add_unit(name, &mut stories).is_ok() && !draft.lanes.is_empty()
+        let (mut draft, mut named) = (Draft::new(workspace, settings, now), Named::default());
+        let added = draft.add_unit(name, &mut named).and_then(|()| draft.add_named(&named, false));
+        added.is_ok() && !draft.lanes.is_empty()
     };
     let name = rows.iter().filter(is_open).map(|row| format!("{}:{}", row.dialect, row.id)).find(can_run);
     let hint = match &name {

@@ -61,6 +61,11 @@ pub enum FleetEvent {
         /// Which.
         lane: LaneAt,
     },
+    /// A person left a lane's step out whose work was complete and did not reach the base: it is not merged.
+    LaneLeftOut {
+        /// Which.
+        lane: LaneAt,
+    },
     /// A worker gave a sign of life.
     SignSeen {
         /// Whose.

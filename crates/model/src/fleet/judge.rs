@@ -1,9 +1,10 @@
 //! What follows when a worker is gone: from how it ended and what its unit's documents say.
 
 use super::lane::{How, LaneState, Worker, WorkerState};
-use super::merge::times;
+use super::merge::{after_reworks, times};
 use super::{Achievement, Decision, End, Fleet, LaneAt, Now, StopReason};
 use crate::Rework;
+use crate::text::{clause, headline};
 
 /// Why a worker starts for work that was complete.
 const WITHDRAWN: &str = "a person took its end back";
@@ -123,7 +124,7 @@ impl Fleet {
                     }
                 };
                 let why = match &exited.words {
-                    Some(words) => format!("{why}; {words}"),
+                    Some(words) => format!("{why}\n{words}"),
                     None => why,
                 };
                 let is_stopping = matches!(worker.state, WorkerState::Stopping { .. });
@@ -195,8 +196,8 @@ impl Fleet {
             self.lanes[at].state = LaneState::Dead { why, how: How::Session };
             return;
         }
-        let reason = format!("{why}; so did {} before it, one after the other", self.lanes[at].counts.taken);
-        self.pause(at, reason, decisions);
+        let others = format!("so did {} before it, one after the other", self.lanes[at].counts.taken);
+        self.pause(at, and(&why, &others), decisions);
     }
 
     fn died(&mut self, at: LaneAt, worker: &Worker, why: String, now: Now, decisions: &mut Vec<Decision>) {
@@ -219,8 +220,8 @@ impl Fleet {
             self.restart(at, worker, LaneState::Dead { why, how: How::Brief }, now, decisions);
         } else {
             let reason = match lane.counts.restarts(respawn) {
-                0 => format!("{why}; `respawn` is 0"),
-                n => format!("{why}; it was restarted {}", times(n)),
+                0 => and(&why, "`respawn` is 0"),
+                n => and(&why, &format!("it was restarted {}", times(n))),
             };
             self.pause(at, reason, decisions);
         }
@@ -245,7 +246,10 @@ impl Fleet {
                 Some(from)
             }
             StageResult::NoGo { reason } => {
-                let reason = format!("NO-GO: {reason}; validated again {}", times(validation));
+                let reason = match validation {
+                    0 => format!("NO-GO: {}; `validation_retries` is 0", clause(reason)),
+                    n => format!("NO-GO: {}; validated again {}", clause(reason), times(n)),
+                };
                 return self.pause(at, reason, decisions);
             }
             StageResult::Failed { .. } if lane.counts.reworks < rework => {
@@ -253,11 +257,11 @@ impl Fleet {
                 Some(2)
             }
             StageResult::Failed { issues } => {
-                let reason = format!("FAIL: {issues}; reworked {}", times(rework));
+                let reason = after_reworks(&format!("FAIL: {}", clause(issues)), rework);
                 return self.pause(at, reason, decisions);
             }
             StageResult::Moved { to } if *to <= from && lane.counts.reworks >= rework => {
-                let reason = format!("its worker took it back to stage {to}; reworked {}", times(rework));
+                let reason = after_reworks(&format!("its worker took it back to stage {to}"), rework);
                 return self.pause(at, reason, decisions);
             }
             StageResult::Moved { to } => {
@@ -303,6 +307,12 @@ impl Fleet {
             self.groups[group].halted = Some(super::Halt { reason, lane: Some(at), is_failure, recorded: false });
         }
     }
+}
+
+/// A reason with more about it, before the lines that a worker printed.
+fn and(why: &str, more: &str) -> String {
+    let head = headline(why);
+    format!("{head}; {more}{}", &why[head.len()..])
 }
 
 /// What is known about a claim that is not true, for people.

@@ -68,6 +68,8 @@ pub enum GateResult {
 pub enum MergeResult {
     /// The target has the judged tree.
     Merged,
+    /// The same, and the target is the branch on which a phase is collected, whatever gates the phase has by now.
+    Collected,
     /// The target moved after the tree was prepared: it is prepared and judged again.
     TargetMoved,
     /// Something of a person's is in the way. Nothing has changed.
@@ -226,7 +228,7 @@ impl Fleet {
                 self.ask_lane_approval(at, own_gates, Some(refused), decisions);
             }
             GateResult::Failed(why) => self.rework(at, why, decisions),
-            GateResult::Broken { why } => self.pause_for_person(at, format!("gate {gate} is broken: {why}"), decisions),
+            GateResult::Broken { why } => self.pause_for_person(at, cannot_judge(gate, &why), decisions),
             GateResult::Stopped => self.lanes[at].state = LaneState::Closing(Closing::Queued),
         }
     }
@@ -242,7 +244,7 @@ impl Fleet {
         let gates = &mut self.groups[group].phases[phase].gates;
         let is_it = |known: &&mut super::PhaseGate| known.name == gate && known.state == GateProgress::Running;
         let Some(known) = gates.iter_mut().find(is_it) else { return };
-        let kind = known.kind;
+        let (kind, step) = (known.kind, known.step.clone());
         if self.groups[group].phases[phase].is_stale {
             return self.reopen_phase(group, phase);
         }
@@ -256,12 +258,11 @@ impl Fleet {
         match (result, kind) {
             (GateResult::Passed, _) => {}
             (GateResult::Failed(why), GateKind::Command) => self.rework_phase(group, phase, why, decisions),
-            (GateResult::Failed(why), GateKind::Later) => self.rework_done(group, phase, why, decisions),
-            (GateResult::Broken { why }, GateKind::Command) => {
-                self.halt_phase(group, phase, format!("gate {gate} is broken: {why}"), false);
+            (GateResult::Failed(why), GateKind::Later) => {
+                self.rework_done(group, phase, step.as_deref(), why, decisions);
             }
-            (GateResult::Broken { why }, GateKind::Later) => {
-                self.halt_phase(group, phase, format!("gate {gate}: {why}"), false);
+            (GateResult::Broken { why }, GateKind::Command | GateKind::Later) => {
+                self.halt_phase(group, phase, cannot_judge(gate, &why), false);
             }
             (GateResult::Stopped, _) => self.reopen_unless_merged(group, phase),
         }
@@ -296,18 +297,28 @@ impl Fleet {
             // All of it is on the base already: a person did it, or what judges it has changed since.
             None if self.limits.rework > 0 => {
                 self.reopen_phase(group, phase);
-                self.rework_done(group, phase, why, decisions);
+                self.rework_done(group, phase, None, why, decisions);
             }
             None => self.halt_phase(group, phase, why.summary(), true),
         }
     }
 
-    /// What is refused after the merge goes back to the lane that joined the phase last.
-    fn rework_done(&mut self, group: GroupAt, phase: usize, why: Rework, decisions: &mut Vec<Decision>) {
+    /// What is refused after the merge goes back to the lane of the step that was judged, or to the one that joined the
+    /// phase last.
+    fn rework_done(
+        &mut self,
+        group: GroupAt,
+        phase: usize,
+        step: Option<&str>,
+        why: Rework,
+        decisions: &mut Vec<Decision>,
+    ) {
         let of_phase = |at: &LaneAt| {
             (self.lanes[*at].group, self.lanes[*at].phase, &self.lanes[*at].state) == (group, phase, &LaneState::Done)
         };
-        let last = self.groups[group].phases[phase].last.filter(of_phase);
+        let name = step.map(|step| format!("{} {step}", self.groups[group].name));
+        let judged = (0..self.lanes.len()).find(|at| of_phase(at) && Some(&self.lanes[*at].name) == name.as_ref());
+        let last = judged.or(self.groups[group].phases[phase].last.filter(of_phase));
         match last.or_else(|| (0..self.lanes.len()).rfind(of_phase)) {
             Some(at) if self.limits.rework > 0 => {
                 self.lane_reopened(at);
@@ -329,8 +340,10 @@ impl Fleet {
             return;
         }
         let (group, phase) = (self.lanes[at].group, self.lanes[at].phase);
+        let collects = || self.groups[group].phases.get(phase).is_some_and(super::Phase::collects);
+        let result = if result == MergeResult::Merged && collects() { MergeResult::Collected } else { result };
         match result {
-            MergeResult::Merged if self.groups[group].phases.get(phase).is_some_and(super::Phase::collects) => {
+            MergeResult::Collected => {
                 self.groups[group].phases[phase].last = Some(at);
                 self.lanes[at].state = LaneState::Integrated;
             }
@@ -360,7 +373,7 @@ impl Fleet {
             return;
         }
         match result {
-            MergeResult::Merged => {
+            MergeResult::Merged | MergeResult::Collected => {
                 match self.groups[group].phases[phase].is_stale {
                     true => self.groups[group].phases[phase].open(),
                     false => self.groups[group].phases[phase].state = PhaseState::Merged,
@@ -426,8 +439,13 @@ impl Fleet {
     }
 }
 
+/// Why a gate says nothing about the work, in the words of the event that tells it.
+pub fn cannot_judge(gate: &str, why: &str) -> String {
+    format!("gate {gate} cannot judge: {why}")
+}
+
 /// A reason, and how often an agent has seen to it.
-fn after_reworks(why: &str, reworks: u32) -> String {
+pub(super) fn after_reworks(why: &str, reworks: u32) -> String {
     match reworks {
         0 => format!("{why}; `reworks` is 0"),
         n => format!("{why}; reworked {}", times(n)),

@@ -1,6 +1,6 @@
 //! Groups of lanes and their phases: what is collected, judged and closed together.
 
-use super::lane::{How, LaneState, WorkerState};
+use super::lane::{Closing, How, LaneState, WorkerState};
 use super::{Decision, Fleet, GateOf, GroupAt, LaneAt, MergeOf, Mode};
 
 /// Lanes that belong together: the stories of a pipeline, the workstreams of a build.
@@ -232,11 +232,13 @@ impl Fleet {
             .filter(of_phase)
             .all(|lane| matches!(lane.state, LaneState::Integrated | LaneState::Done));
         let are_done = self.lanes.iter().filter(of_phase).all(|lane| lane.state == LaneState::Done);
+        // The user may have removed the gates since.
+        let is_collected = self.lanes.iter().filter(of_phase).any(|lane| lane.state == LaneState::Integrated);
         let is_free = self.is_merge_free();
         let phase = &mut self.groups[at].phases[phase_at];
         match phase.state {
             PhaseState::Open if !are_collected => false,
-            PhaseState::Open if phase.collects() => {
+            PhaseState::Open if phase.collects() || is_collected => {
                 if is_free {
                     phase.state = PhaseState::Preparing;
                     decisions.push(Decision::Prepare { of: MergeOf::Phase(at, phase_at) });
@@ -361,6 +363,26 @@ impl Fleet {
         let (group, phase) = (lane.group, lane.phase);
         self.open_phase(group, phase);
         self.ended = false;
+    }
+
+    /// Work that was complete is left out. Where it was collected already, the others of its phase are collected again,
+    /// without it.
+    pub(super) fn lane_left_out(&mut self, at: LaneAt) {
+        let lane = &mut self.lanes[at];
+        let (group, phase) = (lane.group, lane.phase);
+        match lane.state {
+            LaneState::Closing(_) => lane.state = LaneState::Done,
+            LaneState::Integrated => {
+                lane.state = LaneState::Done;
+                self.reopen_phase(group, phase);
+                for lane in self.lanes.iter_mut().filter(|lane| (lane.group, lane.phase) == (group, phase)) {
+                    if lane.state == LaneState::Integrated {
+                        lane.state = LaneState::Closing(Closing::Queued);
+                    }
+                }
+            }
+            _ => {}
+        }
     }
 
     fn open_phase(&mut self, group: GroupAt, phase: usize) {

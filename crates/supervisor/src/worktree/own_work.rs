@@ -65,10 +65,9 @@ impl Repository {
         Ok(!said.is_success() || said.text().lines().next() != Some(tree.as_str()))
     }
 
-    /// The newest commit that a target had, that was taken off it, and that a branch is built on, when the branch would
-    /// bring back what it changed.
-    /// What it had is known by the movements of the base, which it is or is built on.
-    pub fn dropped(&self, branch: &str, target: &str, base: &str) -> Result<Option<String>, GitError> {
+    /// The newest commit that a target had, that was taken off it, and that a branch is built on. What it had is known by
+    /// the movements of the base, which it is or is built on.
+    pub fn dropped(&self, branch: &str, target: &str, base: &str) -> Result<Option<Dropped>, GitError> {
         let (branch, name, target) = (full(branch), target, full(target));
         let git = self.git();
         let log = git.ask(&["log", "--walk-reflogs", "-n", MOVEMENTS, "--format=%H", &full(base), "--"])?.text();
@@ -82,12 +81,13 @@ impl Repository {
         };
         let Fork::At(fork) = self.fork_of(&target, dropped)? else {
             // The target's first commit was replaced: git merges nothing that was built on the old one.
-            return Ok(Some(dropped.to_owned()));
+            return Ok(Some(Dropped { commit: dropped.to_owned(), comes_back: true }));
         };
         let (changed, differs, own) = (files(&fork, dropped)?, files(&target, dropped)?, files(dropped, &branch)?);
         let comes_back = changed.iter().any(|path| differs.contains(path) && !own.contains(path));
         // A commit that was rebased or squashed is on the target in another form: merging it adds nothing.
-        Ok((comes_back && self.adds_to(dropped, name)?).then(|| dropped.to_owned()))
+        let comes_back = comes_back && self.adds_to(dropped, name)?;
+        Ok(Some(Dropped { commit: dropped.to_owned(), comes_back }))
     }
 
     /// Whether a branch had a commit from its beginning, so that it is no work of the branch. False when git cannot tell.
@@ -172,68 +172,7 @@ impl Repository {
         Ok(Git::at(worktree).ask(&question)?.is_success())
     }
 
-    /// A file as the newest stash has it, when that was made at this time or later, in seconds since 1970. The path is
-    /// relative to the repository's root.
-    pub fn stashed_since(&self, path: &str, seconds: i64) -> Result<Option<Vec<u8>>, GitError> {
-        let made = self.git().ask(&["log", "-1", "--format=%ct", "refs/stash", "--"])?;
-        if !made.is_success() || made.text().parse::<i64>().is_ok_and(|made| made < seconds) {
-            return Ok(None);
-        }
-        // What git did not track is in the third parent.
-        for commit in ["refs/stash", "refs/stash^3"] {
-            let said = self.git().ask(&["cat-file", "blob", &format!("{commit}:{path}")])?;
-            if said.is_success() {
-                return Ok(Some(said.out));
-            }
-        }
-        Ok(None)
-    }
-
-    /// A file as the commit that is checked out has it, and when it was last committed, in seconds since 1970. The path is
-    /// relative to the repository's root.
-    pub fn committed(&self, path: &str) -> Result<Option<(Vec<u8>, i64)>, GitError> {
-        let said = self.git().ask(&["cat-file", "blob", &format!("HEAD:{path}")])?;
-        if !said.is_success() {
-            return Ok(None);
-        }
-        let made = self.git().ask(&["--literal-pathspecs", "log", "-1", "--format=%ct", "HEAD", "--", path])?;
-        Ok(made.text().parse().ok().map(|made| (said.out, made)))
-    }
-
-    /// Whether a file of the work tree has not been written since git wrote it or last looked at it. The path is relative to
-    /// the repository's root.
-    pub fn is_written_by_git(&self, path: &str) -> Result<bool, GitError> {
-        // Without a refresh of the index, git compares when the file was written.
-        Ok(self.git().ask(&["--literal-pathspecs", "diff-files", "--quiet", "--", path])?.is_success())
-    }
-
-    /// Whether a branch has a commit of this time or later, in seconds since 1970, that changes something outside of a
-    /// directory. That is relative to the repository's root.
-    pub fn has_changed_since(&self, branch: &str, seconds: i64, but: &Path) -> Result<bool, GitError> {
-        let (since, but) = (format!("--since={seconds}"), format!(":(top,exclude,literal){}", but.display()));
-        let list = ["log", "-1", "--format=%H", &since, &full(branch), "--", ":(top)", &but];
-        self.git().run(&list).map(|found| !found.is_empty())
-    }
-
-    /// A file as it was where a worktree's branch left its target; nothing when it was not there.
-    pub fn at_fork(&self, worktree: &Path, target: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
-        let fork = self.fork(worktree, target)?;
-        let said = self.git().ask(&["cat-file", "blob", &format!("{}:{path}", fork.tree())])?;
-        Ok(said.is_success().then_some(said.out))
-    }
-
-    /// The texts of all files of a branch that have a name, in whatever directory.
-    pub fn files_named(&self, branch: &str, name: &str) -> Result<Vec<String>, GitError> {
-        let list = self.git().bytes(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", &full(branch)])?;
-        let is_named = |path: &&String| Path::new(path.as_str()).file_name().is_some_and(|found| found == name);
-        let text = |path: &String| {
-            let said = self.git().ask(&["cat-file", "blob", &format!("{}:{path}", full(branch))])?;
-            Ok(String::from_utf8_lossy(&said.out).into_owned())
-        };
-        split(&list).iter().filter(is_named).map(text).collect()
-    }
-
-    fn fork(&self, worktree: &Path, target: &str) -> Result<Fork, GitError> {
+    pub(super) fn fork(&self, worktree: &Path, target: &str) -> Result<Fork, GitError> {
         fork_in(&Git::at(worktree), &full(target), "HEAD")
     }
 
@@ -263,6 +202,15 @@ impl Repository {
         let log = self.git().ask(&["log", "--walk-reflogs", "--format=%gs", reference, "--"])?.text();
         Ok(log.lines().last() == Some(MADE))
     }
+}
+
+/// A commit that was taken off a branch, and that another branch is built on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped {
+    /// Which.
+    pub commit: String,
+    /// Whether merging the other branch would bring back what it changed; else only the commit would come back.
+    pub comes_back: bool,
 }
 
 /// A branch with work that no lead remembers.

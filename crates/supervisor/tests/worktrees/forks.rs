@@ -1,5 +1,7 @@
 use std::path::Path;
 
+use piton_supervisor::Dropped;
+
 use crate::repository::{Scratch, commit, git, write};
 
 /// A branch with one commit, and the commit.
@@ -43,7 +45,8 @@ fn branch_on_a_first_commit_that_was_amended_is_compared_with_nothing() {
     assert!(repository.has_own_work(branch, "main", &[]).expect("git answers"));
     assert!(repository.embedded(branch, "main").expect("git answers").is_empty());
     assert!(repository.unpublished(&tree, branch, "main").expect("git answers").is_empty());
-    assert_eq!(repository.dropped(branch, "main", "main").expect("git answers"), Some(root.clone()));
+    let dropped = Dropped { commit: root.clone(), comes_back: true };
+    assert_eq!(repository.dropped(branch, "main", "main").expect("git answers"), Some(dropped));
     assert!(repository.rebase(&tree, &root, "main", branch).expect("git answers"));
     assert_eq!(repository.dropped(branch, "main", "main").expect("git answers"), None);
 }

@@ -57,7 +57,7 @@ pub fn follow(context: &Context, mut attached: Attached, request: &RunRequest, j
                 Followed::Happened(event) => happened(&mut live, &event),
                 Followed::Ended(end) => {
                     live.close();
-                    show_end(context, &end, json);
+                    show_end(context, &end, live.told(), json);
                     return Ok(exit_code(end.outcome));
                 }
                 Followed::Gone => {
@@ -110,7 +110,7 @@ pub fn check(context: &Context, attached: &Attached, request: &RunRequest) -> Re
 fn happened(live: &mut LiveView, event: &Value) -> bool {
     let text = |key: &str| event[key].as_str();
     let Some(at) = text("at").and_then(|at| piton_dialect::time::read(at).time()) else { return true };
-    live.happened(at, text("name"), text("text").unwrap_or_default())
+    live.happened(at, text("name"), text("event").unwrap_or_default(), text("text").unwrap_or_default())
 }
 
 fn detached(number: u64, pid: u32, json: bool) -> Result<u8, Failure> {

@@ -170,6 +170,10 @@ impl Worker<'_> {
         let advised = advice.iter().flat_map(|line| Prompt::new(line).instructions()).next();
         let Some(advised) = advised else { return false };
         let other = command(&advised, &self.prompt, filling);
+        if self.bench.always("once") {
+            // It does what the refusal says, and types nothing twice.
+            return self.bench.types(&other).code == 0;
+        }
         other != line && self.bench.types(&other).code == 0 && self.bench.types(&line).code == 0
     }
 }

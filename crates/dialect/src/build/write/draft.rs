@@ -151,7 +151,7 @@ impl Draft {
         let bytes = self.editor.into_bytes();
         guard(place, files, &self.path, &bytes, &self.moment, &self.broken)?;
         self.effects.push(Effect::Write { path: self.path, bytes });
-        Ok(Change { summary, warnings: self.warnings, effects: self.effects })
+        Ok(Change { summary, warnings: self.warnings, effects: self.effects, next: None })
     }
 
     /// Lets the statuses of single workstreams, which some files keep beside the lists, say what the lists say.
@@ -300,6 +300,12 @@ impl Draft {
             self.set_status(BuildStatus::InProgress);
         }
         self.set_status(BuildStatus::Complete);
+    }
+
+    /// Takes a complete build for one that is only called so, which is continued as a paused one is.
+    pub(super) fn doubt_completion(&mut self) {
+        self.trail = vec![BuildStatus::Paused];
+        self.set_status(BuildStatus::InProgress);
     }
 
     /// Begins a new checkpoint: no arrow leads there.

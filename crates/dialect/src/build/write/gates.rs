@@ -1,5 +1,6 @@
 //! Operation 4: gates pass or fail.
 
+use piton_model::fleet::cannot_judge;
 use piton_model::hint::verbs;
 use piton_model::{BuildStatus, Evidence, GateJudgement, Moment, Refusal};
 
@@ -24,7 +25,7 @@ pub(super) fn judged(draft: &mut Draft, judged: &GateJudgement, moment: &Moment)
         let found = find(draft, typed, judged.step.as_deref())?;
         // Who paused it for this gate has the answer.
         let waited =
-            draft.editor.string(&["pause_reason"]).is_some_and(|why| why.starts_with(&format!("gate {}:", found.name)));
+            draft.editor.string(&["pause_reason"]).is_some_and(|why| why.starts_with(&cannot_judge(&found.name, "")));
         if waited {
             let word = if judged.passed { "passed" } else { "is not met" };
             draft.editor.set(&["pause_reason"], format!("gate {} {word}; its run continues with that", found.name));
@@ -275,11 +276,16 @@ fn write_lists(draft: &mut Draft) {
 pub(super) fn add_missing(draft: &mut Draft) -> Result<(), Refusal> {
     draft.list(&["gates_passed"])?;
     draft.list(&["gates_pending"])?;
-    let is_listed = |name: &str| draft.passed.iter().chain(&draft.waiting).any(|gate| fold(&gate.name) == fold(name));
-    let missing: Vec<_> = known_names(draft).into_iter().filter(|name| !is_listed(name)).collect();
+    let missing = missing(draft);
     draft.waiting.extend(missing.into_iter().map(bare));
     write_lists(draft);
     Ok(())
+}
+
+/// The gates of the specification that are in neither list.
+pub(super) fn missing(draft: &Draft) -> Vec<String> {
+    let is_listed = |name: &str| draft.passed.iter().chain(&draft.waiting).any(|gate| fold(&gate.name) == fold(name));
+    known_names(draft).into_iter().filter(|name| !is_listed(name)).collect()
 }
 
 /// Makes every gate pending, once.

@@ -61,6 +61,7 @@ pub(super) fn start(place: &Place, files: &dyn Files, start: &Start, moment: &Mo
         summary: format!("initialized with {steps} and {gates}"),
         warnings,
         effects: vec![Effect::Write { path, bytes }],
+        next: None,
     })
 }
 

@@ -108,8 +108,10 @@ fn complete(draft: &mut Draft, moved: &StepMove) -> Result<String, Refusal> {
 }
 
 fn skip(draft: &mut Draft, moved: &StepMove) -> Result<String, Refusal> {
+    // What the specification has no more is not wanted, however far it is.
+    let is_wanted = |id: &String| draft.spec.as_ref().is_none_or(|spec| spec.workstreams.iter().any(|it| it.id == *id));
     for id in &moved.steps {
-        if draft.bucket_of(id) == Some(Bucket::Completed) {
+        if draft.bucket_of(id) == Some(Bucket::Completed) && is_wanted(id) {
             return Err(Refusal::rule(format!("{id} is completed already and cannot be left out")));
         }
     }

@@ -78,7 +78,8 @@ fn a_sync_point_needs_everybody_complete_ready_and_fresh() {
     let now = at("2026-01-15T15:00:00Z");
     let missing = |units: &[Unit]| {
         let judgements: Vec<_> = units.iter().map(|unit| judged(unit, now)).collect();
-        let crew: Vec<_> = units.iter().zip(&judgements).collect();
+        let agent = |(unit, judgement)| AtSync { unit, judgement, is_led: false };
+        let crew: Vec<_> = units.iter().zip(&judgements).map(agent).collect();
         let missing = sync_ready(&crew, Duration::from_secs(3600), now);
         missing.into_iter().map(|(agent, _)| agent).collect::<Vec<_>>()
     };
@@ -96,4 +97,7 @@ fn a_sync_point_needs_everybody_complete_ready_and_fresh() {
         ["Secondary-B", "Secondary-C", "Secondary-D"]
     );
     assert_eq!(missing(&[unit("Agent-Primary", "IN_PROGRESS", "x")]), ["the crew"]);
+    let old = unit("Secondary-C", "COMPLETE", "2026-01-15T14:00:00Z");
+    let led = AtSync { unit: &old, judgement: &judged(&old, now), is_led: true };
+    assert!(sync_ready(&[led], Duration::from_secs(3600), now).is_empty(), "its worker has left");
 }

@@ -113,11 +113,8 @@ pub(super) fn enter(
         let done = format!("{} complete", wire::stage(&old));
         push_once(editor, "completed_steps", &done);
     }
-    // The step of going there is done by going there, and what every agent begins the old stage with goes with it.
-    let mut over = vec![format!("Transition to {stage}")];
-    over.extend(first_next_steps(&wire::stage(&old)));
-    let mut steps = list(editor, "next_steps");
-    steps.retain(|step| !said_by(step).is_some_and(|step| over.iter().any(|over| same(&step, over))));
+    // The step of going there is done by going there.
+    let steps = leave(editor, &wire::stage(&old), &[format!("Transition to {stage}")]);
     let left: Vec<String> = steps.iter().filter_map(said_by).collect();
     if !left.is_empty() {
         let left = left.iter().map(|step| short(step)).collect::<Vec<_>>().join("; ");
@@ -131,6 +128,19 @@ pub(super) fn enter(
     editor.set(&["current_step"], format!("Reading {stage} guide"));
     editor.set(&["recovery_instructions"], beginning_of(stage));
     Ok(format!("entered {stage}"))
+}
+
+/// Takes what every agent begins a stage with, and what is over besides, from the next steps; returns those that stay.
+pub(super) fn leave(editor: &mut Editor, stage: &str, over: &[String]) -> Vec<Value> {
+    let first = first_next_steps(stage);
+    let is_over = |step: &String| first.iter().chain(over).any(|over| same(step, over));
+    let mut steps = list(editor, "next_steps");
+    let count = steps.len();
+    steps.retain(|step| !said_by(step).as_ref().is_some_and(is_over));
+    if steps.len() < count {
+        editor.set(&["next_steps"], Value::Array(steps.clone()));
+    }
+    steps
 }
 
 /// What whoever resumes is told, as far as the checkpoint itself says it.

@@ -236,15 +236,27 @@ fn finish(
     warnings: &mut Vec<Hint>,
 ) -> Result<String, Refusal> {
     let agent = &spot.agent;
+    if unit.state == State::Done {
+        return Ok("already complete".into());
+    }
     if !unit.blockers.is_empty() {
         return Err(still_blocked(spot, &unit.blockers));
+    }
+    let stage = wire::stage(&editor.string(&["stage"]).unwrap_or_default());
+    if wire::stage_after(&stage).is_none() {
+        // What every agent begins the last stage with goes with it, as it does when another stage is entered.
+        steps::leave(editor, &stage, &[]);
     }
     let open: Vec<String> = list(editor, "next_steps").iter().filter_map(said_by).collect();
     if let Some(first) = open.first() {
         let all = open.iter().map(|step| format!("{:?}", short(step))).collect::<Vec<_>>().join(", ");
         let (unit, number) = (&spot.unit, numbers::word(editor, first, moment.attempt));
+        let done = verbs::STEP.on(unit).word("done");
+        let done = open.iter().fold(done, |done, step| done.name(&numbers::word(editor, step, moment.attempt), "STEP"));
+        let when = if open.len() == 1 { "when it is done" } else { "when all of them are done" };
         return Err(Refusal::rule(format!("{agent} has open steps: {all}"))
-            .hint(verbs::STEP.on(unit).word("done").name(&number, "STEP").to("when it is done"))
+            // Its answer says what is next.
+            .hint(done.to(when))
             .hint(
                 verbs::STEP
                     .on(unit)
@@ -252,10 +264,8 @@ fn finish(
                     .name(&number, "STEP")
                     .filled("--message", "TEXT")
                     .to("to leave it out"),
-            )
-            .hint("when no step is open, finish it again"));
+            ));
     }
-    let stage = wire::stage(&editor.string(&["stage"]).unwrap_or_default());
     if let Some(at) = wire::STAGES.iter().position(|known| *known == stage).filter(|at| at + 1 < wire::STAGES.len()) {
         warnings.push(format!("finished at {stage}; {} was not entered", wire::STAGES[at + 1..].join(" and ")).into());
     }

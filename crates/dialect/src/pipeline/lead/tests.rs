@@ -14,6 +14,7 @@ fn lead() -> LeadState {
         briefs: Briefs::default(),
         stories: vec![LeadStory { depends_on: vec!["A-0".to_owned()], ..story("A-1") }],
         issues: Vec::new(),
+        taken_out: Vec::new(),
     }
 }
 
@@ -295,4 +296,20 @@ fn the_example_state_comes_from_what_a_lead_knows() {
     }
     let ended = written(None, &LeadState { complete: true, ..lead });
     assert_eq!(ended["complete"], true);
+}
+
+#[test]
+fn stories_that_were_taken_out_are_not_named_any_more() {
+    let before = json!({
+        "complete": false,
+        "story_state": { "A-1": "STAGE_1", "A-2": "PAUSED", "B-1": "QUEUED" },
+        "pause_reasons": { "A-2": "waits for pipeline:A-1 (paused)" },
+        "depends_on": { "A-1": [], "A-2": ["A-1"], "B-1": [] },
+        "priority_queue_ids": ["A-2", "B-1"],
+    });
+    let lead = LeadState { taken_out: vec!["A-2".to_owned()], stories: vec![story("A-1")], ..lead() };
+    let state = written(Some(&before.to_string()), &lead);
+    assert_eq!(state["story_state"], json!({ "A-1": "STAGE_1", "B-1": "QUEUED" }));
+    assert_eq!(state["depends_on"], json!({ "A-1": [], "B-1": [] }));
+    assert_eq!((&state["priority_queue_ids"], &state["pause_reasons"]), (&json!(["B-1"]), &Value::Null));
 }

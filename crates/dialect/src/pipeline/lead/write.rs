@@ -139,6 +139,7 @@ impl Writing {
                     }
                 }
             }
+            map.retain(|id, _| !lead.taken_out.contains(id));
             if key == PAUSES && map.is_empty() {
                 // No field of the protocol: it is there while it says something.
                 self.editor.remove(&[key]);
@@ -155,7 +156,9 @@ impl Writing {
         let is_queued = |id: &str| states.get(id).is_none_or(|word| word_of(word) == Some("QUEUED"));
         let own = lead.stories.iter().filter(|story| story.remains && is_queued(&story.id));
         let own: Vec<_> = own.map(|story| story.id.clone()).collect();
-        let is_foreign = |id: &String| lead.stories.iter().all(|story| story.id != *id) && is_queued(id);
+        let is_foreign = |id: &String| {
+            lead.stories.iter().all(|story| story.id != *id) && !lead.taken_out.contains(id) && is_queued(id)
+        };
         let known = self.list("priority_queue_ids");
         let known = known.into_iter().filter_map(|id| id.as_str().map(str::to_owned)).filter(is_foreign);
         let mut queue = own;

@@ -7,6 +7,7 @@ use super::super::resume::way_on;
 use super::super::tasks::{self, Lists, PLANNED, Tasks};
 use super::super::{Checkpoint, is_our_checkpoint, read_checkpoint};
 use super::found::{Broken, Look, StateFile, broken, find, newly_stuck, read_own, refuse_worse};
+use super::verdicts::stage_of_word;
 use crate::json::{Editor, Kind, Value};
 use crate::{Files, Place, Source};
 
@@ -169,7 +170,7 @@ impl<'f> Draft<'f> {
         if let Some((path, bytes, before, true)) = state {
             self.effects.push(Effect::Share { path, bytes, before: Some(before) });
         }
-        Ok(Change { summary, warnings: self.warnings, effects: self.effects })
+        Ok(Change { summary, warnings: self.warnings, effects: self.effects, next: None })
     }
 
     /// The checkpoint as it would be read if it were written now.
@@ -297,7 +298,7 @@ impl<'f> Draft<'f> {
         Ok(())
     }
 
-    fn list_tasks(&mut self, completed: &[String], remaining: &[String]) {
+    pub(super) fn list_tasks(&mut self, completed: &[String], remaining: &[String]) {
         self.editor.set(&["tasksCompleted"], completed.to_vec()).set(&["tasksRemaining"], remaining.to_vec());
     }
 
@@ -361,6 +362,23 @@ impl<'f> Draft<'f> {
             }
         }
         Ok(())
+    }
+
+    /// Takes away what the checkpoint has as the results of a stage.
+    pub(super) fn forget_results(&mut self, stage: u8) {
+        let keys: &[&str] = match stage {
+            0 => &["planScore"],
+            1 => &["readiness", "reason"],
+            3 => &["qualityScore", "issues"],
+            _ => &[],
+        };
+        for key in keys {
+            self.editor.remove(&[key]);
+        }
+        // A word that is no verdict belongs to no stage.
+        if self.editor.string(&["verdict"]).is_some_and(|word| stage_of_word(&word).is_none_or(|of| of == stage)) {
+            self.editor.remove(&["verdict"]);
+        }
     }
 
     /// Says which keys the stage gives at its end.

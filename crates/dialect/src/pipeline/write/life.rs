@@ -226,7 +226,7 @@ pub(super) fn resumed(draft: &mut Draft) -> Result<String, Refusal> {
 }
 
 /// Whether checkpoint and state do not fit each other, and no pause of ours explains that.
-fn is_misfit(draft: &Draft) -> bool {
+pub(super) fn is_misfit(draft: &Draft) -> bool {
     match draft.standing().as_deref() {
         None | Some("PAUSED") => false,
         Some(word) => draft.has_checkpoint && !fits(draft, word),
@@ -245,7 +245,18 @@ pub(super) fn taken_over(draft: &mut Draft, agent: &str) -> Result<String, Refus
 }
 
 /// Finishes the story: its quality gate has let it pass, and no task remains.
+///
+/// A person may finish what is paused. What is missing then is recorded when the story goes on.
 pub(super) fn finished(draft: &mut Draft, moment: &Moment) -> Result<String, Refusal> {
+    if !is_paused(draft) {
+        return finish(draft, moment);
+    }
+    let summary = finish(draft, moment).map_err(|refusal| draft.explain(&Refusal { hints: Vec::new(), ..refusal }))?;
+    draft.unpause();
+    Ok(summary)
+}
+
+fn finish(draft: &mut Draft, moment: &Moment) -> Result<String, Refusal> {
     let name = &draft.name;
     let tasks = draft.tasks()?;
     match draft.stage {

@@ -7,34 +7,39 @@ use piton_model::{Arg, Invocation, Moment, Refusal};
 use super::super::judge::{Judgement, judge_stage};
 use super::super::resume::next;
 use super::draft::{Draft, clean};
+use super::own_stage::{self, OWN_STAGE};
 use super::tasks::mend;
 use super::verdicts;
 
-/// Enters a stage, when the one before has given what it must.
 /// In whose name a lead records.
 const LEAD: &str = "lead";
 
 /// What a lead says of a story whose stages leave planning out since it began.
-pub const NO_PLANNING: &str = "Stage 2 started; planning is left out";
+pub const NO_PLANNING: &str = "planning is left out";
 
 /// What a lead says of a story whose stages leave validation out.
-pub const NO_VALIDATION: &str = "Stage 2 started; validation is left out";
+pub const NO_VALIDATION: &str = "validation is left out";
 
+/// Enters a stage, when the one before has given what it must.
 pub(super) fn entered(draft: &mut Draft, stage: &str, phase: Option<&str>, moment: &Moment) -> Result<String, Refusal> {
     let to = parse_stage(stage)?;
     // Only the settings, which a lead reads, leave stages out.
-    let is_lead = moment.by == LEAD && moment.ticket.is_none();
+    let is_lead = is_lead(moment);
     let Some(from) = draft.stage else {
         return Err(draft.no_stage());
     };
     match (from, to) {
+        _ if is_lead && phase == Some(OWN_STAGE) && to < from => return own_stage::taken_back(draft, to),
         // A NO-GO is answered by another validation.
         (1, 1) if verdicts::word(draft) == Some("NO-GO") => {}
+        // What was said before the worker of a stage begins is not its word.
+        (1, 1) | (3, 3) if is_lead && matches!(judged(draft), Judgement::Complete(_)) => draft.forget_results(to),
         _ if to == from => {
             draft.act(&phase.map_or_else(|| format!("Stage {to} goes on"), str::to_owned));
             draft.stand(&format!("STAGE_{to}"))?;
             return Ok(format!("already at stage {to}"));
         }
+        (0, 1) if is_lead && phase == Some(NO_PLANNING) => has_tasks(draft)?,
         (0, 1) => planned(draft)?,
         (0, 2) if is_lead && phase == Some(NO_VALIDATION) => planned(draft)?,
         // A plan that its validation refused is a plan all the same.
@@ -52,9 +57,18 @@ pub(super) fn entered(draft: &mut Draft, stage: &str, phase: Option<&str>, momen
     if let Some(session) = &moment.session {
         draft.editor.set(&["agentId"], session.as_str());
     }
-    draft.act(&phase.map_or_else(|| format!("Stage {to} started"), str::to_owned));
+    draft.act(&match phase {
+        Some(left_out @ (NO_PLANNING | NO_VALIDATION)) => format!("Stage {to} started; {left_out}"),
+        Some(phase) => phase.to_owned(),
+        None => format!("Stage {to} started"),
+    });
     draft.stand(&format!("STAGE_{to}"))?;
     Ok(if to == from { format!("stage {to} again") } else { format!("stage {to}") })
+}
+
+/// Whether a lead records something itself.
+pub(super) fn is_lead(moment: &Moment) -> bool {
+    moment.by == LEAD && moment.ticket.is_none()
 }
 
 /// How a story whose quality gate failed goes on: by a rework while one is granted.

@@ -55,6 +55,15 @@ pub(in super::super) fn wanted(name: &str, stage: Option<u8>) -> Invocation {
     verbs::VERDICT.on(name).arg(verdict).filled("--score", "N")
 }
 
+/// The stage that gives a verdict; nothing for a word that is none.
+pub(super) fn stage_of_word(word: &str) -> Option<u8> {
+    match wire::VERDICT.read(word).word() {
+        _ if is_plan(word) => Some(0),
+        Some("GO" | "NO-GO") => Some(1),
+        known => known.map(|_| 3),
+    }
+}
+
 fn is_plan(word: &str) -> bool {
     ["plan", "planscore", "plan_score", "plan-score"].iter().any(|known| word.eq_ignore_ascii_case(known))
 }

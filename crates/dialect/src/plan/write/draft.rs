@@ -115,7 +115,7 @@ impl<'a> Draft<'a> {
         effects.extend(history.into_iter().map(append));
         let mut warnings = ground.warnings;
         warnings.extend(self.warnings);
-        Change { summary: self.summary, warnings, effects }
+        Change { summary: self.summary, warnings, effects, next: None }
     }
 
     /// Says what was seen in the plan, before and after what the event itself says.

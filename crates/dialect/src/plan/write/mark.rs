@@ -51,7 +51,7 @@ pub(super) fn mark(
     draft.summary = format!("marked {what} {}", standing(&book));
     if ground.json.is_none() {
         let effects = book.into_effects().collect();
-        return Ok(Change { summary: draft.summary, warnings: draft.warnings, effects });
+        return Ok(Change { summary: draft.summary, warnings: draft.warnings, effects, next: None });
     }
     draft.log("plan_marked", &[("tasks", json!(tasks)), ("criteria", json!(criteria)), ("by", json!(draft.moment.by))]);
     // Boxes that are ticked already were ticked before anybody counted them.

@@ -1,10 +1,10 @@
 //! The end of a task: what is still in the way, and its archive.
 
 use piton_model::hint::verbs;
-use piton_model::{Change, Effect, Event, Moment, Refusal, State, StepState, Unit};
+use piton_model::{Change, Effect, Event, Hint, Moment, Refusal, State, StepState, Unit};
 use serde_json::{Value, json};
 
-use super::{Spot, board, permitted, short, update};
+use super::{Spot, board, permitted, short, subtasks, update};
 use crate::json::Editor;
 use crate::task::read::{Counts, item_id, item_word, items};
 use crate::task::{layout, wire};
@@ -14,6 +14,9 @@ use crate::{Files, time};
 ///
 /// The archive is written before the other is removed, so that a crash between the two leaves both.
 pub(super) fn finish(spot: &Spot, files: &dyn Files, event: &Event, moment: &Moment) -> Result<Change, Refusal> {
+    if spot.find(files, moment)?.is_none() && spot.archived(files, moment)?.is_some() {
+        return Ok(Change { summary: "already complete".into(), ..Change::default() });
+    }
     let found = spot.live(files, moment)?;
     let is_blocked = found.unit.state == State::Blocked;
     let open = missing(&found.editor, &found.unit);
@@ -98,9 +101,36 @@ pub(super) fn ready(
     Ok(change)
 }
 
+/// What an agent does next: a subtask, a criterion that it judges itself, or the end.
+pub(super) fn next_step(unit: &str, editor: &Editor, has_command: &dyn Fn(&str) -> bool) -> Option<Hint> {
+    if wire::STATUS.read(&editor.string(&["status"]).unwrap_or_default()).word() != Some("in_progress") {
+        return None;
+    }
+    let step = verbs::STEP.on(unit).word("done");
+    if let Some(open) = subtasks::next_open(editor) {
+        return Some(step.name(&open, "SUBTASK").to(format!("when {} is done", short(&open))));
+    }
+    let counts = editor.look(Counts::read);
+    if counts.done().saturating_add(counts.broken()).saturating_add(counts.listed_skipped) < counts.total {
+        return Some(step.fill("SUBTASK").to("when the next subtask is done"));
+    }
+    let unmet = unmet(editor).into_iter().find(|name| !has_command(name));
+    Some(match unmet {
+        Some(criterion) => {
+            verbs::GATE.on(unit).word("pass").name(&criterion, "NAME").to(format!("when {} is met", short(&criterion)))
+        }
+        None if counts.broken() > 0 => return None,
+        None => verbs::FINISH.on(unit).to("when all of it is committed"),
+    })
+}
+
+fn unmet(editor: &Editor) -> Vec<String> {
+    let Some(Value::Object(criteria)) = editor.get(&["acceptance_criteria_met"]) else { return Vec::new() };
+    criteria.iter().filter(|(_, met)| **met != json!(true)).map(|(name, _)| name.clone()).collect()
+}
+
 fn first_unmet(editor: &Editor) -> Option<String> {
-    let Some(Value::Object(criteria)) = editor.get(&["acceptance_criteria_met"]) else { return None };
-    criteria.iter().find(|(_, met)| **met != json!(true)).map(|(name, _)| name.clone())
+    unmet(editor).into_iter().next()
 }
 
 /// What keeps a task from being complete, each by name.

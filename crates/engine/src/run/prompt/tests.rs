@@ -205,6 +205,30 @@ fn rendered(context: &PromptContext) -> String {
     prompt(context, &Templates::built_in()).expect("what is built in can be rendered")
 }
 
+/// With no step open there is one thing to do, and the prompt names no other: a step that is begun would be open again.
+#[test]
+fn an_agent_without_an_open_step_is_told_to_enter_its_next_stage_or_to_finish() {
+    let at = |stages: &[&str]| {
+        let mut context = fresh(PromptKind::Feature);
+        context.tasks.iter_mut().for_each(|task| task.state = TaskState::Done);
+        rendered(&PromptContext { stages: stages.iter().map(|stage| text(stage)).collect(), ..context })
+    };
+    let (second, last) = (at(&["S2.P2", "S2.P3"]), at(&["S2.P3"]));
+    for prompt in [&second, &last] {
+        assert!(!prompt.contains("piton step "), "{prompt}");
+        assert_eq!(prompt.matches("    piton finish crew:epics/e1/Secondary-A\n").count(), 1, "{prompt}");
+    }
+    for told in [
+        "from S2.P2 through S2.P3, and finish it.",
+        "No step of S2.P2 is open.",
+        "    piton stage crew:epics/e1/Secondary-A S2.P3\n",
+    ] {
+        assert!(second.contains(told), "{told}: {second}");
+    }
+    assert!(last.contains("in S2.P3, its last stage.") && last.contains("and finish it, as said below"), "{last}");
+    assert!(!last.contains("piton stage "), "{last}");
+}
+
 #[test]
 fn every_prompt_is_as_it_was_read() {
     for (kind, name) in KINDS {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use piton_model::fleet::{LaneState, Outcome};
-use piton_model::text;
+use piton_model::fleet::{Halt, LaneState, Outcome};
+use piton_model::text::{self, headline};
 use piton_supervisor::Spent;
 
 use super::super::lead::Lead;
@@ -121,17 +121,19 @@ impl Lead<'_> {
     fn write_troubles(&self, page: &mut String) {
         let mut lines = Vec::new();
         for (name, memory) in self.own() {
-            lines.extend(memory.deaths.iter().map(|death| format!("- {}: {}", cell(name), cell(death))));
+            lines.extend(memory.deaths.iter().map(|death| format!("- {}: {}", cell(name), cell(headline(death)))));
         }
         for lane in &self.work.fleet.lanes {
             if let LaneState::Paused { reason } = &lane.state {
-                lines.push(format!("- {} is paused: {}", cell(&lane.name), cell(reason)));
+                lines.push(format!("- {} is paused: {}", cell(&lane.name), cell(headline(reason))));
                 lines.extend(self.last_output(&lane.name).into_iter().map(|line| format!("      {line}")));
             }
         }
         for group in &self.work.fleet.groups {
-            if let Some(halt) = &group.halted {
-                lines.push(format!("- {} stopped: {}", cell(&group.name), cell(&halt.reason)));
+            // What a paused lane says stands there already.
+            let is_said = |halt: &&Halt| halt.lane.is_some_and(|at| self.work.fleet.lanes[at].state.word() == "paused");
+            if let Some(halt) = group.halted.as_ref().filter(|halt| !is_said(halt)) {
+                lines.push(format!("- {} stopped: {}", cell(&group.name), cell(headline(&halt.reason))));
             }
         }
         let waiting = self.waiting().into_iter();

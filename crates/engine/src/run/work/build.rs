@@ -2,12 +2,47 @@
 
 use piton_dialect::build::{Spec, is_same_gate, read_spec, spec_of, waits_for_person};
 use piton_dialect::{Place, Source};
-use piton_model::fleet::{Approval, Lane, LaneState, Phase, PhaseGate};
+use piton_model::fleet::{Approval, Completion, Group, Lane, LaneState, Phase, PhaseGate};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, GateState, Id, Start, StepState, UnitRef};
+use piton_model::{Dialect, GateState, Id, Start, StepState, Time, Unit, UnitRef};
 
 use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, phase_gate, unusable};
+use crate::Workspace;
+use crate::find::find_recorded;
 use crate::record::DiskFiles;
+
+/// A build's specification as it is now; nothing where it cannot be read.
+pub fn specification(workspace: &Workspace, unit: &UnitRef, known: Option<&Unit>, now: Time) -> Option<Spec> {
+    let document = known.and_then(|known| known.documents.first()).map(|it| it.path.to_string());
+    let id = unit.parts.last().cloned().into_iter().collect();
+    let place = Place { base: String::new(), id, document, root: String::new(), typed_below: String::new() };
+    spec_of(&place, &DiskFiles::new(&*workspace.disk, None), now)
+}
+
+/// The workstreams of each phase that a run of a specification has, with the phase's key.
+pub fn streams_by_phase(spec: &Spec) -> Vec<(String, Vec<String>)> {
+    let (phases, phase_at) = phases_of(spec, std::iter::empty(), &|_| false);
+    let work = Group {
+        name: String::new(),
+        phases,
+        begin: Approval::NotNeeded,
+        completion: Completion::NotNeeded,
+        halted: None,
+    };
+    let keys = (0..work.phases.len()).map(|place| (work.phase_key(place), Vec::new()));
+    let mut all: Vec<(String, Vec<String>)> = keys.collect();
+    for stream in &spec.workstreams {
+        all[phase_of(spec, &phase_at, &stream.id)].1.push(stream.id.clone());
+    }
+    all
+}
+
+/// The phase of a run in which a workstream is built: the last, where the specification names none.
+fn phase_of(spec: &Spec, phase_at: &[usize], stream: &str) -> usize {
+    let named = spec.phases.iter().position(|phase| phase.parallel.iter().any(|known| known == stream));
+    let last = phase_at.last().copied().unwrap_or(0);
+    named.and_then(|place| phase_at.get(place).copied()).unwrap_or(last)
+}
 
 impl Draft<'_> {
     /// A build whose specification was named.
@@ -28,12 +63,9 @@ impl Draft<'_> {
 
     /// A build that is named by its unit.
     pub(super) fn add_build(&mut self, unit: &UnitRef) -> Result<(), WorkError> {
-        let files = DiskFiles::new(&*self.workspace.disk, None);
-        let found = crate::find(self.workspace, unit, self.now).ok();
-        let document = found.as_ref().and_then(|found| found.unit.documents.first()).map(|it| it.path.to_string());
-        let id = unit.parts.last().cloned().into_iter().collect();
-        let place = Place { base: String::new(), id, document, root: String::new(), typed_below: String::new() };
-        let Some(spec) = spec_of(&place, &files, self.now) else {
+        let found = find_recorded(self.workspace, unit, self.now).ok();
+        let known = found.as_ref().map(|found| &found.unit);
+        let Some(spec) = specification(self.workspace, unit, known, self.now) else {
             return Err(unusable(
                 format!("no specification of {unit} was found"),
                 verbs::RUN.call().fill("FILE").to("name its specification"),
@@ -51,7 +83,7 @@ impl Draft<'_> {
         start: Start,
     ) -> Result<(), WorkError> {
         let name = unit.to_string();
-        let known = crate::find(self.workspace, unit, self.now).ok();
+        let known = find_recorded(self.workspace, unit, self.now).ok();
         let commands = spec.gates.iter().filter_map(|gate| Some((gate.name.clone(), gate.command.clone()?)));
         let commands: Vec<(String, String)> = commands.collect();
         let has_command = |gate: &str| {
@@ -67,7 +99,6 @@ impl Draft<'_> {
         };
         let group_work =
             GroupWork { dialect: Dialect::Build, unit: Some(unit.clone()), gates: commands.clone(), spec: path };
-        let last = phases.len().saturating_sub(1);
         let stream_gates: Vec<Vec<String>> = spec
             .workstreams
             .iter()
@@ -80,8 +111,7 @@ impl Draft<'_> {
         for (place, stream) in spec.workstreams.iter().enumerate() {
             let id = Id::parse(&stream.id)
                 .map_err(|why| unusable(format!("the workstream {:?} is no id: {why}", stream.id), bad_id.clone()))?;
-            let phase = spec.phases.iter().position(|phase| phase.parallel.contains(&stream.id));
-            let phase = phase.and_then(|place| phase_at.get(place).copied()).unwrap_or(last);
+            let phase = phase_of(spec, &phase_at, &stream.id);
             let step = known.as_ref().and_then(|found| found.unit.steps.iter().find(|step| step.id == stream.id));
             // Its gate belongs to it: without that it is not through.
             let has_passed = |gate: &String| {

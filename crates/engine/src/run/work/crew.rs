@@ -18,8 +18,18 @@ pub struct Agent {
 
 impl Agent {
     /// The agent as a list has it, when it is this unit.
-    pub fn alone(self, unit: &UnitRef) -> Option<Agent> {
-        Some(Agent { wave: 1, listed: self.listed.alone(unit)? })
+    pub fn as_unit(&self, unit: &UnitRef) -> Option<Agent> {
+        Some(Agent { wave: self.wave, listed: self.listed.as_unit(unit)? })
+    }
+
+    /// The agent as a list has it, when this unit continues its work.
+    pub fn as_heir(&self, unit: &UnitRef, heir_of: &dyn Fn(&UnitRef) -> Option<UnitRef>) -> Option<Agent> {
+        Some(Agent { wave: self.wave, listed: self.listed.as_heir(Dialect::Crew, unit, heir_of)? })
+    }
+
+    /// Leaves out what agents wait for that is not among them.
+    pub fn wait_among(agents: &mut [Agent]) {
+        Listed::wait_among(&mut agents.iter_mut().map(|agent| &mut agent.listed).collect::<Vec<_>>());
     }
 
     /// An agent of which only the name is known.
@@ -68,15 +78,16 @@ pub fn agents(root: &mut Section) -> Result<Vec<Agent>, BadFile> {
 }
 
 impl Draft<'_> {
-    pub(super) fn add_agents(&mut self, agents: Vec<Agent>) -> Result<(), WorkError> {
+    /// Adds agents. A list ends with the sync point of its epics; who names agents alone asks for no more than these.
+    pub(super) fn add_agents(&mut self, agents: Vec<Agent>, ends_with: Option<&str>) -> Result<(), WorkError> {
         for agent in &agents {
             // A sync point is about the agents of one epic, and of no other.
             let epic = epic_of(&agent.listed.parts);
             let in_epic = agents.iter().filter(|other| epic_of(&other.listed.parts) == epic);
             let last = in_epic.map(|other| other.wave).max().unwrap_or(1);
             let phases = (1..=last).map(|wave| {
-                let gates = if wave == last { vec![phase_gate(SYNC, None, false)] } else { Vec::new() };
-                new_phase(format!("wave {wave}"), gates, Approval::NotNeeded)
+                let gates = ends_with.filter(|_| wave == last).map(|gate| phase_gate(gate, None, false));
+                new_phase(format!("wave {wave}"), gates.into_iter().collect(), Approval::NotNeeded)
             });
             let name = if epic.is_empty() { "crew".to_owned() } else { format!("crew:{epic}") };
             let work = GroupWork { dialect: Dialect::Crew, unit: None, gates: Vec::new(), spec: None };

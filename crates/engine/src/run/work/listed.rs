@@ -5,6 +5,7 @@ use piton_model::{Dialect, Id, Lifecycle, Start, UnitRef};
 
 use super::{Draft, DraftLane, LaneWork};
 use crate::NotFound;
+use crate::find::find_recorded;
 
 /// A unit as somebody listed it.
 #[derive(Debug, Clone)]
@@ -19,10 +20,37 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    /// The same for a unit that is named alone: what it waits for was not named.
-    pub fn alone(self, unit: &UnitRef) -> Option<Listed> {
+    /// The same for a unit that is named, when it is this one.
+    pub fn as_unit(&self, unit: &UnitRef) -> Option<Listed> {
         let is_it = self.parts.ends_with(&unit.parts);
-        is_it.then(|| Listed { parts: unit.parts.clone(), is_whole: unit.is_whole, depends_on: Vec::new(), ..self })
+        is_it.then(|| Listed { parts: unit.parts.clone(), is_whole: unit.is_whole, ..self.clone() })
+    }
+
+    /// The same for a unit that continues this one, because its agent took it over. `heir_of` says which unit that is.
+    pub fn as_heir(
+        &self,
+        dialect: Dialect,
+        unit: &UnitRef,
+        heir_of: &dyn Fn(&UnitRef) -> Option<UnitRef>,
+    ) -> Option<Listed> {
+        let own = UnitRef { dialect: Some(dialect), parts: self.parts.clone(), is_whole: self.is_whole };
+        let is_it = heir_of(&own)?.parts.ends_with(&unit.parts);
+        is_it.then(|| Listed { parts: unit.parts.clone(), is_whole: unit.is_whole, ..self.clone() })
+    }
+
+    /// Whether another one may be waited for by a name.
+    fn is_called(&self, name: &str) -> bool {
+        let parts: Vec<&str> = self.parts.iter().map(Id::as_str).collect();
+        parts.last() == Some(&name) || parts.join("/") == name
+    }
+
+    /// Leaves out what units wait for that was not named beside them.
+    pub fn wait_among(all: &mut [&mut Listed]) {
+        for at in 0..all.len() {
+            let mut names = std::mem::take(&mut all[at].depends_on);
+            names.retain(|name| all.iter().any(|other| other.is_called(name)));
+            all[at].depends_on = names;
+        }
     }
 
     /// One of which only the name is known.
@@ -37,7 +65,7 @@ impl Draft<'_> {
     /// `is_alone` says that no other unit of this work has the last part of its name.
     pub(super) fn add_listed(&mut self, dialect: Dialect, listed: Listed, lane: Lane, file: String, is_alone: bool) {
         let typed = UnitRef { dialect: Some(dialect), parts: listed.parts, is_whole: listed.is_whole };
-        let found = crate::find(self.workspace, &typed, self.now).ok();
+        let found = find_recorded(self.workspace, &typed, self.now).ok();
         // A unit that has namesakes is one of them for good, whatever others come and go.
         let mut known = found.as_ref().and_then(|found| UnitRef::parse(&found.name).ok());
         if let (Some(known), Some(last)) = (&mut known, typed.parts.last())
@@ -94,7 +122,8 @@ impl Draft<'_> {
     fn name_to_be(&self, typed: &UnitRef, is_alone: bool) -> UnitRef {
         let last: Vec<Id> = typed.parts.last().cloned().into_iter().collect();
         let short = UnitRef { parts: last, ..typed.clone() };
-        let has_namesakes = || !matches!(crate::find(self.workspace, &short, self.now), Err(NotFound::Nothing { .. }));
+        let has_namesakes =
+            || !matches!(find_recorded(self.workspace, &short, self.now), Err(NotFound::Nothing { .. }));
         if typed.dialect != Some(Dialect::Crew) || !is_alone || has_namesakes() { typed.clone() } else { short }
     }
 }

@@ -47,7 +47,7 @@ impl Lists {
     pub fn names(&self, unit: &UnitRef) -> bool {
         match unit.dialect {
             Some(Dialect::Pipeline) => self.stories.iter().any(|story| unit.parts.last() == Some(&story.id)),
-            Some(Dialect::Task) => self.tasks.iter().any(|task| task.clone().alone(unit).is_some()),
+            Some(Dialect::Task) => self.tasks.iter().any(|task| task.as_unit(unit).is_some()),
             Some(Dialect::Plan | Dialect::Build | Dialect::Crew) | None => false,
         }
     }

@@ -1,13 +1,15 @@
 //! Stories: a list in a run file or in the settings, a board, or what an earlier lead wrote down.
 
-use piton_dialect::pipeline::{STORY_KEYS, known_stories, state_path};
+use piton_dialect::pipeline::{KnownStory, STORY_KEYS, known_stories, state_path};
 use piton_model::fleet::{Approval, Lane};
 use piton_model::{Dialect, Id, PlannedTask, Start, UnitRef};
 use serde_json::{Map, Value};
 
+use super::super::is_ours;
+use super::super::memory::Memory;
 use super::super::section::{BadFile, Section, parse};
-use super::super::settings::Settings;
-use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, id, listed_before, new_phase, unusable};
+use super::super::settings::{SETTINGS, Settings};
+use super::{Before, Draft, DraftLane, GroupWork, LaneWork, WorkError, id, new_phase, unusable};
 use crate::Workspace;
 
 /// Where a board may stand.
@@ -92,39 +94,55 @@ fn stages(section: &mut Section) -> Result<Vec<u8>, BadFile> {
     }
 }
 
-/// The stories of the board, when there is one.
-pub fn board_stories(workspace: &Workspace) -> Result<Vec<Story>, BadFile> {
+/// The stories that the settings and the boards list. No story is in two of them.
+fn listed(workspace: &Workspace, settings: &Settings) -> Result<Vec<Story>, WorkError> {
+    let mut all: Vec<(&str, Story)> = settings.stories.iter().map(|story| (SETTINGS, story.clone())).collect();
     for path in BOARDS {
         let Ok(content) = workspace.disk.read(path) else { continue };
         let mut root = parse(path, &String::from_utf8_lossy(&content.bytes))?;
         let found = stories(&mut root)?;
         root.finish()?;
-        return Ok(found);
+        for story in found {
+            if let Some((first, _)) = all.iter().find(|(_, known)| known.id == story.id) {
+                let message = format!("the story {} is listed in {first} and in {path}", story.id);
+                return Err(unusable(message, format!("take it out of {path}, or out of {first}")));
+            }
+            all.push((path, story));
+        }
     }
-    Ok(Vec::new())
+    Ok(all.into_iter().map(|(_, story)| story).collect())
 }
 
-/// The stories of a workspace: those of the settings, else of the board, else what an earlier lead wrote down.
+/// The stories of a workspace: those of the settings and the boards, else what an earlier lead wrote down. A story that a
+/// lead of ours took from a list, and that no list has any more, was taken out by the user.
 pub(super) fn known(workspace: &Workspace, settings: &Settings) -> Result<Vec<Story>, WorkError> {
-    if !settings.stories.is_empty() {
-        return Ok(settings.stories.clone());
-    }
-    let board = board_stories(workspace)?;
-    if !board.is_empty() {
-        return Ok(board);
+    let all = listed(workspace, settings)?;
+    if !all.is_empty() {
+        return Ok(all);
     }
     let Ok(state) = workspace.disk.read(&state_path()) else { return Ok(Vec::new()) };
-    let listed = listed_before(workspace).0;
-    let story = |(place, known): (usize, piton_dialect::pipeline::KnownStory)| {
-        let priority = 1000 + i64::try_from(place).unwrap_or(0);
-        let id = Id::parse(&known.id).ok()?;
-        if let Some(listed) = listed.iter().find(|listed| listed.id == id) {
-            return Some(listed.clone());
+    let before = Before::read(workspace).stories;
+    let listed = Memory::load(workspace).ok().filter(|_| is_ours(workspace)).unwrap_or_default().listed;
+    let described = |id: &str| before.iter().find(|story| story.id.as_str() == id);
+    let left = without(known_stories(&state.bytes), |it| listed.contains(&it.id) && described(&it.id).is_none());
+    let story = |(place, known): (usize, KnownStory)| {
+        if let Some(story) = described(&known.id) {
+            return Some(story.clone());
         }
+        let (id, priority) = (Id::parse(&known.id).ok()?, 1000 + i64::try_from(place).unwrap_or(0));
         let (depends_on, brief, stages) = (known.depends_on, Map::new(), STAGES.to_vec());
         Some(Story { id, title: None, text: None, priority, depends_on, brief, stages, worker: None })
     };
-    Ok(known_stories(&state.bytes).into_iter().enumerate().filter_map(story).collect())
+    Ok(left.into_iter().enumerate().filter_map(story).collect())
+}
+
+/// Stories without those that are out. What another one waits for stays.
+pub(in crate::run) fn without(mut stories: Vec<KnownStory>, is_out: impl Fn(&KnownStory) -> bool) -> Vec<KnownStory> {
+    let is_needed = |id: &String, all: &[KnownStory]| all.iter().any(|other| other.depends_on.contains(id));
+    while let Some(at) = stories.iter().position(|story| is_out(story) && !is_needed(&story.id, &stories)) {
+        stories.remove(at);
+    }
+    stories
 }
 
 /// Only the named stories and what they wait for; all of them when none is named.

@@ -5,27 +5,24 @@ use std::sync::Arc;
 use piton_dialect::plan::{MAIN_PHASE, codes};
 use piton_model::fleet::{Approval, Lane, LaneState, Phase};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Finding, Gate, GateState, Id, Start, Step, StepState, Unit, UnitRef};
+use piton_model::{Dialect, Finding, Gate, GateState, Hint, Id, Start, Step, StepState, Unit, UnitRef};
 
 use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, phase_gate, unusable};
+use crate::Found;
+use crate::find::find_recorded;
 
 impl Draft<'_> {
     pub(super) fn add_plan(&mut self, typed: &str) -> Result<(), WorkError> {
         let wanted = UnitRef::parse(typed)
             .map_err(|error| unusable(format!("{error}: {typed}"), "name it by its directory: plan:ID"))?;
-        let found = crate::find(self.workspace, &wanted, self.now)
+        self.must_not_be_lost(&wanted)?;
+        let found = find_recorded(self.workspace, &wanted, self.now)
             .map_err(|error| WorkError::Unit { wanted: typed.to_owned(), error })?;
         let name = found.name.clone();
         let unit = UnitRef::parse(&name).unwrap_or(wanted);
         let steps = &found.unit.steps;
-        // A box that the plan's reader leaves out has no worker.
-        let is_left_out = |finding: &&Finding| {
-            [&codes::PLAN_DUPLICATE_ID, &codes::PLAN_BAD_ID, &codes::PLAN_OPEN_COMMENT].contains(&finding.code)
-        };
-        if let Some(finding) = found.findings.iter().find(is_left_out) {
-            let line = finding.place.line.map_or_else(String::new, |line| format!(":{line}"));
-            let message = format!("{}{line}: {}", finding.place.path, finding.message);
-            return Err(unusable(message, verbs::CHECK.on(&name).to("correct it, then see that nothing is left")));
+        if let Some(why) = left_out(&found) {
+            return Err(unusable(why.message, why.hint));
         }
         if steps.is_empty() {
             let hint = verbs::PLAN_MARK.on(&name).to("give its boxes ids");
@@ -55,6 +52,29 @@ impl Draft<'_> {
         }
         Ok(())
     }
+}
+
+/// A box that the reader of a plan leaves out, and that has no worker for that.
+pub(in crate::run) struct LeftOut {
+    message: String,
+    hint: Hint,
+}
+
+impl std::fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.message, self.hint)
+    }
+}
+
+/// The first box of a plan that its reader leaves out.
+pub(in crate::run) fn left_out(found: &Found) -> Option<LeftOut> {
+    let is_left_out = |finding: &&Finding| {
+        [&codes::PLAN_DUPLICATE_ID, &codes::PLAN_BAD_ID, &codes::PLAN_OPEN_COMMENT].contains(&finding.code)
+    };
+    let finding = found.findings.iter().find(is_left_out)?;
+    let line = finding.place.line.map_or_else(String::new, |line| format!(":{line}"));
+    let message = format!("{}{line}: {}", finding.place.path, finding.message);
+    Some(LeftOut { message, hint: verbs::CHECK.on(&found.name).to("correct it, then see that nothing is left") })
 }
 
 /// The name of the phase that a task or criterion of a plan belongs to.

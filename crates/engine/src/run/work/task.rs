@@ -15,8 +15,23 @@ pub struct Task {
 
 impl Task {
     /// The task as a list has it, when it is this unit.
-    pub fn alone(self, unit: &UnitRef) -> Option<Task> {
-        Some(Task { listed: self.listed.alone(unit)?, ..self })
+    pub fn as_unit(&self, unit: &UnitRef) -> Option<Task> {
+        Some(Task { priority: self.priority, listed: self.listed.as_unit(unit)? })
+    }
+
+    /// The task as a list has it, when this unit continues it.
+    pub fn as_heir(&self, unit: &UnitRef, heir_of: &dyn Fn(&UnitRef) -> Option<UnitRef>) -> Option<Task> {
+        Some(Task { priority: self.priority, listed: self.listed.as_heir(Dialect::Task, unit, heir_of)? })
+    }
+
+    /// What a person calls it.
+    pub fn title(&self) -> Option<&str> {
+        self.listed.title.as_deref()
+    }
+
+    /// Leaves out what tasks wait for that is not among them.
+    pub fn wait_among(tasks: &mut [Task]) {
+        Listed::wait_among(&mut tasks.iter_mut().map(|task| &mut task.listed).collect::<Vec<_>>());
     }
 
     /// The tasks that it waits for.

@@ -146,7 +146,7 @@ fn a_broken_gate_is_no_verdict_on_the_work() {
     let mut fleet = story_with_gate();
     check(&mut fleet, 1, prepared(MergeOf::Lane(0)), &["gate Lane(0) test"]);
     let broken = GateResult::Broken { why: "exit status 127".to_owned() };
-    let want = ["pause 0: gate test is broken: exit status 127", "end Paused"];
+    let want = ["pause 0: gate test cannot judge: exit status 127", "end Paused"];
     check(&mut fleet, 2, gate(GateOf::Lane(0), "test", broken), &want);
     assert_eq!(fleet.lanes[0].counts.reworks, 0);
 }
@@ -176,7 +176,7 @@ fn a_gate_that_fails_with_the_bases_version_is_a_question_and_no_verdict() {
         ),
         (true, review(), "overruled 0"),
         (false, failed("test"), "overruled 0"),
-        (false, broken(), "pause 0: gate test is broken: exit code 127"),
+        (false, broken(), "pause 0: gate test cannot judge: exit code 127"),
     ] {
         let mut fleet = story_with_gate();
         let own_gates = if own { vec!["gate.sh".to_owned()] } else { Vec::new() };
@@ -223,6 +223,31 @@ fn a_phase_with_gates_reaches_the_base_as_a_whole() {
     assert_eq!(fleet.lanes[2].state, LaneState::Queued);
     fleet.ended = false;
     check(&mut fleet, 9, FleetEvent::Approved { group: 0 }, &["close 0 0", "claim 2", "spawn 2"]);
+}
+
+#[test]
+fn work_that_is_collected_reaches_the_base_when_the_gates_of_its_phase_are_removed() {
+    // Before or after the merge into the phase's branch comes to its end.
+    for is_early in [true, false] {
+        let phases = vec![phase(&["lint"], Approval::NotNeeded)];
+        let mut fleet = fleet(vec![workstream("WS1", 0), workstream("WS2", 0)], phases);
+        check(&mut fleet, 0, FleetEvent::Begun, &["claim 0", "spawn 0", "claim 1", "spawn 1"]);
+        check(&mut fleet, 1, complete(0, StageResult::Done), &["passed 0", "prepare Lane(0)"]);
+        check(&mut fleet, 1, prepared(MergeOf::Lane(0)), &["merge Lane(0)"]);
+        if is_early {
+            fleet.groups[0].phases[0].gates.clear();
+        }
+        let collected = FleetEvent::MergeEnded { of: MergeOf::Lane(0), result: MergeResult::Collected };
+        check(&mut fleet, 1, collected, &[]);
+        fleet.groups[0].phases[0].gates.clear();
+        check(&mut fleet, 2, complete(1, StageResult::Done), &["passed 1", "prepare Lane(1)"]);
+        check(&mut fleet, 2, prepared(MergeOf::Lane(1)), &["merge Lane(1)"]);
+        check(&mut fleet, 2, merged(MergeOf::Lane(1)), &["finish 1"]);
+        let done = FleetEvent::FinishEnded { lane: 1, result: Ok(()) };
+        check(&mut fleet, 2, done, &["prepare Phase(0, 0)"]);
+        check(&mut fleet, 3, prepared(MergeOf::Phase(0, 0)), &["merge Phase(0, 0)"]);
+        check(&mut fleet, 3, merged(MergeOf::Phase(0, 0)), &["finish 0"]);
+    }
 }
 
 #[test]

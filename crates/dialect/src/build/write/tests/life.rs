@@ -191,3 +191,60 @@ fn a_complete_build_with_something_open_is_reopened() {
     bench.must(&Event::Reopened);
     bench.must(&begin(&["WS1"]));
 }
+
+const ONE: &str = "---
+prd: PRD-009
+workstreams:
+  WS1: { name: Database Layer }
+execution_phases:
+  - { name: Data, parallel: [WS1], gates: [lint] }
+---
+";
+
+#[test]
+fn a_complete_build_is_opened_again_for_what_its_gates_are_now() {
+    let judged = |name: &str, passed: bool, evidence: Option<Evidence>| {
+        Event::GateJudged(GateJudgement { passed, names: vec![name.to_owned()], step: None, evidence })
+    };
+    let mut complete = Bench::default();
+    complete.files.files.insert(SPEC_PATH.into(), ONE.into());
+    complete.must(&Event::Started(Start { spec: Some((SPEC_PATH.into(), ONE.into())), ..Start::default() }));
+    complete.must(&begin(&["WS1"]));
+    complete.must(&done("WS1", &[]));
+    complete.must(&judged("lint", true, None));
+    complete.shows(&json!({ "status": "complete" }));
+    let mut bench = complete.clone();
+    bench.refused(&Event::Reopened);
+    bench.refused(&judged("lint", false, None));
+    // The command of the gate has changed.
+    let evidence =
+        Evidence { command: "x".into(), exit_code: 1, digest: String::new(), tail: String::new(), tree: None };
+    bench.must(&judged("lint", false, Some(evidence)));
+    bench.shows(&json!({ "status": "failed", "gates_pending": ["lint"] }));
+    assert_eq!(bench.errors(), [""; 0]);
+    for (event, status, pending) in
+        [(Event::Reopened, "in_progress", vec!["new"]), (judged("new", true, None), "complete", Vec::new())]
+    {
+        let mut bench = complete.clone();
+        bench.files.files.insert(SPEC_PATH.into(), ONE.replace("[lint]", "[lint, new]").into());
+        bench.must(&event);
+        bench.shows(&json!({ "status": status, "gates_pending": pending }));
+        assert_eq!(bench.errors(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_completed_workstream_is_left_out_when_the_specification_has_it_no_more() {
+    let mut bench = Bench::with_spec();
+    bench.must(&begin(&["WS1"]));
+    bench.must(&done("WS1", &["a"]));
+    let skip = Event::StepMoved(StepMove::new(StepTo::Skipped, vec!["WS1".to_owned()]));
+    bench.refused(&skip);
+    let without = SPEC.replace("  WS1: { name: Database Layer, gate: schema-validation }\n", "");
+    let without = without.replace("depends_on: [WS1], ", "").replace("[WS1]", "[WS2]");
+    bench.files.files.insert(SPEC_PATH.into(), without.into());
+    bench.must(&skip);
+    bench.shows(
+        &json!({ "completed_workstreams": [], "dormant_workstreams": ["WS1"], "kept_artifacts": {"WS1": ["a"]} }),
+    );
+}

@@ -1,0 +1,102 @@
+//! Gates without a command, which a person judges for each workstream, and reviews that come while workers are at work.
+
+use crate::whose_word::{is_on_main, meanwhile, said, workers, yard};
+use crate::yard::{Ended, Yard};
+
+const PATH: &str = "docs/EXECUTION-SPEC-PRD-012.md";
+
+const RUN: [&str; 3] = ["run", PATH, "--yes"];
+
+fn spec(phases: &str, (first, second): (&str, &str)) -> String {
+    format!(
+        "---\nprd: PRD-012\nprd_title: A till\nworkstreams:\n  WS1: {{name: Schema, outputs: [WS1.txt]{first}}}\n  \
+         WS2: {{name: Receipts, outputs: [WS2.txt]{second}}}\nexecution_phases:\n{phases}---\n# A till\n"
+    )
+}
+
+/// Two workstreams of one phase, each with a gate that a person judges.
+fn judged(first: &str, second: &str) -> (Yard, Ended) {
+    let gates = (format!(", gate: {first}"), format!(", gate: {second}"));
+    let text = spec("  - name: Ground\n    parallel: [WS1, WS2]\n", (&gates.0, &gates.1));
+    let yard = yard("", "", &[(PATH, &text)]);
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace("reworks = 0", "reworks = 1"));
+    yard.commit("settings");
+    let ended = yard.piton(&RUN);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    (yard, ended)
+}
+
+fn judge(yard: &Yard, verdict: &str, gate: &str, step: &str) {
+    yard.run(&["gate", "build:PRD-012", verdict, gate, "--step", step]);
+}
+
+fn begun(yard: &Yard) -> (usize, usize) {
+    let count = |step: &str| workers(yard).iter().filter(|it| *it == step).count();
+    (count("WS1"), count("WS2"))
+}
+
+#[test]
+fn gates_of_one_name_are_judged_for_each_workstream() {
+    let (yard, ended) = judged("review", "review");
+    for step in ["WS1", "WS2"] {
+        let command = format!("piton gate build:PRD-012 pass review --step {step}");
+        assert!(said(&ended).contains(&command), "{step}: {}", said(&ended));
+    }
+    judge(&yard, "pass", "review", "WS1");
+    let ended = yard.piton(&RUN);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(said(&ended).matches("gate review passed").count() <= 1, "nobody judged WS2: {}", said(&ended));
+    assert!(said(&ended).contains("piton gate build:PRD-012 pass review --step WS2"), "{}", said(&ended));
+    assert!(!said(&ended).contains("pass review --step WS1"), "{}", said(&ended));
+    judge(&yard, "pass", "review", "WS2");
+    let ended = yard.run(&RUN);
+    assert_eq!(begun(&yard), (1, 1), "{}", said(&ended));
+}
+
+#[test]
+fn a_gate_that_a_person_refuses_starts_the_worker_of_its_own_workstream() {
+    for (gates, gate, step, want) in [
+        (("design", "layout"), "design", "WS1", (2, 1)),
+        (("design", "layout"), "layout", "WS2", (1, 2)),
+        (("review", "review"), "review", "WS1", (2, 1)),
+        (("review", "review"), "review", "WS2", (1, 2)),
+    ] {
+        let (yard, _) = judged(gates.0, gates.1);
+        judge(&yard, "fail", gate, step);
+        let ended = yard.piton(&RUN);
+        assert_eq!((ended.code, begun(&yard)), (Some(4), want), "{gates:?} {step}: {}", said(&ended));
+        judge(&yard, "pass", gates.0, "WS1");
+        judge(&yard, "pass", gates.1, "WS2");
+        let ended = yard.run(&RUN);
+        assert_eq!(begun(&yard), want, "{gates:?} {step}: {}", said(&ended));
+    }
+}
+
+/// A review that comes while the last worker is at work.
+fn reviewed(arguments: &[&str]) -> (Yard, Ended) {
+    let phases = "  - name: Ground\n    parallel: [WS1]\n  - name: Rest\n    parallel: [WS2]\n";
+    let yard = yard(r#"if [ "$step" = WS2 ]; then hold WS2; fi"#, "", &[(PATH, &spec(phases, ("", "")))]);
+    let ended = meanwhile(&yard, &RUN, "WS2", || {
+        yard.run(arguments);
+    });
+    (yard, ended)
+}
+
+const REFUSE: [&str; 7] = ["verdict", "build:PRD-012", "do_not_ship", "--p0", "2", "--reason", "it leaks names"];
+
+#[test]
+fn work_is_not_merged_after_a_review_that_refuses_the_build() {
+    let (yard, ended) = reviewed(&REFUSE);
+    assert_eq!((ended.code, is_on_main(&yard, "WS2.txt")), (Some(4), false), "{}", said(&ended));
+    let again = yard.piton(&RUN);
+    assert_eq!((again.code, is_on_main(&yard, "WS2.txt")), (Some(4), false), "{}", said(&again));
+}
+
+#[test]
+fn work_that_a_review_held_back_is_merged_when_the_review_is_overridden() {
+    let (yard, _) = reviewed(&REFUSE);
+    yard.run(&["verdict", "build:PRD-012", "override", "--reason", "it does not"]);
+    let ended = yard.run(&[&RUN[..], &["--retry"]].concat());
+    assert!(is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
+    assert_eq!(begun(&yard), (1, 1), "only the merge is left: {}", said(&ended));
+}

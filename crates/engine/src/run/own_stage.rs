@@ -1,0 +1,69 @@
+//! A worker's word counts for the stage that it was started for. The later stages have workers of their own.
+
+use piton_dialect::pipeline;
+use piton_model::fleet::LaneAt;
+use piton_model::{Event, State};
+use piton_store::journal::Entry;
+
+use super::freed::is_by_person;
+use super::lead::Lead;
+use crate::record::DiskFiles;
+
+impl Lead<'_> {
+    /// Takes a story back to the stage of its worker, when that wrote the checkpoint of a later one by hand: it has done
+    /// its own stage, or has not.
+    pub(super) fn take_back_to_own_stage(&mut self, at: LaneAt) {
+        let stage = self.work.fleet.lanes[at].stage;
+        let is_staged = self.work.fleet.lanes[at].is_staged();
+        let Some(written) = self.document_stage(at).filter(|written| is_staged && *written > stage) else { return };
+        if self.is_moved_by_person(at) {
+            return;
+        }
+        self.reopen_story(at);
+        let phase = Some(pipeline::OWN_STAGE.to_owned());
+        match self.record_lane(at, &Event::StageEntered { stage: stage.to_string(), phase }) {
+            Ok(()) => {
+                let text = format!(
+                    "the worker of stage {stage} wrote a checkpoint of stage {written}; that counts for stage {stage} only"
+                );
+                self.tell_lane(at, "restored", &text);
+            }
+            // What cannot be taken back does not fit, and pauses the story.
+            Err(why) => {
+                let name = self.work.fleet.lanes[at].name.clone();
+                self.memory.issues.push((name, "record".to_owned(), why));
+            }
+        }
+        self.is_state_due = true;
+    }
+
+    /// Opens a story again that is called done before its work is merged: the lead works on it.
+    pub(super) fn reopen_story(&mut self, at: LaneAt) {
+        if !self.unit_of(at).is_ok_and(|unit| unit.state == State::Done) {
+            return;
+        }
+        if let Err(why) = self.record_lane(at, &Event::Reopened) {
+            let name = self.work.fleet.lanes[at].name.clone();
+            self.memory.issues.push((name, "record".to_owned(), why));
+        }
+    }
+
+    /// The stage of a story that a person began since a lead put it off: no worker of that lead was at it.
+    pub(super) fn begun_since(&self, at: LaneAt) -> Option<u8> {
+        let lane = &self.work.fleet.lanes[at];
+        let is_new = self.memory.lanes.get(&lane.name).is_some_and(|known| known.origin.attempt == 0);
+        let written = self.document_stage(at).filter(|_| is_new && lane.is_staged())?;
+        let files = DiskFiles::new(&*self.workspace.disk, None);
+        let stage = pipeline::continues_at(&self.place(at), &files, &self.moment()).unwrap_or(written);
+        lane.stages.iter().copied().filter(|listed| *listed >= stage).min()
+    }
+
+    /// Whether a person took a story to another stage, or judged it, since its worker began.
+    fn is_moved_by_person(&self, at: LaneAt) -> bool {
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let begins = |entry: &Entry| matches!(entry.event.as_str(), "started" | "restarted" | "resumed");
+        let began = events.iter().rposition(begins).map_or(0, |at| at + 1);
+        let moves = |entry: &&Entry| matches!(entry.event.as_str(), "stage_entered" | "verdict_given" | "rolled_back");
+        events[began..].iter().rfind(moves).is_some_and(is_by_person)
+    }
+}

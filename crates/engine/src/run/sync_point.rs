@@ -1,0 +1,72 @@
+//! The sync point at which a crew's run ends: it asks what `piton sync` asks.
+
+use std::collections::BTreeSet;
+
+use piton_dialect::crew::layout::agent_key;
+use piton_model::fleet::GateResult;
+use piton_model::{Dialect, UnitRef};
+
+use super::lead::Lead;
+use super::left_work::heir_of;
+use super::memory::{Memory, SavedState};
+use crate::Workspace;
+use crate::crew::crews;
+use crate::sync::missing_at_sync;
+
+/// The agents that leads brought to their end, in whichever run.
+#[derive(Debug, Default)]
+pub struct DoneByLeads {
+    agents: Vec<UnitRef>,
+}
+
+impl DoneByLeads {
+    /// Reads what leads remember; nobody where that cannot be read.
+    pub fn look(workspace: &Workspace) -> DoneByLeads {
+        Memory::load(workspace).map(|memory| DoneByLeads::of(&memory)).unwrap_or_default()
+    }
+
+    fn of(memory: &Memory) -> DoneByLeads {
+        let done = memory.lanes.iter().filter(|(_, lane)| lane.state == SavedState::Done);
+        DoneByLeads { agents: done.filter_map(|(name, _)| UnitRef::parse(name).ok()).collect() }
+    }
+
+    /// Whether an agent is among them, by all of its name.
+    pub fn has(&self, full_name: &str) -> bool {
+        self.agents.iter().any(|agent| agent.means(Dialect::Crew, full_name))
+    }
+}
+
+impl Lead<'_> {
+    /// Whether every agent of the epic of this run's crew is at the sync point, also one that the run does not list.
+    pub(super) fn sync_point(&self, group: usize) -> GateResult {
+        let epics = self.epics_of(group);
+        let mut missing = Vec::new();
+        for crew in crews(self.workspace, self.time()).iter().filter(|crew| epics.contains(&crew.base)) {
+            // A run of a primary alone has nobody to meet.
+            if crew.agents.iter().all(|agent| agent_key(&agent.unit.id) == "primary") {
+                continue;
+            }
+            let names = |agent: &str| crew.agents.iter().find(|found| found.unit.id == agent).map(|it| it.name.clone());
+            // Who is complete has no worker that could be heard of.
+            let found = missing_at_sync(crew, |_| true, self.time());
+            missing.extend(found.into_iter().map(|(agent, why)| format!("{}: {why}", names(&agent).unwrap_or(agent))));
+        }
+        match missing.is_empty() {
+            true => GateResult::Passed,
+            false => GateResult::Broken { why: format!("missing at the sync point: {}", missing.join("; ")) },
+        }
+    }
+
+    /// The directories of the epics that a group's agents work in. An agent that was taken over is in that of its heir.
+    fn epics_of(&self, group: usize) -> BTreeSet<String> {
+        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(lane, _)| lane.group == group);
+        let epic = |unit: &UnitRef| {
+            let heir = || UnitRef::parse(&heir_of(self.workspace, unit, self.time())?.0).ok();
+            let find = |unit: &UnitRef| crate::find(self.workspace, unit, self.time()).ok();
+            let found = find(unit).or_else(|| find(&heir()?));
+            let name = found.map_or_else(|| unit.full_name(), |found| found.full_name);
+            name.rsplit_once('/').map_or(String::new(), |(epic, _)| epic.to_owned())
+        };
+        lanes.map(|(_, work)| epic(&work.unit)).collect()
+    }
+}
