@@ -84,6 +84,10 @@ fn begin(draft: &mut Draft, tasks: &[String], moved: &StepMove) -> Result<Moved,
                 }
             }
             add(draft, tasks, &known, "tasksRemaining")?;
+            if draft.standing().as_deref() == Some("STAGE_3") {
+                // The quality gate waits for open tasks.
+                draft.stand("STAGE_2")?;
+            }
             ("begun", format!("{} begun ({})", tasks.join(", "), counts(draft)?))
         }
         stage => return Err(not_here(draft, stage)),
