@@ -68,3 +68,41 @@ fn a_changed_command_that_refuses_a_complete_build_is_recorded() {
     let ended = yard.piton(&["run", SPEC, "--yes", "--retry"]);
     assert_eq!((ended.code, state(&yard).as_str()), (Some(0), "done"), "{}", said(&ended));
 }
+
+const PHASED: &str = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n- [ ] Good <!-- ACCEPT: good -->\n\n\
+                      ## Two\n<!-- CHECKPOINT: two -->\n- [ ] B <!-- TASK: b -->\n";
+
+/// A plan that waits for a person to judge its first phase; then a command is named for that.
+fn named_later(command: &str) -> Yard {
+    let yard = yard("", "", &[("plans/p/plan.md", PHASED)]);
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert!(said(&ended).contains("gate good cannot judge: no command is known for it"), "{}", said(&ended));
+    let settings = yard.text("piton.toml");
+    yard.workspace.write("piton.toml", format!("{settings}[gates]\ngood = '{command}'\n"));
+    yard.commit("a command");
+    yard.run(&["approve", "--commands", "plan:p"]);
+    yard
+}
+
+#[test]
+fn a_command_that_is_named_after_the_pause_judges_its_phase_before_the_next_begins() {
+    for more in [&["run", "plan:p"][..], &["run", "plan:p", "--retry"]] {
+        let yard = named_later("test -s never.txt");
+        let explained = yard.run(&["run", "plan:p", "--explain"]).stdout;
+        assert!(!explained.contains("no command is known"), "{explained}");
+        let ended = yard.piton(more);
+        let told = said(&ended);
+        assert_eq!(ended.code, Some(4), "{told}");
+        assert!(told.contains("gate good failed") && !told.contains("one is complete"), "{told}");
+        assert_eq!(workers(&yard), ["a"], "{told}");
+    }
+}
+
+#[test]
+fn a_command_that_is_named_after_the_pause_and_passes_lets_the_plan_continue() {
+    let yard = named_later("test -s a.txt");
+    let ended = yard.piton(&["run", "plan:p"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert_eq!(workers(&yard), ["a", "b"]);
+    assert!(yard.text("plans/p/plan.md").contains("- [x] Good"));
+}

@@ -106,8 +106,10 @@ fn held(
     let (lane, work) = (&plan.work.fleet.lanes[at], &plan.work.lanes[at]);
     let siblings = || plan.work.fleet.lanes.iter().filter(|other| other.group == lane.group);
     let halted = || {
-        let are_done = siblings().all(|lane| lane.state == LaneState::Done);
-        shared.get(&work.unit_name)?.held(request.retry, are_done)
+        let shared = shared.get(&work.unit_name)?;
+        let are_done = siblings().all(|lane| lane.state == LaneState::Done)
+            || recover_groups::waits_for_commands(&plan.work.fleet, lane.group, &shared.unit);
+        shared.held(request.retry, are_done)
     };
     let paused = || {
         siblings().filter(|other| other.halts_group).find_map(|other| match &other.state {

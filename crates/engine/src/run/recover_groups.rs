@@ -1,8 +1,8 @@
 //! Takes up groups that an earlier lead left: which phases are judged, what a person approved, whether a shared unit may continue.
 
 use piton_dialect::build::is_same_gate;
-use piton_model::fleet::{Approval, GateKind, GateProgress, Halt, LaneState, PhaseState};
-use piton_model::{Dialect, Event, Gate, Liveness, State, Step, StepState, Unit, UnitRef};
+use piton_model::fleet::{Approval, Fleet, GateKind, GateProgress, Halt, LaneState, PhaseGate, PhaseState};
+use piton_model::{Dialect, Event, Gate, GateState, Liveness, State, Step, StepState, Unit, UnitRef};
 use piton_store::journal::Entry;
 use piton_supervisor::quoted;
 use serde_json::Value;
@@ -119,15 +119,35 @@ impl Lead<'_> {
         last.is_some_and(|last| events.iter().rfind(resumes).is_some_and(|entry| entry.seq > last))
     }
 
-    /// Whether a phase was judged. One that reached the base with all of its lanes was judged before that; the last phase judges
-    /// all that there is.
+    /// Whether a phase was judged. One that reached the base with all of its lanes was judged before that, unless one of its
+    /// gates got its command since; the last phase judges all that there is.
     fn is_phase_closed(&self, group: usize, phase: usize) -> bool {
         let is_last = phase + 1 == self.work.fleet.groups[group].phases.len();
         let lanes = self.work.fleet.lanes.iter().filter(|lane| (lane.group, lane.phase) == (group, phase));
         let is_merged = |name: &str| self.memory.lanes.get(name).is_some_and(|known| known.merged.is_some());
         let is_collected = self.work.fleet.groups[group].phases[phase].collects();
         let has_reached_base = !is_last && is_collected && lanes.into_iter().all(|lane| is_merged(&lane.name));
-        has_reached_base || self.is_phase_judged(group, phase)
+        has_reached_base && self.are_gates_judged_once(group, phase) || self.is_phase_judged(group, phase)
+    }
+
+    /// Whether each command gate of a phase has passed at some time, by the lead's run of it or a person's word.
+    fn are_gates_judged_once(&self, group: usize, phase: usize) -> bool {
+        let events = self.work.groups[group].unit.as_ref().map(|unit| self.events_of(unit)).unwrap_or_default();
+        let known = self.memory.lanes.get(&self.work.fleet.groups[group].name);
+        let mut gates = self.work.fleet.groups[group].phases[phase].gates.iter();
+        gates.all(|gate| {
+            let is_it = |name: &str| is_same_gate(name, &gate.name);
+            // The record follows the move of the base; a lead that died between the two remembers the gate.
+            let is_remembered = || {
+                known
+                    .is_some_and(|known| known.gates.iter().any(|(name, how)| is_it(name) && how.starts_with("passed")))
+            };
+            let is_recorded = |entry: &Entry| {
+                let is_worker = entry.by != LEAD && !is_by_person(entry);
+                entry.event == "gate_passed" && !is_worker && gates_of(entry).any(is_it)
+            };
+            gate.kind != GateKind::Command || events.iter().any(is_recorded) || is_remembered()
+        })
     }
 
     /// Whether the unit's documents have every command gate of a phase as passed, by more than a worker's word. The last
@@ -198,7 +218,8 @@ impl Lead<'_> {
             .or_else(|| self.paused_by_person(unit, &found.unit, &events));
         let reason = taken.clone().or_else(|| halted_because(&found.unit));
         let mut lanes = self.work.fleet.lanes.iter().filter(|lane| lane.group == group);
-        let are_done = lanes.all(|lane| lane.state == LaneState::Done);
+        let are_done =
+            lanes.all(|lane| lane.state == LaneState::Done) || waits_for_commands(&self.work.fleet, group, &found.unit);
         let is_blocked = found.unit.state == State::Blocked;
         let is_living = self.live.keys().any(|at| self.work.fleet.lanes[*at].group == group);
         let goes_on = request.retry || taken.is_none() && is_paused && is_let_go(&events, are_done);
@@ -268,8 +289,26 @@ pub(super) fn taken_by_session(unit: &Unit, liveness: Liveness, events: &[Entry]
     (liveness == Liveness::Alive).then(|| format!("another session is at work on {}, until it ends", step.id))
 }
 
-/// Whether a paused unit continues without `--retry`: the user did something about it since, or all of its
-/// work is done and only its gates are left, which costs no worker.
+/// Whether all work of a phase is done, and all that is left of it are gates that a command judges: no worker is needed, and no
+/// person.
+pub(super) fn waits_for_commands(fleet: &Fleet, group: usize, unit: &Unit) -> bool {
+    let is_open = |gate: &&PhaseGate| {
+        unit.gates.iter().any(|known| {
+            let is_its = gate.step.is_none() || known.step == gate.step;
+            is_same_gate(&known.name, &gate.name) && is_its && !matches!(known.state, GateState::Passed { .. })
+        })
+    };
+    fleet.groups[group].phases.iter().enumerate().any(|(at, phase)| {
+        let mut lanes = fleet.lanes.iter().filter(|lane| (lane.group, lane.phase) == (group, at));
+        let mut open = phase.gates.iter().filter(is_open).peekable();
+        open.peek().is_some()
+            && open.all(|gate| gate.kind == GateKind::Command)
+            && lanes.all(|lane| lane.state == LaneState::Done)
+    })
+}
+
+/// Whether a paused unit continues without `--retry`: the user did something about it since, or all of its work, or that of
+/// a phase, is done and only its gates are left, which costs no worker.
 pub(super) fn is_let_go(events: &[Entry], are_done: bool) -> bool {
     let Some(paused) = events.iter().rposition(|entry| entry.event == "paused" && entry.by == LEAD) else {
         return false;
@@ -296,10 +335,12 @@ fn changes_steps(entry: &Entry) -> bool {
     matches!(entry.event.as_str(), "step_begun" | "step_done" | "step_skipped" | "step_failed" | "observed" | "adopted")
 }
 
+/// The gates that an event names.
+fn gates_of(entry: &Entry) -> impl Iterator<Item = &str> {
+    entry.data.get("gates").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
 /// The place of the last event that has a gate as passed.
 fn last_judgement(events: &[Entry], gate: &str) -> Option<usize> {
-    let names = |entry: &Entry| entry.data.get("gates").and_then(Value::as_array).cloned().unwrap_or_default();
-    events
-        .iter()
-        .rposition(|entry| entry.event == "gate_passed" && names(entry).iter().any(|name| name.as_str() == Some(gate)))
+    events.iter().rposition(|entry| entry.event == "gate_passed" && gates_of(entry).any(|name| name == gate))
 }
