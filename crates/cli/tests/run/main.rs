@@ -5,6 +5,7 @@
 mod support;
 
 mod another_lead;
+mod answers;
 mod approvals;
 mod asked_again;
 mod away;

@@ -79,3 +79,38 @@ fn settings_that_a_stash_took_are_brought_back_as_printed() {
     let ended = yard.piton(&["run", "--yes"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
 }
+
+#[test]
+fn paused_run_of_a_plan_leaves_the_stories_of_another_branch_alone() {
+    let plan = "# P\n\n- [ ] A <!-- TASK: a -->\n";
+    let yard = yard(r#"if [ "$step" = a ]; then exit 1; fi"#, "", &[]);
+    yard.git(&["checkout", "-q", "-b", "dev"]);
+    yard.workspace.write("plans/p/plan.md", plan);
+    yard.commit("a plan");
+    assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
+    yard.git(&["checkout", "-q", "main"]);
+    yard.workspace
+        .write("piton.toml", format!("{}[[stories]]\nid = \"S-1\"\nstages = [2, 3]\n", yard.text("piton.toml")));
+    yard.commit("a story");
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn settings_that_are_undone_in_an_editor_continue_the_run() {
+    let yard = paused(false);
+    let committed = yard.git(&["show", "HEAD:piton.toml"]);
+    yard.workspace.write("piton.toml", format!("{committed}{STORIES}"));
+    let ended = yard.piton(&["run", "--yes", "--explain"]);
+    assert_eq!(ended.code, Some(0), "the user edited it: {}", said(&ended));
+    yard.commit("stories");
+    yard.workspace.write("piton.toml", format!("{committed}# later\n{STORIES}"));
+    set_hook(&yard, r#""$PITON" block "$PITON_UNIT" --message 'which disk?'; exit 0"#);
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    yard.run(&["unblock", "pipeline:S-1", "--message", "the small one"]);
+    set_hook(&yard, "");
+    yard.workspace.write("piton.toml", format!("{committed}{STORIES}"));
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}

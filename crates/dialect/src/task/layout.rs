@@ -40,6 +40,13 @@ pub fn path_of(agent: &str, task: &str) -> String {
     format!("progress/checkpoints/{}", file_name(agent, task))
 }
 
+/// Where an agent's progress lines are posted, beside the checkpoint of one of its tasks.
+pub fn outbox_of(checkpoint: &str, agent: &str) -> Option<String> {
+    let (base, _) = recognise(checkpoint)?;
+    let slash = if base.is_empty() { "" } else { "/" };
+    Some(format!("{base}{slash}progress/outbox/{agent}.md"))
+}
+
 /// The name of a task's archive: the plain one is the first.
 pub fn archive_name(stem: &str, number: u64) -> String {
     if number < 2 { format!("{stem}-complete.json") } else { format!("{stem}-complete-{number}.json") }

@@ -16,13 +16,11 @@ impl Lead<'_> {
             return Ok(());
         }
         let events = self.events_of(&self.work.lanes[at].unit);
-        let new = added_steps(&self.work.lanes[at], known, &events);
+        let new = missing_steps(&self.work.lanes[at], known, &events);
         if !new.is_empty() {
             self.record_lane(at, &Event::StepMoved(StepMove::new(StepTo::Begun, new)))?;
         }
-        let before = begun_with(&events, "criteria");
-        let is_new = |name: &&String| known.gates.iter().all(|it| it.name != **name) && !before.contains(name);
-        let names: Vec<String> = self.work.lanes[at].start.criteria.iter().filter(is_new).cloned().collect();
+        let names = missing_criteria(&self.work.lanes[at], known);
         if names.is_empty() {
             return Ok(());
         }
@@ -37,12 +35,44 @@ impl Lead<'_> {
     }
 }
 
+/// What a task began with, its list still has, and its checkpoint leaves out: its worker wrote the checkpoint anew. Criteria
+/// that a command judges are the lead's to record.
+pub(super) fn left_out_of(
+    work: &LaneWork,
+    unit: &Unit,
+    events: &[Entry],
+    has_command: &dyn Fn(&str) -> bool,
+) -> Vec<String> {
+    let before = (begun_with(events, "steps"), begun_with(events, "criteria"));
+    let steps = missing_steps(work, unit, events).into_iter().filter(|step| before.0.contains(step));
+    let criteria =
+        missing_criteria(work, unit).into_iter().filter(|name| before.1.contains(name) && !has_command(name));
+    let steps = steps.map(|step| format!("the subtask {step:?} of its list"));
+    steps.chain(criteria.map(|name| format!("the criterion {name:?} of its list"))).collect()
+}
+
+/// Subtasks that a list has and a task lacks. `items` may be a sample, and an agent may name its subtasks otherwise: of what
+/// the task began with, a checkpoint that counts as many as its list lacks none.
+fn missing_steps(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String> {
+    let (before, listed) = (begun_with(events, "steps"), &work.start.steps);
+    let counts_all = known.progress.total >= listed.len() as u64;
+    let is_there = |step: &String| known.steps.iter().any(|it| it.id == *step) || counts_all && before.contains(step);
+    // A task that is not divided is its own subtask.
+    let is_stand_in = |step: &String| known.id.rsplit('/').next() == Some(step.as_str());
+    listed.iter().filter(|step| !is_there(step) && !is_stand_in(step)).cloned().collect()
+}
+
+fn missing_criteria(work: &LaneWork, known: &Unit) -> Vec<String> {
+    let is_missing = |name: &&String| known.gates.iter().all(|it| it.name != **name);
+    work.start.criteria.iter().filter(is_missing).cloned().collect()
+}
+
 /// Tasks that are done, and whose lists have subtasks that they do not have.
 pub(super) fn added_to_done(workspace: &Workspace, work: &Work, now: Time) -> Vec<(LaneAt, Hint)> {
     let added = |(at, work): (LaneAt, &LaneWork)| {
         let unit = crate::find(workspace, &work.unit, now).ok()?.unit;
         let events = crate::log(workspace, &work.unit, now).map(|log| log.log.events).unwrap_or_default();
-        let new = added_steps(work, &unit, &events);
+        let new = missing_steps(work, &unit, &events);
         let open = || {
             let missing = new.join(", ");
             let what = format!("it is done without subtasks of its list: {missing}; open it for the next run");
@@ -54,16 +84,6 @@ pub(super) fn added_to_done(workspace: &Workspace, work: &Work, now: Time) -> Ve
         lane.dialect == Dialect::Task && work.fleet.lanes[*at].state == LaneState::Done
     };
     work.lanes.iter().enumerate().filter(is_done).filter_map(added).collect()
-}
-
-/// Subtasks that a list has, and neither the task nor its beginning. What a task began with and does not have any more was
-/// taken out of it.
-fn added_steps(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String> {
-    let before = begun_with(events, "steps");
-    let is_new = |step: &&String| known.steps.iter().all(|it| it.id != **step) && !before.contains(step);
-    // A task that is not divided is its own subtask.
-    let is_stand_in = |step: &&String| known.id.rsplit('/').next() == Some(step.as_str());
-    work.start.steps.iter().filter(is_new).filter(|step| !is_stand_in(step)).cloned().collect()
 }
 
 /// What a task began with.

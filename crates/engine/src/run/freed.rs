@@ -46,7 +46,7 @@ impl Lead<'_> {
             let standing = self.refused_again(at).unwrap_or_else(|| self.standing(at, true));
             match standing {
                 // Only the merge or the record was refused: that is done again, not the work.
-                Standing::Complete(_) if is_whole => {
+                Standing::Complete(_) if is_whole && !self.has_unread_answer(at) => {
                     self.work.fleet.lanes[at].grant_anew();
                     self.judge_as(at, standing);
                 }
@@ -196,6 +196,15 @@ impl Lead<'_> {
         is_same_attempt.then_some(since[freed].seq)
     }
 
+    /// Whether a person answered a worker in words, and no worker of the lane began since: what it calls complete is not
+    /// merged before a worker has read the answer.
+    pub(super) fn has_unread_answer(&self, at: LaneAt) -> bool {
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let ticket = known.and_then(|known| known.ticket.as_deref());
+        let work = &self.work.lanes[at];
+        is_answer_unread(&self.events_of(&work.unit), ticket, work.step.is_none())
+    }
+
     /// The event by which a person took away what held a step's unit: a worker's question, or the lead's pause.
     pub(super) fn unblocked_by(&self, at: LaneAt) -> Option<u64> {
         unblocked(&self.events_of(&self.work.lanes[at].unit))
@@ -223,6 +232,23 @@ pub(super) fn unblocked(events: &[Entry]) -> Option<u64> {
     let held = events.iter().rfind(holds).or_else(|| events.iter().rfind(begins))?.seq;
     let freed = events.iter().rfind(frees)?.seq;
     (freed > held).then_some(freed)
+}
+
+/// Whether the last answer of a person to a worker's question has no reader, see [`Lead::has_unread_answer`]. `ticket` is that
+/// of the lane's last worker.
+fn is_answer_unread(events: &[Entry], ticket: Option<&str>, is_whole: bool) -> bool {
+    let has_words = |entry: &Entry| entry.data.get("answer").and_then(Value::as_str).is_some_and(|it| !it.is_empty());
+    let answers = |entry: &Entry| entry.event == "unblocked" && is_by_person(entry) && has_words(entry);
+    let Some(answered) = events.iter().rposition(answers) else { return false };
+    let asked = events[..answered].iter().rfind(|entry| entry.event == "blocked");
+    match asked.and_then(|entry| entry.data.get(TICKET)?.as_str()) {
+        Some(asked) => ticket == Some(asked),
+        // A worker that writes its document by hand asks there. The next worker of the unit begins another attempt.
+        None => {
+            let is_question = asked.is_none_or(|entry| entry.by != LEAD);
+            is_whole && is_question && events.last().is_some_and(|last| last.attempt == events[answered].attempt)
+        }
+    }
 }
 
 /// Whether a person changed something since about a lane that a lead left paused: about its unit, or the step that it is.

@@ -55,7 +55,7 @@ impl Lead<'_> {
                 let title = self.work.lanes[at].title.clone().map_or_else(String::new, |title| format!(": {title}"));
                 let tree = memory.worktree.map(|tree| root.join(tree)).filter(|tree| tree.exists());
                 let outputs = self.named_outputs(at);
-                let documents = self.documents_of(at);
+                let documents = self.kept_files(at);
                 let message = format!("Merge {name}{title}");
                 // What a person did by hand is where they left it.
                 let had_worker = [&memory.times, &memory.earlier_times].iter().any(|times| times.contains_key(&2));
@@ -133,7 +133,7 @@ impl Lead<'_> {
     fn documents_of_phase(&self, group: usize, phase: usize) -> Vec<String> {
         let lanes = self.work.fleet.lanes.iter().enumerate();
         let lanes = lanes.filter(|(_, lane)| (lane.group, lane.phase) == (group, phase));
-        let documents: BTreeSet<String> = lanes.flat_map(|(at, _)| self.documents_of(at)).collect();
+        let documents: BTreeSet<String> = lanes.flat_map(|(at, _)| self.kept_files(at)).collect();
         documents.into_iter().collect()
     }
 

@@ -61,6 +61,7 @@ impl Lead<'_> {
             let text = match &judged {
                 End::Limited { until, .. } => format!("its worker waits until {until}: {}", self.limit_of(at)),
                 End::RefusedResume => "its session was refused".to_owned(),
+                End::BegunAnew => "its worker ended; the unit was begun anew meanwhile".to_owned(),
                 End::Unavailable { reason } => format!("its worker cannot work: {reason}"),
                 End::Denied { what } => format!("its worker ended: {}; {what}", end.exit),
                 End::Exited(_) | End::Idle | End::Killed(_) | End::KilledUnled(_) | End::Vanished | End::NotStarted => {
@@ -118,6 +119,11 @@ impl Lead<'_> {
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::Vanished) => End::Vanished,
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::NotStarted { .. }) => End::NotStarted,
         };
+        if self.work.lanes[at].step.is_none() && self.has_begun_anew(at) {
+            self.take_back_outdated(at);
+            self.forget_life(at);
+            return JudgedEnd { end: End::BegunAnew, standing: Standing::Open, words: None };
+        }
         self.note_tip(at);
         self.memory.lane(&name).ended = self.memory.lane(&name).tip.clone();
         self.restore_document(at);

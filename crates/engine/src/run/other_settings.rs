@@ -9,7 +9,7 @@ use super::memory::Memory;
 use super::runs::{self, RunRecord};
 use super::settings::SETTINGS;
 use super::work::{WorkError, unusable};
-use super::{RunError, RunRequest};
+use super::{RunError, RunRequest, listed_stories};
 use crate::Workspace;
 
 /// Refuses to continue an unfinished run with settings that git put in the place of its own.
@@ -36,14 +36,20 @@ pub(super) fn refuse(workspace: &Workspace, request: &RunRequest) -> Result<(), 
     }
 }
 
-/// The unfinished run that a request continues: one that has a unit which is named; with no name, the newest.
+/// The unfinished run that a request continues: one that has a unit which is named; with no name, the newest, or that of the
+/// stories where the workspace lists any (see [`super::continued`]).
 fn meant(workspace: &Workspace, request: &RunRequest) -> Option<RunRecord> {
     let is_named = |run: &RunRecord| {
         let typed = run.typed(workspace.root(), workspace.root());
         request.wanted.iter().any(|name| run.units.contains(name) || typed.contains(name))
     };
+    let has_stories = !request.retry && listed_stories(workspace) > 0;
+    let is_of_stories = |run: &RunRecord| run.units.iter().any(|unit| unit.starts_with("pipeline:"));
     let mut open = runs::all(workspace).filter(|run| !run.is_finished);
-    open.find(|run| request.wanted.is_empty() || is_named(run))
+    open.find(|run| match request.wanted.is_empty() {
+        true => !has_stories || is_of_stories(run),
+        false => is_named(run),
+    })
 }
 
 /// What a run knew of its base.
@@ -86,11 +92,11 @@ impl Before<'_> {
         Ok((is_gits && !is_retry).then(|| unusable(why, hint)))
     }
 
-    /// Whether a text is the committed one, and the base had that commit already when the run's last lead began. What its
-    /// user commits while a lead is at work is newer.
+    /// Whether a text is the committed one, git wrote it, and the base had that commit already when the run's last lead began.
+    /// What the user commits while a lead is at work is newer, and what they undo in an editor is their own change.
     fn is_older(&self, repository: &Repository, path: &str, now: &[u8]) -> Result<bool, GitError> {
         let is_before = |(text, made): (Vec<u8>, i64)| text == now && made < self.since.unix_seconds();
-        let is_committed = repository.committed(path)?.is_some_and(is_before);
+        let is_committed = repository.committed(path)?.is_some_and(is_before) && repository.is_written_by_git(path)?;
         let (true, Some(tip), Some(changed)) = (is_committed, self.tip, repository.last_change(path)?) else {
             return Ok(false);
         };

@@ -348,7 +348,7 @@ impl Lead<'_> {
         let standing = self.standing(at, true);
         match standing {
             // Only the merge or the record was refused: that is done again, not the work.
-            Standing::Complete(_) if !self.is_half_made(at) => self.judge_again(at),
+            Standing::Complete(_) if !self.is_half_made(at) && !self.has_unread_answer(at) => self.judge_again(at),
             _ if self.memory.lane(&self.work.fleet.lanes[at].name.clone()).home.is_none() => {
                 self.work.fleet.lanes[at].state = again(lifecycle, "freed by the user");
             }

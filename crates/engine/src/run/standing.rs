@@ -7,6 +7,7 @@ use piton_model::{Dialect, State, Step, StepState, Unit};
 use piton_store::journal::Entry;
 use serde_json::Value;
 
+use super::added_subtasks::left_out_of;
 use super::freed::LEAD;
 use super::lead::Lead;
 use crate::evidence::toml_key;
@@ -30,9 +31,23 @@ impl Lead<'_> {
         let Ok(found) = crate::find(self.workspace, &work.unit, self.time()) else { return Standing::Open };
         let standing = match &work.step {
             Some(step) => self.step_standing(at, &found.unit, step, has_exited_well),
-            None => whole_standing(&found.unit, &|gate| self.settings.gates.contains_key(gate)),
+            None => self.whole_standing(at, &found.unit),
         };
         self.proved(at, &found.unit, standing)
+    }
+
+    fn whole_standing(&self, at: LaneAt, unit: &Unit) -> Standing {
+        let has_command = |gate: &str| self.settings.gates.contains_key(gate);
+        match whole_standing(unit, &has_command) {
+            Standing::Complete(result) if unit.dialect == Dialect::Task && !self.is_finished_by_person(at) => {
+                match left_out_of(&self.work.lanes[at], unit, &self.events_of(&self.work.lanes[at].unit), &has_command)
+                {
+                    missing if missing.is_empty() => Standing::Complete(result),
+                    missing => Standing::Incomplete { missing },
+                }
+            }
+            standing => standing,
+        }
     }
 
     /// What is called complete has to be there.

@@ -26,6 +26,17 @@ impl Lead<'_> {
         documents
     }
 
+    /// The files that a merge of a lane leaves to Piton: the documents of its unit, and the outbox of a task's agent, to which
+    /// both the lead and an agent that never calls Piton post.
+    pub(super) fn kept_files(&self, at: LaneAt) -> Vec<String> {
+        let (mut files, work) = (self.documents_of(at), &self.work.lanes[at]);
+        if work.dialect == Dialect::Task {
+            let agent = work.unit.parts.first().map_or("", |agent| agent.as_str());
+            files.extend(files.first().and_then(|checkpoint| task::layout::outbox_of(checkpoint, agent)));
+        }
+        files
+    }
+
     /// The texts of a lane's plan, relative to the workspace: `plan.md` and the phase files.
     pub(super) fn texts_of(&self, at: LaneAt) -> Vec<String> {
         let mut documents = self.documents_of(at);

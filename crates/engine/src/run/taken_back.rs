@@ -26,7 +26,7 @@ struct TakenBack {
 }
 
 /// Whether an event is what others did to documents.
-fn is_seen(entry: &Entry) -> bool {
+pub(super) fn is_seen(entry: &Entry) -> bool {
     matches!(entry.event.as_str(), "observed" | "adopted")
 }
 

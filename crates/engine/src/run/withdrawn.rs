@@ -3,12 +3,13 @@
 
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf, MergeResult, StageResult, Standing};
 use piton_model::{Dialect, Event, Rework, State, Verdict};
-use piton_store::journal::Entry;
+use piton_store::journal::{Entry, Hash};
 use serde_json::Value;
 
 use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::plans::{BoxState, box_state};
+use super::taken_back::is_seen;
 
 /// What is said about work that a person wants to be done again.
 const AGAIN: &str = "a person took its end back: it is not merged, and is done again";
@@ -117,7 +118,7 @@ impl Lead<'_> {
     }
 
     /// Whether a person began a unit anew since its lane was claimed.
-    fn has_begun_anew(&self, at: LaneAt) -> bool {
+    pub(super) fn has_begun_anew(&self, at: LaneAt) -> bool {
         let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name).map_or(0, |known| known.origin.began);
         known > 0 && self.origin_of(&self.work.lanes[at].unit).began > known
     }
@@ -198,8 +199,26 @@ impl Lead<'_> {
         Some(Standing::Complete(StageResult::Failed { issues }))
     }
 
+    /// Restores the document of a unit that a person began anew, when the worker of its earlier life wrote it by hand since.
+    pub(super) fn take_back_outdated(&mut self, at: LaneAt) {
+        let (unit, path) = (self.work.lanes[at].unit.clone(), self.document_of(at));
+        let events = self.events_of(&unit);
+        let Some(last) = events.iter().rfind(|entry| !is_seen(entry)) else { return };
+        let recorded = last.document(&path).and_then(|document| document.hash.clone());
+        let written = self.workspace.disk.read(&path).ok().map(|content| Hash::of(&content.bytes));
+        if recorded.is_none() || written == recorded {
+            return;
+        }
+        match crate::rollback(self.workspace, &unit, last.seq, &self.recorder(LEAD)) {
+            Ok(_) => {
+                self.tell_lane(at, "restored", "its worker wrote into the unit that was begun anew; that is taken back")
+            }
+            Err(error) => self.memory.issues.push((unit.to_string(), "record".to_owned(), error.to_string())),
+        }
+    }
+
     /// Forgets the life of a unit that a person began anew: what was done before stays on its branch.
-    fn forget_life(&mut self, at: LaneAt) {
+    pub(super) fn forget_life(&mut self, at: LaneAt) {
         let name = self.work.fleet.lanes[at].name.clone();
         let left = self.memory.lane(&name).branch.clone();
         let left = left.map_or_else(String::new, |branch| format!("; its branch {branch} is left as it is"));

@@ -187,6 +187,8 @@ pub enum End {
     },
     /// It did not take up its own session.
     RefusedResume,
+    /// A person began its unit anew while it was at work.
+    BegunAnew,
     /// Its client did not let it do what its work needs.
     Denied {
         /// What, with how to allow it.

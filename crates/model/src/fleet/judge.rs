@@ -92,6 +92,7 @@ impl Fleet {
         let LaneState::Working(worker) = &self.lanes[at].state else { return };
         let worker = worker.clone();
         match (&exited.standing, &exited.end) {
+            (_, End::BegunAnew) => self.begun_anew(at),
             (Standing::Complete(result), _) => {
                 (self.lanes[at].counts.quick, self.lanes[at].counts.taken) = (0, 0);
                 self.complete(at, result.clone(), decisions);
@@ -135,6 +136,12 @@ impl Fleet {
                 self.died(at, &worker, why, now, decisions);
             }
         }
+    }
+
+    /// A person began a lane's unit anew: it is queued, with every restart and rework again.
+    pub(super) fn begun_anew(&mut self, at: LaneAt) {
+        self.lanes[at].grant_anew();
+        self.lanes[at].state = LaneState::Queued;
     }
 
     /// A person took back what was complete, before it reached its target: what they left decides.
@@ -342,6 +349,7 @@ fn death(worker: &Worker, end: &End, now: Now) -> String {
         (_, End::KilledUnled(signal)) => format!("its worker was ended by signal {signal} while no lead was at work"),
         (_, End::NotStarted) => "its worker could not be started".to_owned(),
         (_, End::RefusedResume) => "its session was refused".to_owned(),
+        (_, End::BegunAnew) => "a person began it anew".to_owned(),
         (_, End::Limited { .. }) => "its worker ran into a limit".to_owned(),
         (_, End::Unavailable { reason } | End::Denied { what: reason }) => reason.clone(),
     }

@@ -361,10 +361,7 @@ impl Fleet {
             MergeResult::Blocked { reason } => self.pause_for_person(at, reason, decisions),
             MergeResult::Rework(why) => self.rework(at, why, decisions),
             MergeResult::Withdrawn { standing } => self.withdrawn(at, standing, decisions),
-            MergeResult::BegunAnew => {
-                self.lanes[at].grant_anew();
-                self.lanes[at].state = LaneState::Queued;
-            }
+            MergeResult::BegunAnew => self.begun_anew(at),
         }
     }
 
