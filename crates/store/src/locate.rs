@@ -1,5 +1,7 @@
 use std::path::{Path, PathBuf};
 
+use crate::walk::is_repository;
+
 /// What makes a directory a workspace: documents of any dialect, our own directory, settings, or a repository.
 const MARKS: [&str; 8] = [
     ".piton",
@@ -26,7 +28,11 @@ pub fn locate(start: &Path) -> Located {
     start
         .ancestors()
         .find_map(|directory| {
-            let mark = MARKS.iter().find(|mark| directory.join(mark).exists())?;
+            let is_marked = |mark: &&&str| match **mark {
+                ".git" => is_repository(directory),
+                mark => directory.join(mark).exists(),
+            };
+            let mark = MARKS.iter().find(is_marked)?;
             Some(Located { root: directory.to_owned(), mark: Some(mark) })
         })
         .unwrap_or_else(|| Located { root: start.to_owned(), mark: None })

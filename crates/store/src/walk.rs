@@ -13,8 +13,8 @@ const DEEPEST: usize = 24;
 /// files before its subdirectories. What has the name of a document counts as a file, whatever it is.
 ///
 /// Links to directories are not followed. A directory with a `.git` of its own is another workspace (a
-/// nested repository, a submodule, a worktree) and is not entered, so that no unit is seen twice. What cannot
-/// be listed is passed over: a file that matters is reported when it is read.
+/// nested repository, a submodule, a worktree) and is not entered, so that no unit is seen twice; an empty `.git` is none
+/// ([`is_repository`]). What cannot be listed is passed over: a file that matters is reported when it is read.
 pub fn walk(root: &Path, visit: &mut dyn FnMut(&str)) {
     directory(root, &mut String::new(), 0, visit);
 }
@@ -63,13 +63,21 @@ fn list(directory: &Path, may_be_nested: bool) -> Option<Listing> {
         };
         match (name, kind) {
             ("." | "..", _) => {}
-            (".git", Some(_)) if may_be_nested => return None,
+            (".git", Some(_)) if may_be_nested && is_repository(directory) => return None,
             (name, Some(true)) => listing.directories.add(name),
             (name, Some(false)) => listing.files.add(name),
             (_, None) => {}
         }
     }
     Some(listing)
+}
+
+/// Whether a directory has a `.git` that means a repository. An empty directory of that name does not, for git neither:
+/// sandboxes make one in every directory that a command may write.
+pub(crate) fn is_repository(directory: &Path) -> bool {
+    let inner = directory.join(".git");
+    let is_empty = || std::fs::read_dir(&inner).is_ok_and(|mut entries| entries.next().is_none());
+    inner.symlink_metadata().is_ok() && !is_empty()
 }
 
 /// Names, one behind the other in one text: a directory may have a hundred thousand.
@@ -106,6 +114,22 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_git_directory_hides_no_documents() {
+        let root = std::env::temp_dir().join(format!("piton-walk-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("sandboxed/.git")).expect("a directory");
+        std::fs::create_dir_all(root.join("nested/.git/refs")).expect("a directory");
+        for directory in ["sandboxed", "nested"] {
+            std::fs::write(root.join(directory).join("a.json"), "{}").expect("a file");
+        }
+        let mut seen = Vec::new();
+        walk(&root, &mut |path| seen.push(path.to_owned()));
+        let located = crate::locate(&root.join("sandboxed"));
+        std::fs::remove_dir_all(&root).expect("it is removed");
+        assert_eq!(seen, ["sandboxed/a.json"]);
+        assert_ne!(located.root, root.join("sandboxed"));
+    }
 
     #[test]
     fn names_are_ordered_by_their_bytes() {

@@ -18,6 +18,14 @@ use process::ProcessError;
 
 use crate::environment::is_foreign_to_git;
 
+/// Whether a directory is the top of a work tree. An empty `.git` is no repository: sandboxes make one in every directory that
+/// a command may write.
+pub(crate) fn is_top(directory: &Path) -> bool {
+    let inner = directory.join(".git");
+    let is_empty = || std::fs::read_dir(&inner).is_ok_and(|mut entries| entries.next().is_none());
+    inner.exists() && !is_empty()
+}
+
 /// Nothing of the repository's choice is started, nothing is tidied up in passing, and refs and objects are synced.
 const SETTINGS: [&str; 8] = [
     "core.hooksPath=/dev/null",

@@ -1,7 +1,6 @@
 //! What is decided is done here; what fails answers with an event.
 
 use piton_model::fleet::{Achievement, Decision, FleetEvent, How, LaneAt, Mode, StageResult, StopReason};
-use piton_model::hint::verbs;
 use piton_model::text::clause;
 use piton_model::{Dialect, Event, Rework, State, Verdict};
 use piton_store::disk::Access;
@@ -13,7 +12,6 @@ use super::memory::DIRECTORY;
 use super::others::mark_stopped;
 use super::prompt::{prompt, question};
 use super::settings::WorkerSpec;
-use super::ways::GONE;
 use super::{RunError, failed};
 use crate::Workspace;
 
@@ -33,7 +31,7 @@ impl Lead<'_> {
             Decision::Prepare { of } => self.prepare_merge(of),
             Decision::Merge { of } => self.merge(of),
             Decision::StopGates => self.stop_commands(),
-            Decision::Rework { lane, why } => self.rework(lane, why),
+            Decision::Rework { lane, why } => self.rework(lane, &why),
             Decision::Finish { lane } => self.finish(lane),
             Decision::Park { lane, until } => {
                 let text = format!("parked until {until}: {}", self.limit_of(lane));
@@ -73,7 +71,7 @@ impl Lead<'_> {
         }
         if has_begun && is_lost(self) {
             // A new document would not have what was planned and done.
-            let message = verbs::REPAIR.on(&self.work.lanes[at].unit_name).to(GONE);
+            let message = self.gone(at);
             self.queue.push_back(FleetEvent::StartFailed { lane: at, message: message.to_string() });
             return Ok(());
         }
@@ -116,14 +114,9 @@ impl Lead<'_> {
         Ok(())
     }
 
-    /// What was refused is kept for the lane's next worker, whose worktree shows it.
-    fn rework(&mut self, at: LaneAt, why: Rework) -> Result<(), RunError> {
-        let name = self.work.fleet.lanes[at].name.clone();
-        let summary = why.summary();
-        // Saved first: the next worker gets the reason even if the lead dies before the worktree is up to date.
-        self.memory.lane(&name).rework = vec![why];
-        self.save()?;
-        self.tell_lane(at, "rework", &summary);
+    /// The worktree of a lane's next worker shows what was refused.
+    fn rework(&mut self, at: LaneAt, why: &Rework) -> Result<(), RunError> {
+        self.tell_lane(at, "rework", &why.summary());
         self.catch_up(at);
         Ok(())
     }
@@ -360,18 +353,7 @@ impl Lead<'_> {
             Achievement::Overruled { why } => {
                 let issues = why.summary();
                 self.catch_up(at);
-                self.memory.lane(&name).rework = vec![why.clone()];
-                self.reopen_story(at);
-                let verdict = Verdict {
-                    word: "FAIL".to_owned(),
-                    score: Some(0.0),
-                    issues: Some(issues.clone()),
-                    reviewer: Some("lead".to_owned()),
-                    ..Verdict::default()
-                };
-                if let Err(why) = self.record_lane(at, &Event::VerdictGiven(verdict)) {
-                    self.memory.issues.push(("stage 3".to_owned(), "verdict".to_owned(), why));
-                }
+                self.overrule(at, issues.clone());
                 (3, format!("FAIL: {issues}"), "overruled", "its verdict is overruled: FAIL".to_owned())
             }
         };
@@ -383,6 +365,21 @@ impl Lead<'_> {
         // Told when it is durable: a lead that is killed now is followed by one that knows it.
         self.tell_lane(at, kind, &told);
         Ok(())
+    }
+
+    /// Records a FAIL in place of the verdict of a story's judge: a gate or a merge refused its work.
+    pub(super) fn overrule(&mut self, at: LaneAt, issues: String) {
+        self.reopen_story(at);
+        let verdict = Verdict {
+            word: "FAIL".to_owned(),
+            score: Some(0.0),
+            issues: Some(issues),
+            reviewer: Some("lead".to_owned()),
+            ..Verdict::default()
+        };
+        if let Err(why) = self.record_lane(at, &Event::VerdictGiven(verdict)) {
+            self.memory.issues.push(("stage 3".to_owned(), "verdict".to_owned(), why));
+        }
     }
 
     fn paused(&mut self, at: LaneAt, reason: &str) -> Result<(), RunError> {

@@ -267,11 +267,12 @@ impl Lead<'_> {
     /// was given before a step was done, is removed and approves nothing.
     fn take_approval_of(&mut self, unit: &str, question: &Question, steps: &[String]) -> bool {
         let path = path(unit, &question.key);
-        let Ok(content) = self.workspace.disk.read(&path) else { return false };
-        if self.workspace.disk.remove(&path).is_err() {
-            // One that stays would be taken again.
+        if self.taken_approvals.contains(&path) {
             return false;
         }
+        let Ok(content) = self.workspace.disk.read(&path) else { return false };
+        // Removed when what follows from it is saved.
+        self.taken_approvals.insert(path);
         let value: Value = serde_json::from_slice(&content.bytes).unwrap_or_default();
         let began = UnitRef::parse(unit).map_or(0, |unit| first_event(self.workspace, &unit, self.time()));
         let is_meant = value["run"] == self.run.number

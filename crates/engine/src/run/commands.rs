@@ -193,13 +193,18 @@ impl Lead<'_> {
     /// Copies files into a lane's new worktree and runs its set-up command; says whether that has ended already.
     pub(super) fn set_up_lane(&mut self, at: LaneAt, how: How) -> Result<bool, String> {
         let name = self.work.fleet.lanes[at].name.clone();
-        if self.repository.is_none() || self.memory.lane(&name).is_set_up {
+        let settings = self.settings.worktree_settings();
+        let memory = self.memory.lane(&name);
+        if self.repository.is_none() || memory.is_set_up && memory.set_up_by == settings {
             return Ok(true);
         }
+        let is_again = memory.is_set_up;
         let directory = self.directory_of(at);
-        self.copy_files(&directory)?;
+        // A worktree in which a worker was keeps its own version of a file.
+        self.copy_files(&directory, is_again)?;
         let Some(command) = self.settings.worktree_setup.clone() else {
-            self.memory.lane(&name).is_set_up = true;
+            let memory = self.memory.lane(&name);
+            (memory.is_set_up, memory.set_up_by) = (true, settings);
             return Ok(true);
         };
         self.tell_lane(at, "setup", &format!("setting up its worktree: {command}"));
@@ -216,7 +221,9 @@ impl Lead<'_> {
         match (live.ended, has_passed) {
             (Some(Ended::Stopped), _) => self.not_started(at, how),
             (_, true) => {
-                self.memory.lane(&name).is_set_up = true;
+                let settings = self.settings.worktree_settings();
+                let memory = self.memory.lane(&name);
+                (memory.is_set_up, memory.set_up_by) = (true, settings);
                 self.save()?;
                 self.go_on_starting(at, how)
             }
@@ -235,7 +242,7 @@ impl Lead<'_> {
 
     /// Sets up the tree that is to be judged, as a worker's worktree is.
     pub(super) fn set_up_scratch(&mut self, of: MergeOf, directory: &Path) -> Result<(), RunError> {
-        let begun = self.copy_files(directory).and_then(|()| match self.settings.worktree_setup.clone() {
+        let begun = self.copy_files(directory, false).and_then(|()| match self.settings.worktree_setup.clone() {
             Some(command) => self.start_command(Purpose::Scratch(of), &command, directory.to_owned()).map(|()| true),
             None => Ok(false),
         });
@@ -269,9 +276,11 @@ impl Lead<'_> {
         Ok(())
     }
 
-    /// Copies the files that the settings name from the workspace. What is not there is left out.
-    fn copy_files(&self, directory: &Path) -> Result<(), String> {
-        for path in &self.settings.worktree_copy {
+    /// Copies the files that the settings name from the workspace. What is not there is left out, and what the directory has
+    /// stays where `keeps` says so.
+    fn copy_files(&self, directory: &Path, keeps: bool) -> Result<(), String> {
+        let is_wanted = |path: &&String| !keeps || directory.join(path).symlink_metadata().is_err();
+        for path in self.settings.worktree_copy.iter().filter(is_wanted) {
             let content = match self.workspace.disk.read(path) {
                 Ok(content) => content,
                 Err(piton_store::ReadError::Missing) => continue,

@@ -41,7 +41,14 @@ impl Trouble {
 impl Lead<'_> {
     /// Writes down what the next lead must know. When this returns it is durable.
     pub(super) fn save(&mut self) -> Result<(), RunError> {
-        self.persist(|lead| Ok(lead.memory.save(lead.workspace, &lead.work.fleet)?))
+        self.persist(|lead| Ok(lead.memory.save(lead.workspace, &lead.work.fleet)?))?;
+        // One that cannot be removed now is removed with the next save.
+        let is_left = |path: &String| {
+            self.workspace.disk.remove(path).is_err() && self.workspace.disk.stamp(path).is_ok_and(|it| it.is_some())
+        };
+        let left = std::mem::take(&mut self.taken_approvals).into_iter().filter(is_left).collect();
+        self.taken_approvals = left;
+        Ok(())
     }
 
     /// Tries to write until it works, with longer and longer pauses. Nothing that depends on it may be done before. What is

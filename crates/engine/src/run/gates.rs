@@ -1,6 +1,6 @@
 //! Gates: which command judges what, where, and how the verdict is recorded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use piton_dialect::build::is_same_gate;
@@ -19,7 +19,7 @@ use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::merging::Key;
 use super::scripts::{Base, missing_scripts};
-use super::settings::Settings;
+use super::settings::{SETTINGS, Settings};
 use super::ways::Judging;
 use crate::evidence::toml_key;
 use crate::record;
@@ -92,7 +92,7 @@ impl Lead<'_> {
             let known = spec.gates.into_iter().filter_map(|gate| Some((gate.name, gate.command?)));
             commands.extend(known);
         }
-        commands.extend(Settings::load(self.workspace).map(|settings| settings.gates).unwrap_or_default());
+        commands.extend(self.gates_of_user());
         let command =
             |gate: &String| commands.iter().find(|(name, _)| is_same_gate(name, gate)).map(|(_, command)| command);
         let is_changed =
@@ -100,22 +100,52 @@ impl Lead<'_> {
         let changed: Vec<String> = names.into_iter().filter(is_changed).collect();
         match changed.is_empty() {
             true => Ok(()),
-            false => {
-                let text = format!("gates changed during the run: {}; judge by them", changed.join(", "));
-                Err(self.command(&["--retry"]).to(text).to_string())
-            }
+            false => Err(self.judge_by_changed(&changed.join(", "))),
         }
     }
 
     /// The same for a story or a task, which the gates of the settings judge.
     fn refuse_changed_settings(&self, gate: &str) -> Result<(), String> {
-        let Ok(settings) = Settings::load(self.workspace) else { return Ok(()) };
-        match settings.gates.get(gate) {
-            Some(now) if Some(now) != self.settings.gates.get(gate) => {
-                let text = format!("gates changed during the run: {gate}; judge by them");
-                Err(self.command(&["--retry"]).to(text).to_string())
-            }
+        let now = self.gates_of_user();
+        match now.get(gate) {
+            Some(now) if Some(now) != self.settings.gates.get(gate) => Err(self.judge_by_changed(gate)),
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses to merge a story, a task or an agent's work whose user added a gate since this lead began.
+    pub(super) fn refuse_added_gates(&self, at: LaneAt) -> Result<(), String> {
+        let work = &self.work.lanes[at];
+        let criteria: BTreeSet<String> =
+            self.unit_of(at).map(|unit| unit.gates.into_iter().map(|gate| gate.name).collect()).unwrap_or_default();
+        let judges = |gate: &String| match work.dialect {
+            Dialect::Pipeline | Dialect::Crew => true,
+            Dialect::Task => criteria.contains(gate),
+            // They are judged by phases, see `refuse_changed_gates`.
+            Dialect::Plan | Dialect::Build => false,
+        };
+        let is_new = |gate: &String| !self.settings.gates.contains_key(gate) && judges(gate);
+        let added: Vec<String> = self.gates_of_user().into_keys().filter(is_new).collect();
+        match added.is_empty() {
+            true => Ok(()),
+            false => Err(self.judge_by_changed(&added.join(", "))),
+        }
+    }
+
+    fn judge_by_changed(&self, gates: &str) -> String {
+        self.command(&["--retry"]).to(format!("gates changed during the run: {gates}; judge by them")).to_string()
+    }
+
+    /// The gates of the settings as their user has them now. What git has in their place (another branch, a stash) says
+    /// nothing: the lead judges by its own.
+    pub(super) fn gates_of_user(&self) -> BTreeMap<String, String> {
+        let is_gits = || {
+            let text = self.workspace.disk.read(SETTINGS);
+            text.is_ok_and(|text| self.is_gits(SETTINGS, &text.bytes, self.began_at))
+        };
+        match Settings::load(self.workspace) {
+            Ok(settings) if self.is_base_checked_out() && !is_gits() => settings.gates,
+            _ => self.settings.gates.clone(),
         }
     }
 

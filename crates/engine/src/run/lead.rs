@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use piton_model::Time;
-use piton_model::fleet::{Decision, FleetEvent, LaneAt, LaneState, Now, Outcome, Request, WorkerState};
+use piton_model::fleet::{Achievement, Decision, FleetEvent, LaneAt, LaneState, Now, Outcome, Request, WorkerState};
 use piton_supervisor::{Identity, KeeperProgram, Reading, Repository, Signs, Wake, Watch, Worker};
 
 use super::candidacy::Merged;
@@ -95,6 +95,8 @@ pub(super) struct Lead<'w> {
     pub restored: BTreeSet<String>,
     /// The event that last freed each halted group.
     pub freed_groups: BTreeMap<usize, u64>,
+    /// Files of approvals that were taken and are removed with the next save.
+    pub taken_approvals: BTreeSet<String>,
     outcome: Option<Outcome>,
     last_look: Duration,
     last_beat: Duration,
@@ -194,6 +196,7 @@ impl<'w> Lead<'w> {
             restored: BTreeSet::new(),
             begun_with: BTreeMap::new(),
             freed_groups: BTreeMap::new(),
+            taken_approvals: BTreeSet::new(),
             outcome: None,
             last_look: steady,
             last_beat: steady,
@@ -273,10 +276,18 @@ impl<'w> Lead<'w> {
             return Ok(());
         }
         for decision in &decisions {
-            if let Decision::Claim { lane } = decision {
-                // Its last worker is judged; whoever leads next must not judge it again.
-                let name = self.work.fleet.lanes[*lane].name.clone();
-                self.memory.lane(&name).home = None;
+            match decision {
+                // Its last worker is judged; the next lead must not judge it again.
+                Decision::Claim { lane } => {
+                    let name = self.work.fleet.lanes[*lane].name.clone();
+                    self.memory.lane(&name).home = None;
+                }
+                // Saved with the state that follows from it: the next worker gets the reason even if this lead dies now.
+                Decision::Record { lane, what: Achievement::Overruled { why } } | Decision::Rework { lane, why } => {
+                    let name = self.work.fleet.lanes[*lane].name.clone();
+                    self.memory.lane(&name).rework = vec![why.clone()];
+                }
+                _ => {}
             }
         }
         self.save()?;

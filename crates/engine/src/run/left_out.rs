@@ -128,7 +128,10 @@ impl Lead<'_> {
             parsed.tasks.iter().any(|mark| mark.id(&text) == step)
         };
         let is_stashed = |path: &String| {
-            repository.stashed_since(&inside(path), 0).ok().flatten().is_some_and(|text| has_box(path, &text))
+            let since = began.map_or(0, |began| began.unix_seconds());
+            let stashed = repository.stashed_since(&inside(path), since).ok().flatten();
+            stashed.is_some_and(|text| has_box(path, &text))
+                && repository.is_written_by_git(&inside(path)).unwrap_or(false)
         };
         let was_committed = |path: &String| {
             let before = tree.as_ref().and_then(|tree| repository.at_fork(tree, &base, &inside(path)).ok().flatten());

@@ -67,11 +67,12 @@ impl Lead<'_> {
                 continue;
             }
             let old = self.memory.lane(&before);
-            let (worktree, branch, is_set_up) = (old.worktree.take(), old.branch.take(), old.is_set_up);
+            let (worktree, branch) = (old.worktree.take(), old.branch.take());
+            let (is_set_up, set_up_by) = (old.is_set_up, std::mem::take(&mut old.set_up_by));
             let (tip, seen, worked) = (old.tip.take(), old.seen.take(), old.worked.take());
             let words = format!("it continues on {}, the branch of {before}", branch.as_deref().unwrap_or_default());
             let lane = self.memory.lane(&name);
-            (lane.worktree, lane.branch, lane.is_set_up) = (worktree, branch, is_set_up);
+            (lane.worktree, lane.branch, lane.is_set_up, lane.set_up_by) = (worktree, branch, is_set_up, set_up_by);
             (lane.tip, lane.seen, lane.worked) = (tip, seen, worked);
             self.tell_lane(at, "branch", &words);
         }

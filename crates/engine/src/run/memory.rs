@@ -132,6 +132,8 @@ pub(super) struct LaneMemory {
     pub leftovers: Vec<String>,
     /// Whether the worktree's files were copied and its set-up command has passed.
     pub is_set_up: bool,
+    /// The settings that it was set up by, see [`super::Settings::worktree_settings`].
+    pub set_up_by: String,
     /// The commit on the base branch that holds its work.
     pub merged: Option<String>,
     /// The commit that holds its work on the branch on which its phase is collected.
@@ -359,6 +361,7 @@ impl LaneMemory {
             clean: old.clean,
             leftovers: old.leftovers,
             is_set_up: old.is_set_up,
+            set_up_by: old.set_up_by,
             results: old.results,
             run: old.run,
             workers: old.workers,

@@ -240,6 +240,11 @@ impl Lead<'_> {
         if let Some(result) = self.withdrawn(of) {
             return self.merge_ended(of, result);
         }
+        if let MergeOf::Lane(at) = of
+            && let Err(reason) = self.refuse_added_gates(at)
+        {
+            return self.merge_ended(of, MergeResult::Blocked { reason });
+        }
         let (Some(repository), Some(candidate)) = (self.repository.clone(), candidate) else {
             return self.merge_ended(of, MergeResult::Merged);
         };

@@ -2,15 +2,13 @@
 //! in which nothing was left.
 
 use piton_model::fleet::{Counts, End, FleetEvent, Halt, How, LaneAt, LaneState, StageResult, Standing};
-use piton_model::hint::verbs;
-use piton_model::{Dialect, Event, Lifecycle, Liveness, Row, State, Step, StepState, Unit, UnitRef};
+use piton_model::{Dialect, Event, Hint, Lifecycle, Liveness, Row, State, Step, StepState, Unit, UnitRef};
 use piton_store::journal::Entry;
 
 use super::approvals::Question;
 use super::by_hand::{LeftBy, begun_by_person};
 use super::lead::{Lead, steady};
 use super::memory::{Origin, SavedState, adopted};
-use super::ways::GONE;
 use super::{RunError, RunRequest};
 
 /// Whether an event begins a unit anew.
@@ -139,6 +137,14 @@ impl Lead<'_> {
         matches!(found, Err(crate::NotFound::Nothing { .. }))
     }
 
+    /// Why a lane waits whose unit has no document, with what brings it back.
+    #[track_caller]
+    pub(super) fn gone(&self, at: LaneAt) -> Hint {
+        let work = &self.work.lanes[at];
+        let known = crate::lost::lost(self.workspace, &work.unit, self.time()).map(|lost| lost.document);
+        super::ways::gone(self.workspace, &work.unit_name, &known.unwrap_or_else(|| self.document_of(at)))
+    }
+
     /// Whether a unit that several lanes share was begun in this life, by whichever of them, and its document is gone.
     pub(super) fn is_shared_document_gone(&self, at: LaneAt) -> bool {
         let group = &self.work.fleet.groups[self.work.fleet.lanes[at].group].name;
@@ -161,7 +167,7 @@ impl Lead<'_> {
         }
         let is_done = known.as_ref().is_some_and(|known| known.state == SavedState::Done);
         if !is_done && self.is_shared_document_gone(at) {
-            let reason = verbs::REPAIR.on(&self.work.lanes[at].unit_name).to(GONE);
+            let reason = self.gone(at);
             self.work.fleet.lanes[at].state = LaneState::Paused { reason: reason.to_string() };
             return Ok(());
         }
@@ -183,7 +189,7 @@ impl Lead<'_> {
             return Ok(());
         }
         if known.claiming.is_none() && known.origin.attempt > 0 && !is_step && self.is_document_gone(at) {
-            let reason = verbs::REPAIR.on(&self.work.lanes[at].unit_name).to(GONE);
+            let reason = self.gone(at);
             self.work.fleet.lanes[at].state = LaneState::Paused { reason: reason.to_string() };
             return Ok(());
         }
@@ -227,7 +233,10 @@ impl Lead<'_> {
             SavedState::Closing | SavedState::Integrated => self.close_again(at),
             SavedState::Paused { reason } => self.recover_paused(at, &reason, known.put_off, row, request),
             SavedState::Queued => self.recover_stranger(at, row, request.retry),
-            SavedState::Between => self.work.fleet.lanes[at].state = LaneState::Between,
+            SavedState::Between => {
+                self.overrule_again(at);
+                self.work.fleet.lanes[at].state = LaneState::Between;
+            }
             SavedState::Dead { why, how } => {
                 self.work.fleet.lanes[at].state = LaneState::Dead { why, how: how.into() };
             }
@@ -301,6 +310,16 @@ impl Lead<'_> {
             && self.take_approval(&unit, &Question::own_gates(&name, &tip, None))
         {
             self.memory.lane(&name).approved = Some(tip);
+        }
+    }
+
+    /// A lead that died when a gate or a merge had refused a story may not have recorded that over the judge's verdict.
+    fn overrule_again(&mut self, at: LaneAt) {
+        let name = self.work.fleet.lanes[at].name.clone();
+        let Some(why) = self.memory.lane(&name).rework.last().cloned() else { return };
+        let is_back = self.work.fleet.lanes[at].is_staged() && self.work.fleet.lanes[at].stage == 2;
+        if is_back && self.document_stage(at) == Some(3) && self.scores(at).issues.is_none() {
+            self.overrule(at, why.summary());
         }
     }
 

@@ -60,6 +60,12 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// What a worktree is set up by: a worktree of other settings is set up again.
+    pub(super) fn worktree_settings(&self) -> String {
+        let setup = self.worktree_setup.as_deref().unwrap_or_default();
+        std::iter::once(setup).chain(self.worktree_copy.iter().map(String::as_str)).collect::<Vec<_>>().join("\n")
+    }
+
     /// Reads the settings of a workspace.
     pub fn load(workspace: &Workspace) -> Result<Settings, BadFile> {
         let text = match workspace.disk.read(SETTINGS) {

@@ -20,7 +20,7 @@ use super::runs::{self, RunRecord, Wanted};
 use super::settings::Settings;
 use super::unknown_work::{NOT_ON_BASE, is_on_base};
 use super::view::{LaneView, PUBLISHED, Published, View, Waiting, kept};
-use super::ways::{Judging, WHEN_MET, Way, brought_back, ways_out};
+use super::ways::{Judging, WHEN_MET, Way, brought_back, fetched, ways_out};
 use super::work::read_work;
 use crate::find::{find_all, find_alone};
 use crate::lost::{lost, was_given_up};
@@ -119,7 +119,9 @@ impl RunStatus {
         if self.state == RunState::Led {
             return command.to(why.to_owned());
         }
-        if let Some(back) = self.asked.values().flatten().find(|way| matches!(way, Way::Repair { .. })) {
+        if let Some(back) =
+            self.asked.values().flatten().find(|way| matches!(way, Way::Repair { .. } | Way::Fetch { .. }))
+        {
             return back.hint(|options| self.run.command(root, directory, options));
         }
         if let Some(approval) = self.approval() {
@@ -269,6 +271,14 @@ fn status_of(workspace: &Workspace, run: RunRecord, last: Option<Published>, now
         judging
             .extend(view.judging.iter().filter(|it| units.get(&it.unit).is_some_and(|unit| it.is_open(unit))).cloned());
         asked = ways_of(workspace, &view.lanes, &units, now);
+        let files = run.wanted.iter().filter_map(|wanted| match wanted {
+            Wanted::File(file) => Some(file),
+            Wanted::Unit(_) => None,
+        });
+        if let Some(way) = files.into_iter().find_map(|file| fetched(workspace, file)) {
+            let open = view.lanes.iter().filter(|lane| lane.state != "done");
+            asked.extend(open.map(|lane| (lane.unit.clone(), vec![way.clone()])));
+        }
     }
     let run = match view.as_ref().filter(|_| state != RunState::Led) {
         Some(view) => listed_run(workspace, run, &view.lanes, now),

@@ -210,12 +210,14 @@ impl Lead<'_> {
         is_lost && self.is_merge_on_base(at) && self.is_finished_in_journal(at)
     }
 
-    /// Whether a file is as the commit that is checked out has it, and was not committed since a moment.
+    /// Whether a file is as the commit that is checked out has it, git wrote it, and it was not committed since a moment. A file
+    /// that its user edited until it was the same again is not as git wrote it.
     pub(super) fn is_gits(&self, path: &str, bytes: &[u8], since: Time) -> bool {
         let Some(repository) = &self.repository else { return false };
         let path = repository.inside().join(path).display().to_string();
         let committed = repository.committed(&path).ok().flatten();
-        committed.is_some_and(|(text, made)| text == bytes && made <= since.unix_seconds())
+        let is_same = committed.is_some_and(|(text, made)| text == bytes && made <= since.unix_seconds());
+        is_same && repository.is_written_by_git(&path).unwrap_or(false)
     }
 
     /// Whether a plan's box is open because git has the text without its tick in its place: the user stashed the tick,
@@ -237,7 +239,9 @@ impl Lead<'_> {
         self.texts_of(at).iter().any(|path| {
             let path = repository.inside().join(path).display().to_string();
             let stashed = repository.stashed_since(&path, began.unix_seconds()).ok().flatten();
+            // What the user edited since, they edited on purpose: a stash may have been applied.
             stashed.is_some_and(|text| is_ticked(&path, &String::from_utf8_lossy(&text), step))
+                && repository.is_written_by_git(&path).unwrap_or(false)
         })
     }
 
@@ -264,17 +268,11 @@ impl Lead<'_> {
         }
     }
 
-    /// Whether the file with a box is as git wrote it, and the work of the box is where its lead put it. A file that its user edited
-    /// until it was the same again is not as git wrote it.
+    /// Whether the file with a box is as git wrote it, and the work of the box is where its lead put it.
     fn is_discarded(&self, at: LaneAt, done: Time) -> bool {
         let path = self.recorded_in(at);
         let Ok(content) = self.workspace.disk.read(&path) else { return false };
-        let is_written = |path: &str| {
-            let repository = self.repository.as_ref();
-            let inside = repository.map(|repository| repository.inside().join(path).display().to_string());
-            repository.zip(inside).is_some_and(|(it, path)| it.is_written_by_git(&path).unwrap_or(false))
-        };
-        self.is_in_place(at) && self.is_gits(&path, &content.bytes, done) && is_written(&path)
+        self.is_in_place(at) && self.is_gits(&path, &content.bytes, done)
     }
 }
 

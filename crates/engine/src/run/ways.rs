@@ -2,8 +2,10 @@
 //! retry does it for them, so every door names it before the command that continues the run.
 
 use piton_dialect::build::is_same_gate;
+use piton_dialect::pipeline::layout::path_of;
 use piton_model::hint::verbs;
 use piton_model::{Arg, Audience, Dialect, GateState, Hint, Invocation, State, Time, Unit, UnitRef};
+use piton_supervisor::{Repository, quoted};
 use serde_json::{Value, json};
 
 use super::memory::{Memory, SavedState};
@@ -14,7 +16,10 @@ use crate::lost::lost;
 pub(super) const WHEN_MET: &str = "when it is met";
 
 /// Why a unit waits whose document was removed.
-pub(super) const GONE: &str = "its document is gone; bring it back";
+const GONE: &str = "its document is gone; bring it back";
+
+/// How the reasons begin of units whose document is gone, in the stash or on another branch.
+const NOT_THERE: &str = "its document is ";
 
 /// How the reason begins when a worker could not be started.
 const NOT_STARTED: &str = "cannot start its worker: ";
@@ -78,6 +83,11 @@ pub(super) enum Way {
         /// The unit.
         unit: String,
     },
+    /// Brings back its document with git, which has it.
+    Fetch {
+        /// Where it is, with the git command.
+        words: String,
+    },
     /// What its documents ask for.
     Other(Hint),
 }
@@ -92,8 +102,18 @@ impl Way {
                 answer.to("answer what blocks it").then(run(if *is_all { &[] } else { &["--retry"] }))
             }
             Way::Repair { unit } => verbs::REPAIR.on(unit).to(GONE).then(run(&["--retry"])),
+            Way::Fetch { words } => run(&["--retry"]).to(format!("{words}; then continue")),
             Way::Other(hint) => hint.clone(),
         }
+    }
+}
+
+/// Why a unit waits whose document is gone, with what brings it back.
+#[track_caller]
+pub(super) fn gone(workspace: &Workspace, unit: &str, document: &str) -> Hint {
+    match whereabouts(workspace, document) {
+        Some(words) => Hint::from(words),
+        None => verbs::REPAIR.on(unit).to(GONE),
     }
 }
 
@@ -101,9 +121,41 @@ impl Way {
 /// reason tells.
 pub(super) fn brought_back(workspace: &Workspace, name: &str, reasons: &[&str], now: Time) -> Option<Vec<Way>> {
     // What a worker printed may stand in a reason, but not at its start.
-    let says_so = |reason: &&str| reason.strip_prefix(NOT_STARTED).unwrap_or(reason).starts_with(GONE);
-    let is_lost = || UnitRef::parse(name).is_ok_and(|unit| lost(workspace, &unit, now).is_some());
-    (reasons.iter().any(says_so) || is_lost()).then(|| vec![Way::Repair { unit: name.to_owned() }])
+    let says_so = |reason: &&str| reason.strip_prefix(NOT_STARTED).unwrap_or(reason).starts_with(NOT_THERE);
+    let unit = UnitRef::parse(name).ok()?;
+    let document = match lost(workspace, &unit, now) {
+        Some(lost) => lost.document,
+        None if reasons.iter().any(says_so) => {
+            let story = unit.parts.last().filter(|_| unit.dialect == Some(Dialect::Pipeline));
+            story.map_or_else(String::new, |story| path_of(story.as_str()))
+        }
+        None => return None,
+    };
+    let fetch = whereabouts(workspace, &document).map(|words| Way::Fetch { words });
+    Some(vec![fetch.unwrap_or_else(|| Way::Repair { unit: name.to_owned() })])
+}
+
+/// The way out for a run whose list or specification git has: in the stash, or on the run's base.
+pub(super) fn fetched(workspace: &Workspace, file: &str) -> Option<Way> {
+    whereabouts(workspace, file).map(|words| Way::Fetch { words })
+}
+
+/// Where a document is that is not in the work tree: in the stash, or on the base of a run, which is not checked out.
+fn whereabouts(workspace: &Workspace, document: &str) -> Option<String> {
+    let repository = Repository::find(workspace.root()).ok().flatten().filter(|_| !document.is_empty())?;
+    if workspace.root().join(document).symlink_metadata().is_ok() {
+        return None;
+    }
+    let path = repository.inside().join(document);
+    let head = repository.head().ok()?;
+    let is_elsewhere =
+        |base: &&String| head.branch() != Some(base.as_str()) && repository.has_file(base, &path).unwrap_or(false);
+    let memory = Memory::load(workspace).ok()?;
+    if let Some(base) = memory.bases.values().rev().find(is_elsewhere) {
+        return Some(format!("{NOT_THERE}on {base}, which is not checked out: git checkout {}", quoted(base)));
+    }
+    let stashed = repository.stashed_since(&path.display().to_string(), 0).ok().flatten();
+    stashed.map(|_| format!("{NOT_THERE}in the stash: git stash pop"))
 }
 
 /// Whether a lane is paused because a gate, a review or a merge refused its work, and no rework is left.

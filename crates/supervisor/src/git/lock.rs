@@ -94,7 +94,7 @@ fn processes() -> impl Iterator<Item = u32> {
 
 /// The top of the work tree that a directory is in.
 fn top_of(directory: &Path) -> Option<&Path> {
-    directory.ancestors().find(|each| each.join(".git").exists())
+    directory.ancestors().find(|each| super::is_top(each))
 }
 
 /// Whether a process is a git in such a directory with such a command.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Listed, Maker, gates};
-use crate::git::{Git, GitError, is_marked, split_keeping_empty};
+use crate::git::{Git, GitError, is_marked, is_top, split_keeping_empty};
 
 pub(super) struct Entry {
     pub listed: Listed,
@@ -56,7 +56,7 @@ pub(super) fn git_directory(tree: &Path) -> PathBuf {
 /// The directory around the worktree in which a directory is, when Piton made that worktree there: for a lane, or for gates.
 /// One that was moved to another repository or out of all of them is a work tree like any other.
 pub fn around_made(directory: &Path) -> Option<PathBuf> {
-    let tree_of = |directory: &Path| directory.ancestors().find(|each| each.join(".git").exists()).map(Path::to_owned);
+    let tree_of = |directory: &Path| directory.ancestors().find(|each| is_top(each)).map(Path::to_owned);
     let tree = tree_of(directory)?;
     let own = git_directory(&tree);
     if !tree.join(".git").is_file() || !(is_marked(&own) || gates::is_scratch_directory(&own)) {
