@@ -12,6 +12,7 @@ use super::RunError;
 use super::claim::{explain, plain};
 use super::lead::Lead;
 use super::merging::Key;
+use super::settings::{SETTINGS, Settings};
 use super::work::{LaneWork, left_out, specification};
 use crate::record;
 use crate::record::record_with;
@@ -317,13 +318,29 @@ impl Lead<'_> {
             None if self.work.fleet.lanes[at].gates.is_empty() => String::new(),
             None => "it passed with the base's version; ".to_owned(),
         };
+        let commands = self.changed_commands(at);
         let files = files.join(", ");
         let changes = format!(
-            "it changes what judges it: {files}; {judged}approval lets its own version judge. Look at it, then"
+            "it changes what judges it: {files}; {commands}{judged}approval lets its own version judge. Look at it, then"
         );
         let text = verbs::APPROVE.on(&name).to(changes);
         self.tell_lane(at, "approval", &text.to_string());
         Ok(())
+    }
+
+    /// The commands of gates that a lane's branch changes in the settings, for the person who approves them.
+    fn changed_commands(&self, at: LaneAt) -> String {
+        let (Some(repository), Some(commit)) = (&self.repository, self.judged_commit(at)) else { return String::new() };
+        let path = repository.inside().join(SETTINGS).display().to_string();
+        let text = repository.text_at(&commit, &path).ok().flatten();
+        let own = text.and_then(|text| Settings::parse(&String::from_utf8_lossy(&text)).ok());
+        let Some(own) = own else { return String::new() };
+        let is_changed = |(gate, command): &(&String, &String)| self.settings.gates.get(*gate) != Some(*command);
+        let changed =
+            own.gates.iter().filter(is_changed).map(|(gate, command)| format!("{gate} becomes {command:?}; "));
+        let is_removed = |gate: &&String| !own.gates.contains_key(*gate);
+        let removed = self.settings.gates.keys().filter(is_removed).map(|gate| format!("{gate} is removed; "));
+        changed.chain(removed).collect()
     }
 
     pub(super) fn close_phase(&mut self, group: usize, phase: usize) -> Result<(), RunError> {

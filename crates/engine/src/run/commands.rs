@@ -73,11 +73,29 @@ struct Report {
 
 impl Lead<'_> {
     /// Starts a command as a process that the next lead could find.
+    /// Starts the command of a gate. A person approved `is_own`, the version of the branch that it judges, with the branch.
+    pub(super) fn start_gate(
+        &mut self,
+        purpose: Purpose,
+        command: &str,
+        directory: PathBuf,
+        is_own: bool,
+    ) -> Result<(), String> {
+        match is_own {
+            true => self.start_approved(purpose, command, directory),
+            false => self.start_command(purpose, command, directory),
+        }
+    }
+
     pub(super) fn start_command(&mut self, purpose: Purpose, command: &str, directory: PathBuf) -> Result<(), String> {
         if !crate::is_approved(&crate::Trust::of(self.workspace, command)) {
             let approve = verbs::APPROVE.call();
             return Err(approve.to(format!("its command is not approved: {command}; approve it with")).to_string());
         }
+        self.start_approved(purpose, command, directory)
+    }
+
+    fn start_approved(&mut self, purpose: Purpose, command: &str, directory: PathBuf) -> Result<(), String> {
         let root = self.workspace.root().to_owned();
         let tree = self.repository.is_some().then(|| tree_of(&directory)).flatten();
         self.memory.gates_started += 1;

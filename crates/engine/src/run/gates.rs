@@ -36,7 +36,13 @@ impl Lead<'_> {
     /// Starts a gate's command, or judges what has none.
     pub(super) fn run_gate(&mut self, of: GateOf, gate: &str) -> Result<(), RunError> {
         let group = self.group_of(of);
-        let command = self.gate_command(group, gate);
+        let approved = self.approved_gates(of);
+        let is_removed = approved.as_ref().is_some_and(|gates| !gates.contains_key(gate));
+        let is_own = approved.as_ref().is_some_and(|gates| gates.get(gate) != self.settings.gates.get(gate));
+        let command = match approved {
+            Some(mut gates) if is_own => gates.remove(gate),
+            _ => self.gate_command(group, gate),
+        };
         let unit = self.work.groups[group].unit.clone();
         let changed = match unit {
             Some(unit) => self.refuse_changed_gates(&unit),
@@ -45,6 +51,8 @@ impl Lead<'_> {
         let changed = changed.err();
         let result = match command {
             _ if changed.is_some() => GateResult::Broken { why: changed.unwrap_or_default() },
+            // A person approved settings that do not have it.
+            None if is_removed => GateResult::Passed,
             Some(command) => {
                 let (directory, scratch) = self.gate_place(of);
                 let purpose = Purpose::Gate { of, gate: gate.to_owned() };
@@ -55,7 +63,7 @@ impl Lead<'_> {
                     }
                     (Some(_), None) | (None, _) => Ok(()),
                 };
-                match refreshed.and_then(|()| self.start_command(purpose, &command, directory)) {
+                match refreshed.and_then(|()| self.start_gate(purpose, &command, directory, is_own)) {
                     Ok(()) => return Ok(()),
                     Err(why) => GateResult::Broken { why },
                 }
@@ -66,6 +74,20 @@ impl Lead<'_> {
         self.tell_gate(of, gate, &result);
         self.queue.push_back(FleetEvent::GateEnded { of, gate: gate.to_owned(), result });
         Ok(())
+    }
+
+    /// The gates of settings that a branch changes and a person approved: its own version judges it.
+    fn approved_gates(&self, of: GateOf) -> Option<BTreeMap<String, String>> {
+        let GateOf::Lane(at) = of else { return None };
+        let merged = self.merged.get(&Key::Lane(at)).filter(|merged| merged.own_gates.is_empty())?;
+        // An approval holds for later commits that leave the settings alone.
+        self.memory.lanes.get(&self.work.fleet.lanes[at].name)?.approved.as_ref()?;
+        let (repository, candidate) = (self.repository.as_ref()?, merged.candidate.as_ref()?);
+        let path = repository.inside().join(SETTINGS).display().to_string();
+        let text = |commit: &str| repository.text_at(commit, &path).ok().flatten();
+        let own = text(&candidate.commit)?;
+        let is_changed = text(&candidate.base_commit).as_ref() != Some(&own);
+        is_changed.then(|| Settings::parse(&String::from_utf8_lossy(&own)).ok()).flatten().map(|own| own.gates)
     }
 
     pub(super) fn gate_command(&self, group: usize, gate: &str) -> Option<String> {

@@ -63,7 +63,9 @@ impl Lead<'_> {
                 let is_proved = memory.worked.as_ref().is_some_and(|worked| {
                     memory.worked == seen || repository.has_taken(&target, worked).unwrap_or(false)
                 });
-                let needs_commit = had_worker && !is_proved && self.work.lanes[at].dialect == Dialect::Pipeline;
+                let is_story = self.work.lanes[at].dialect == Dialect::Pipeline;
+                // A person who judged the story knows what it lacks.
+                let needs_commit = is_story && had_worker && !is_proved && !self.is_judged_by_person(at);
                 Ok(Some(Question {
                     repository,
                     target,

@@ -227,16 +227,14 @@ impl Lead<'_> {
             self.leave_to_person(at, LeftBy::Recovering);
             return Ok(());
         }
+        self.overrule_again(at);
         match known.state {
             SavedState::Done => self.recover_done(at, lifecycle),
             SavedState::Worked { how } => self.recover_worker(at, how.into())?,
             SavedState::Closing | SavedState::Integrated => self.close_again(at),
             SavedState::Paused { reason } => self.recover_paused(at, &reason, known.put_off, row, request),
             SavedState::Queued => self.recover_stranger(at, row, request.retry),
-            SavedState::Between => {
-                self.overrule_again(at);
-                self.work.fleet.lanes[at].state = LaneState::Between;
-            }
+            SavedState::Between => self.work.fleet.lanes[at].state = LaneState::Between,
             SavedState::Dead { why, how } => {
                 self.work.fleet.lanes[at].state = LaneState::Dead { why, how: how.into() };
             }
@@ -318,7 +316,10 @@ impl Lead<'_> {
         let name = self.work.fleet.lanes[at].name.clone();
         let Some(why) = self.memory.lane(&name).rework.last().cloned() else { return };
         let is_back = self.work.fleet.lanes[at].is_staged() && self.work.fleet.lanes[at].stage == 2;
-        if is_back && self.document_stage(at) == Some(3) && self.scores(at).issues.is_none() {
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let entered = events.iter().rfind(|entry| entry.event == "stage_entered");
+        let is_judged = entered.is_some_and(|entry| entry.data["stage"].as_str() == Some("3"));
+        if is_back && is_judged && self.document_stage(at) == Some(3) && self.scores(at).issues.is_none() {
             self.overrule(at, why.summary());
         }
     }

@@ -153,8 +153,13 @@ impl Lead<'_> {
                 {
                     // Two stages ahead of its checkpoint would be a contradiction.
                     let is_unvalidated = lane.stage == 2 && !lane.stages.contains(&1);
-                    let written = self.document_stage(at).filter(|written| is_unvalidated && *written == 0);
-                    STAGES.get(usize::from(written.unwrap_or(lane.stage))).copied()
+                    let written = self.document_stage(at);
+                    // A story that is taken back to an earlier stage is so when that is recorded, not before.
+                    let is_ahead = written.is_some_and(|written| written > lane.stage);
+                    let is_taken_back = is_ahead && self.scores(at).issues.is_none();
+                    let written = written.filter(|written| is_unvalidated && *written == 0);
+                    let stage = STAGES.get(usize::from(written.unwrap_or(lane.stage))).copied();
+                    stage.filter(|_| !is_taken_back)
                 }
                 _ if has_begun => None,
                 LaneState::Paused { .. } => Some("PAUSED"),

@@ -170,17 +170,24 @@ pub(super) fn place_of_fix<'a>(
     memory: &Memory,
     paused: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Option<String> {
-    let place = |name: &str| {
+    let place = |name: &str, reason: &str| {
         let lane = memory.lanes.get(name)?;
         let (tree, branch) = (lane.worktree.as_ref()?, lane.branch.as_ref()?);
-        workspace.root().join(tree).is_dir().then(|| format!("{tree} (branch {branch})"))
+        // A story may find that all of it is there already.
+        let is_empty = reason.contains("nothing is committed on ");
+        let nothing = format!(
+            "; if nothing is left to do: git -C {} commit --allow-empty -m 'nothing to do'",
+            quoted(&workspace.root().join(tree).to_string_lossy())
+        );
+        let nothing = if is_empty { nothing.as_str() } else { "" };
+        workspace.root().join(tree).is_dir().then(|| format!("{tree} (branch {branch}{nothing})"))
     };
     let (mut places, mut unready): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
     for (name, reason) in paused {
         if reason.starts_with("NO-GO: ") {
             unready.push(name);
         } else if is_refused_work(reason) {
-            places.extend(place(name).filter(|place| !places.contains(place)));
+            places.extend(place(name, reason).filter(|place| !places.contains(place)));
         }
     }
     let places = (!places.is_empty()).then(|| format!("it is fixed and committed in {}", places.join(", ")));

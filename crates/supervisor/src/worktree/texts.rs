@@ -61,10 +61,15 @@ impl Repository {
         Ok(Some(self.git().run(&log)?).filter(|commit| !commit.is_empty()))
     }
 
+    /// A file as a commit has it. The path is relative to the repository's root.
+    pub fn text_at(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+        let said = self.git().ask(&["cat-file", "blob", &format!("{commit}:{path}")])?;
+        Ok(said.is_success().then_some(said.out))
+    }
+
     /// A file as a branch has it. The path is relative to the repository's root.
     pub fn text_of(&self, branch: &str, path: &str) -> Result<Option<Vec<u8>>, GitError> {
-        let said = self.git().ask(&["cat-file", "blob", &format!("{}:{path}", full(branch))])?;
-        Ok(said.is_success().then_some(said.out))
+        self.text_at(&full(branch), path)
     }
 
     /// Whether a local branch has a file. The path is relative to the repository's root.
