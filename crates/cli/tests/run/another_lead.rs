@@ -125,3 +125,25 @@ fn a_task_whose_lead_was_forgotten_is_explained_as_held_until_its_branch_is_merg
     let ended = yard.run(&["run", "tasks.toml", "--yes", "--retry"]);
     assert!(is_on_main(&yard, "one.txt") && is_on_main(&yard, "two.txt"), "{}", said(&ended));
 }
+
+#[test]
+fn story_that_stage_3_has_with_open_tasks_goes_back_to_stage_2() {
+    let ahead = HALF.replace("\"stage\": 2", "\"stage\": 3");
+    for is_freed in [false, true] {
+        let yard = left(&ahead, 0, true);
+        yard.workspace.write(
+            ".pipeline/state.json",
+            STATE.replace("CYCLES", "0").replace("STAGE_2", "STAGE_3").replace(".worktrees/story-A-2", "none"),
+        );
+        set_hook(&yard, &WORKER.replace("TASK", "A-2-y"));
+        let mut ended = yard.piton(&["run", "--yes"]);
+        if ended.code != Some(0) && is_freed {
+            yard.piton(&["unblock", "pipeline:A-2"]);
+        }
+        if ended.code != Some(0) {
+            ended = yard.piton(&["run", "--retry"]);
+        }
+        assert_eq!(ended.code, Some(0), "{is_freed} {}", said(&ended));
+        assert!(is_on_main(&yard, "y.txt"), "{is_freed} {}", said(&ended));
+    }
+}

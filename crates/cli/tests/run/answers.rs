@@ -10,7 +10,7 @@ const STORY: &str = "[[stories]]\nid = \"S-1\"\nstages = [2, 3]\n";
 
 const TASK: &str = "[[tasks]]\nagent = \"copy\"\nid = \"T1\"\ntitle = \"one\"\nsubtasks = [\"one\", \"two\"]\n";
 
-const PLAN: &str = "# P\n\n- [ ] A <!-- TASK: a -->\n";
+const PLAN: &str = "# P\n\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n";
 
 /// Keeps every prompt; the first worker for which `when` holds does its work, records it, and asks.
 fn asks_at_its_end(when: &str, record: &str) -> String {
@@ -49,6 +49,6 @@ fn judge_of_a_story_reads_the_answer_to_what_it_asked_after_its_verdict() {
 #[test]
 fn worker_of_a_plan_reads_the_answer_to_what_it_asked_after_its_tick() {
     let record = r#""$PITON" step "$PITON_UNIT" done a"#;
-    let yard = yard(&asks_at_its_end("true", record), "", &[("plans/p/plan.md", PLAN)]);
+    let yard = yard(&asks_at_its_end(r#"[ "$step" = a ]"#, record), "", &[("plans/p/plan.md", PLAN)]);
     answer(&yard, &["run", "plan:p", "--yes"], "plan:p");
 }

@@ -7,6 +7,7 @@ mod support;
 mod another_lead;
 mod answers;
 mod approvals;
+mod as_the_user_has_it;
 mod asked_again;
 mod away;
 mod bad_workers;

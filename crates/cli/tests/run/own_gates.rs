@@ -121,3 +121,20 @@ fn what_the_user_changed_on_the_base_is_not_the_change_of_a_worker() {
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(is_on_main(&yard, "WS2.txt") && !said(&ended).contains("judges it"), "{}", said(&ended));
 }
+
+#[test]
+fn approved_settings_of_a_branch_judge_it() {
+    let settings =
+        "[gates]\ntest = \"test -e never.txt\"\n[[stories]]\nid = \"S-1\"\ntitle = \"One\"\nstages = [2, 3]\n";
+    let hook = "sed -i 's/test -e never.txt/test -e S-1.txt/' piton.toml";
+    let yard = yard(hook, settings, &[]);
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let asked = r#"it changes what judges it: piton.toml; test becomes "test -e S-1.txt""#;
+    assert!(said(&ended).contains(asked), "{}", said(&ended));
+    yard.run(&["approve", "pipeline:S-1"]);
+    let ended = yard.run(&["run"]);
+    assert!(said(&ended).contains("gate test passed\n"), "{}", said(&ended));
+    assert!(on_main(&yard, "piton.toml").contains("test -e S-1.txt"), "{}", said(&ended));
+    assert_eq!(workers(&yard).len(), 2, "{}", said(&ended));
+}

@@ -14,6 +14,7 @@ use super::lead::Lead;
 use super::memory::SavedState;
 use super::outputs::is_there;
 use super::recover::held_because;
+use super::taken_back::is_seen;
 use crate::find::find_alone;
 use crate::record::TICKET;
 use crate::{Workspace, record};
@@ -215,6 +216,12 @@ impl Lead<'_> {
             Some(step) => step_begun_by_person(&events, step)?,
             None => begun_by_person(&events)?,
         };
+        // Who only restarts a unit that is led wants the lead to begin it anew.
+        let is_own = |entry: &&Entry| is_by_person(entry) && !is_seen(entry);
+        let is_last = events.iter().rfind(is_own).is_some_and(|last| last.seq == begun.seq);
+        if begun.event == "restarted" && is_last {
+            return None;
+        }
         // What was begun before this lead was judged when it began.
         if begun.seq <= self.begun_with.get(&at).copied().unwrap_or(0) {
             return None;

@@ -68,6 +68,9 @@ impl Lead<'_> {
                 let missing = self.work.lanes[at].files().into_iter().map(|it| format!("a change of {}", it.name()));
                 return Standing::Unproved { missing: missing.collect() };
             }
+            Some(StepState::Done { .. }) if !self.asked_at_its_end(at, unit).is_empty() => {
+                return Standing::Halted { reason: self.asked_at_its_end(at, unit).join("; ") };
+            }
             Some(StepState::Done { .. } | StepState::Skipped) => return Standing::Complete(StageResult::Done),
             Some(StepState::Pending) if self.was_complete(at) && self.is_untick_of_git(at) => {
                 return Standing::Complete(StageResult::Done);
@@ -118,6 +121,21 @@ impl Lead<'_> {
                 None => known.is_none_or(|known| !known.blockers.contains(text)),
             }
         };
+        unit.blockers.iter().filter(is_own).cloned().collect()
+    }
+
+    /// What the worker of a step asked, although it had recorded the step as done.
+    fn asked_at_its_end(&self, at: LaneAt, unit: &Unit) -> Vec<String> {
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let Some(ticket) = known.and_then(|known| known.ticket.as_deref()).filter(|_| !unit.blockers.is_empty()) else {
+            return Vec::new();
+        };
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let asks =
+            |entry: &&Entry| entry.event == "blocked" && entry.data.get(TICKET).and_then(Value::as_str) == Some(ticket);
+        let messages = events.iter().filter(asks).filter_map(|entry| entry.data.get("message")?.as_str());
+        let messages: Vec<&str> = messages.collect();
+        let is_own = |text: &&String| messages.iter().any(|message| text.contains(message));
         unit.blockers.iter().filter(is_own).cloned().collect()
     }
 
