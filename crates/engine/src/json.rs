@@ -125,7 +125,7 @@ pub fn run(status: Option<&RunStatus>, root: &Path, directory: &Path) -> Value {
         "waiting": waiting.collect::<Vec<_>>(),
         "parked_until": at(view.and_then(|view| view.parked_until)),
         "ended": at(run.ended.map(|(_, at)| at)),
-        "command": status.command(root, directory).to_string(),
+        "command": status.next_commands(root, directory),
     })
 }
 

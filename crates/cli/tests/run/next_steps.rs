@@ -21,6 +21,8 @@ fn next(yard: &Yard, unit: &str) -> String {
     let why = yard.run(&["why", unit]).stdout;
     let by_why = why.lines().find(|line| line.starts_with("next ")).and_then(commands);
     assert_eq!(by_why, Some(by_status), "{status}\n{why}");
+    let by_json = yard.json(&["status", "--json"])["run"]["command"].clone();
+    assert_eq!(by_json, by_status, "{status}");
     by_status.to_owned()
 }
 

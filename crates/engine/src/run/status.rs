@@ -136,6 +136,16 @@ impl RunStatus {
         step.unwrap_or_else(|| command.to(why.to_owned()))
     }
 
+    /// The commands of its continuation alone, as they can be typed in a directory.
+    #[track_caller]
+    pub fn next_commands(&self, root: &Path, directory: &Path) -> String {
+        let mut next = self.continuation("", root, directory);
+        if !next.commands.is_empty() {
+            next.text = "".into();
+        }
+        next.to_string()
+    }
+
     /// What only a person can do about one of its units, and the command that continues the run then.
     #[track_caller]
     pub fn own_step(&self, unit: &str, root: &Path, directory: &Path) -> Option<Hint> {
@@ -173,7 +183,7 @@ impl RunStatus {
     }
 
     /// The command that shows a run that is led, or continues one that is not, as it can be typed in a directory.
-    pub fn command(&self, root: &Path, directory: &Path) -> Invocation {
+    fn command(&self, root: &Path, directory: &Path) -> Invocation {
         let is_retried = match self.state {
             RunState::Led => return verbs::RUN.call(),
             RunState::Paused => !self.is_freed() && self.waiting.is_empty() && !self.is_approved,
