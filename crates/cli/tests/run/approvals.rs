@@ -40,3 +40,20 @@ fn while_other_work_goes_on_the_lead_waits_for_an_approval_and_goes_on_with_it()
     assert!(ended.stdout.contains("\"event\":\"approved\""), "{}", ended.stdout);
     yard.assert_nothing_left();
 }
+
+#[test]
+fn files_that_are_copied_into_worktrees_are_shown_and_approved() {
+    let settings = "[worktree]\ncopy = [\".env\"]\n[[stories]]\nid = \"S-1\"\ntitle = \"One\"\n";
+    let yard = Yard::with("[run]\npatience = 60\n", "");
+    yard.run(&["approve"]);
+    yard.workspace.write("piton.toml", format!("{}{settings}", yard.text("piton.toml")));
+    yard.workspace.write(".env", "KEY=1\n");
+    yard.commit("a file to copy");
+    let explained = yard.piton(&["run", "--explain"]);
+    assert!(explained.stdout.contains("worktree copy: .env"), "{}{}", explained.stdout, explained.stderr);
+    let refused = yard.piton(&["run"]);
+    assert!(refused.code != Some(0) && refused.stderr.contains("worktree copy: .env"), "{}", refused.stderr);
+    let approved = yard.run(&["approve"]);
+    assert!(approved.stdout.contains("approved worktree copy: .env"), "{}", approved.stdout);
+    yard.run(&["run"]);
+}

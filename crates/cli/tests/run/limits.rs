@@ -43,7 +43,8 @@ fn a_limit_of_the_account_outlives_the_lead_and_ends_staggered() {
     wait_for("both to be parked", are_parked, || memory(&yard).to_string());
     lead.kill().expect("it can be killed");
     lead.wait().expect("it is gone");
-    let parked = memory(&yard)["parked"]["command /bin/sh"].clone();
+    let account = format!("command /bin/sh {}", yard.outer("agent.sh").display());
+    let parked = memory(&yard)["parked"][account].clone();
     let until = parked.as_str().expect("the account is parked").to_owned();
     let ended = finish(yard.command(&["run", "--json"]).spawn().expect("it starts"));
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
@@ -104,4 +105,20 @@ fn a_clock_that_jumps_over_the_end_of_a_limit_ends_it() {
     assert!(ended.stdout.contains("\"event\":\"parked\""), "{}", ended.stdout);
     assert!(!begun_again(&events(&ended.stdout)).is_empty(), "{}", ended.stdout);
     yard.assert_nothing_left();
+}
+
+#[test]
+fn a_fallback_of_the_same_interpreter_takes_over_at_a_limit() {
+    let yard = Yard::with(SETTINGS, "");
+    let script = r#"{"scope": "account", "limit_reset": "2999-01-01T00:00:00Z"}"#;
+    let limited = yard.outer("limited.sh");
+    std::fs::write(&limited, format!("echo '{script}'\nexit 75\n")).expect("it can be written");
+    let (limited, agent) = (limited.display().to_string(), yard.outer("agent.sh").display().to_string());
+    let worker = format!(
+        "[worker]\ncommand = [\"/bin/sh\", {limited:?}]\nfallback = \"spare\"\n[worker.spare]\n\
+         command = [\"/bin/sh\", {agent:?}]\n[[stories]]\nid = \"S-1\"\ntitle = \"One\"\n"
+    );
+    yard.workspace.write("piton.toml", format!("{SETTINGS}{worker}"));
+    yard.commit("two workers");
+    yard.run(&["run", "--yes"]);
 }

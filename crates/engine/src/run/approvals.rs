@@ -114,6 +114,7 @@ fn commands(settings: &Settings, work: Option<&Work>) -> Vec<Unapproved> {
     if let Some(command) = &settings.worktree_setup {
         add(Unapproved::command("worktree setup", command));
     }
+    settings.worktree_copy.iter().for_each(|path| add(Unapproved::other("worktree copy", path)));
     let own = settings.gates.iter().map(|(name, command)| (name.clone(), command.clone()));
     let named = work.into_iter().flat_map(|work| &work.groups).flat_map(|group| group.gates.clone());
     for (name, command) in own.chain(named) {

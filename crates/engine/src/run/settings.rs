@@ -178,7 +178,7 @@ impl Settings {
     }
 
     fn take_worktree(&mut self, mut worktree: Section) -> Result<(), BadFile> {
-        self.worktree_setup = worktree.text("setup")?;
+        self.worktree_setup = worktree.text("setup")?.filter(|command| !command.trim().is_empty());
         self.worktree_copy = worktree.texts("copy")?.unwrap_or_default();
         worktree.finish()?;
         let is_plain = |path: &&String| {
@@ -198,6 +198,23 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_settings_of_the_documentation_are_the_defaults() {
+        let page = include_str!("../../../../docs/run.md");
+        let block = page.split("```toml\n").find(|block| block.starts_with("[run]")).expect("the settings");
+        let block = block.split("```").next().expect("its end");
+        let settings = Settings::parse(block).unwrap_or_else(|error| panic!("{}", error.message));
+        let (default, workers) = (Settings::default_values(), &settings.workers);
+        assert_eq!(settings.limits, default.limits);
+        assert_eq!(workers.choose(None, None), default.workers.choose(None, None));
+        assert_eq!(
+            (&settings.worktree_setup, &settings.worktree_copy),
+            (&default.worktree_setup, &default.worktree_copy)
+        );
+        assert!(workers.choose(Some(3), None).spec.adapter.command_line().ends_with("--model opus"));
+        assert_eq!(workers.choose(None, Some("reviewer")).spec.fallback, None);
+    }
 
     #[test]
     fn every_value_has_a_default() {

@@ -32,9 +32,15 @@ pub struct WorkerSpec {
 }
 
 impl WorkerSpec {
-    /// The account that it uses: workers that have it in common run into one limit.
+    /// The account that it uses: workers that have it in common run into one limit. The program of a command may be an
+    /// interpreter, so that its arguments tell which agent it is.
     pub fn account(&self) -> String {
-        format!("{} {}", self.adapter.kind().word(), self.adapter.program())
+        match &self.adapter {
+            Adapter::Claude(_) | Adapter::Codex(_) => {
+                format!("{} {}", self.adapter.kind().word(), self.adapter.program())
+            }
+            Adapter::Command(_) => format!("{} {}", self.adapter.kind().word(), self.adapter.command_line()),
+        }
     }
 }
 
@@ -207,13 +213,13 @@ struct Draft {
 impl Draft {
     fn take(section: &mut Section) -> Result<Draft, BadFile> {
         let kind =
-            match section.text("adapter")? {
+            match section.text("adapter")?.filter(is_said) {
                 None => None,
                 Some(word) => Some(Kind::parse(&word).ok_or_else(|| {
                     section.wrong(format!("there is no adapter {word:?}"), "claude, codex or command")
                 })?),
             };
-        let prompt_by = match section.text("prompt_by")?.as_deref() {
+        let prompt_by = match section.text("prompt_by")?.filter(is_said).as_deref() {
             None => None,
             Some("stdin") => Some(PromptBy::Stdin),
             Some("file") => Some(PromptBy::File),
@@ -275,7 +281,7 @@ impl Draft {
             Kind::Claude => Adapter::Claude(self.agent(Agent::claude())),
             Kind::Codex => Adapter::Codex(self.agent(Agent::codex())),
             Kind::Command => {
-                if self.model.is_some() {
+                if self.model.as_ref().is_some_and(is_said) {
                     let message = format!("`{name}.model` says nothing to a command");
                     return Err(section.wrong(message, "name the model in `arguments`"));
                 }
@@ -290,11 +296,11 @@ impl Draft {
         Ok(WorkerSpec {
             name,
             adapter,
-            preamble: self.prompt,
+            preamble: self.prompt.filter(is_said),
             allow: self.allow.unwrap_or_default(),
             writable: self.writable.unwrap_or_default(),
             network: self.network.unwrap_or(false),
-            fallback: self.fallback,
+            fallback: self.fallback.filter(is_said),
         })
     }
 
@@ -303,10 +309,15 @@ impl Draft {
         Agent {
             program: self.command.clone().filter(|argv| !argv.is_empty()).unwrap_or(usual.program),
             permissions: self.permissions.clone().unwrap_or(usual.permissions),
-            model: self.model.clone(),
+            model: self.model.clone().filter(is_said),
             extra: self.arguments.clone().unwrap_or_default(),
         }
     }
+}
+
+/// Whether a text says anything. An empty one unsets what a worker would inherit.
+fn is_said(text: &String) -> bool {
+    !text.trim().is_empty()
 }
 
 #[cfg(test)]
@@ -355,6 +366,17 @@ mod tests {
         assert_eq!(accounts(None), ["claude claude", "codex codex", "command my-agent"]);
         assert_eq!(accounts(Some("third")), ["command my-agent", "codex codex"]);
         assert_eq!(accounts(Some("alone")), ["claude claude"]);
+    }
+
+    #[test]
+    fn two_agents_of_one_interpreter_are_two_accounts() {
+        let text = "[worker]\ncommand = ['python3', 'a.py']\nfallback = 'spare'\n[worker.spare]\n\
+                    command = ['python3', 'b.py']\n[worker.same]\nprompt = 'hello'\n";
+        let workers = workers(text);
+        let account = |named| workers.choose(None, named).spec.account();
+        assert_eq!(account(None), "command python3 a.py");
+        assert_eq!(account(Some("spare")), "command python3 b.py");
+        assert_eq!(account(Some("same")), account(None));
     }
 
     #[test]
