@@ -28,7 +28,7 @@ use crate::Time;
 
 pub use decision::{Achievement, Decision, Outcome};
 pub use event::{End, FleetEvent, GateOf};
-pub use judge::{Exited, StageResult, Standing};
+pub use judge::{Exited, LOWEST_PLAN, StageResult, Standing};
 pub use lane::{Closing, Counts, How, Lane, LaneState, StopReason, Worker, WorkerState};
 pub use merge::{GateResult, MergeOf, MergeResult, Prepared, cannot_judge};
 pub use phase::{Approval, Completion, GateKind, GateProgress, Group, Halt, Phase, PhaseGate, PhaseState};

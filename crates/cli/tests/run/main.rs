@@ -54,6 +54,7 @@ mod places;
 mod printed_once;
 mod proof;
 mod pty;
+mod record_of_run;
 mod requests;
 mod seen_to;
 mod signs;

@@ -1,5 +1,6 @@
 use std::collections::HashSet;
 
+use piton_model::fleet::LOWEST_PLAN;
 use piton_model::text::counted;
 use piton_model::{Code, Decision, Document, Finding, Place, PlannedTask, Role, Said, Severity, Sign, Time};
 
@@ -253,7 +254,7 @@ impl Rules<'_, '_, '_, '_> {
     fn stage_0(&mut self) {
         self.requires(0, "planScore", "0 to 4");
         self.gives_no_verdict(0);
-        if let Some(score) = self.checkpoint.plan_score.filter(|score| *score < 2.0) {
+        if let Some(score) = self.checkpoint.plan_score.filter(|score| *score < LOWEST_PLAN) {
             self.at("planScore", &codes::PIPELINE_PLAN_SCORE, format!("`planScore` is {score}, below 2"));
         }
         let planned = self.checkpoint.tasks.plan.len();

@@ -23,7 +23,7 @@ pub use own_stage::{OWN_STAGE, beyond_stage};
 pub use stages::{NO_PLANNING, NO_VALIDATION};
 
 pub(super) use draft::{Draft, clean};
-pub(super) use stages::{back_to_work, judged, may_rework};
+pub(super) use stages::{back_to_work, is_refused_plan, judged, may_rework};
 pub(super) use tasks::mend;
 pub(super) use verdicts::{number, wanted as wanted_verdict, word as verdict_word};
 

@@ -384,6 +384,7 @@ impl Lead<'_> {
 
     fn paused(&mut self, at: LaneAt, reason: &str) -> Result<(), RunError> {
         self.tell_lane(at, "paused", reason);
+        self.measure(at);
         let name = self.work.fleet.lanes[at].name.clone();
         let has_begun = self.memory.lane(&name).origin.attempt > 0;
         self.memory.lane(&name).put_off = !has_begun;

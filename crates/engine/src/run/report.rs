@@ -1,6 +1,7 @@
 //! Where a run stands, and what is told about it at the end.
 
 mod page;
+mod rest;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -42,7 +43,7 @@ impl Lead<'_> {
     /// What all workers of the run cost so far, those that run included, as far as it is known.
     pub(super) fn spent(&self) -> Spent {
         let own = self.work.fleet.lanes.iter().filter_map(|lane| self.memory.lanes.get(&lane.name));
-        let sum = own.fold(Spent::default(), |sum, lane| sum.and(&lane.costs.sum(lane.run)));
+        let sum = own.chain(self.rest().map(|(_, memory)| memory)).fold(Spent::default(), |sum, lane| sum.and(&lane.costs.sum(lane.run)));
         self.live.iter().fold(sum, |sum, (at, live)| {
             let seen = live.reading.seen();
             let known = self.memory.lanes.get(&self.work.fleet.lanes[*at].name);
@@ -139,10 +140,16 @@ impl Lead<'_> {
 
     /// Writes what is to be told, and ends.
     pub(super) fn finish_run(mut self, outcome: Outcome) -> Result<RunEnd, RunError> {
+        for at in 0..self.work.fleet.lanes.len() {
+            if matches!(self.work.fleet.lanes[at].state, LaneState::Paused { .. }) {
+                self.measure(at);
+            }
+        }
         // A story that waits for a person's approval or answer, or that another session is at, is neither DONE nor PAUSED,
-        // and the pipeline is not complete then.
+        // and the pipeline is not complete then. One that has not begun waits for another story alone.
         let is_settled = |at: usize| match self.work.fleet.lanes[at].state {
             LaneState::Done => true,
+            LaneState::Paused { .. } if !self.has_begun(at) => true,
             LaneState::Paused { .. } => {
                 let is_open = |state: &State| matches!(state, State::Blocked | State::Running | State::Waiting);
                 !self.unit_of(at).is_ok_and(|unit| unit.dialect == Dialect::Pipeline && is_open(&unit.state))
@@ -354,7 +361,7 @@ impl Lead<'_> {
     }
 
     fn json(&self, outcome: Outcome) -> Value {
-        let lanes: Vec<Value> = (0..self.work.fleet.lanes.len()).map(|at| self.lane_json(at)).collect();
+        let lanes: Vec<Value> = self.reported().iter().map(|(view, memory)| lane_json(view, memory)).collect();
         let groups: Vec<Value> = self
             .work
             .fleet
@@ -386,41 +393,39 @@ impl Lead<'_> {
             "issues": self.memory.issues.iter().map(|(phase, kind, message)| json!({"phase": phase, "type": kind, "message": message})).collect::<Vec<_>>(),
         })
     }
+}
 
-    fn lane_json(&self, at: LaneAt) -> Value {
-        let lane = &self.work.fleet.lanes[at];
-        let memory = self.memory.lanes.get(&lane.name).cloned().unwrap_or_default();
-        let view = self.lane_view(at);
-        json!({
-            "name": lane.name,
-            "title": view.title,
-            "state": view.state,
-            "reason": view.reason,
-            "attempts": memory.origin.attempt,
-            "workers": memory.workers,
-            "respawns": memory.again.respawns,
-            "validation_retries": memory.again.no_gos,
-            "reworks": memory.again.reworks,
-            "results": memory.results.iter().map(|(stage, result)| (format!("stage{stage}"), Value::from(result.as_str()))).collect::<serde_json::Map<_, _>>(),
-            "seconds": seconds(&memory),
-            "stages": memory.times.iter().map(|(stage, (start, end))| json!({
-                "stage": stage,
-                "started": start.map(|at| at.to_string()),
-                "ended": end.map(|at| at.to_string()),
-                "seconds": stage_seconds(&memory.times, *stage),
-            })).collect::<Vec<_>>(),
-            "git": memory.git.map(|git| json!({"commits": git.commits, "files_changed": git.files, "lines_added": git.insertions, "lines_deleted": git.deletions})),
-            "gates": gates_json(&memory),
-            "deaths": memory.deaths,
-            "resumes": memory.resumes,
-            "steps_not_done_again": memory.saved,
-            "cost_usd": memory.costs.sum(memory.run).usd,
-            "input_tokens": memory.costs.sum(memory.run).tokens.map(|tokens| tokens.input),
-            "output_tokens": memory.costs.sum(memory.run).tokens.map(|tokens| tokens.output),
-            "workers_without_cost": memory.costs.unknown(memory.run),
-            "costs": memory.costs.report(memory.run),
-        })
-    }
+/// A lane, for programs.
+fn lane_json(view: &LaneView, memory: &LaneMemory) -> Value {
+    json!({
+        "name": view.name,
+        "title": view.title,
+        "state": view.state,
+        "reason": view.reason,
+        "attempts": memory.origin.attempt,
+        "workers": memory.workers,
+        "respawns": memory.again.respawns,
+        "validation_retries": memory.again.no_gos,
+        "reworks": memory.again.reworks,
+        "results": memory.results.iter().map(|(stage, result)| (format!("stage{stage}"), Value::from(result.as_str()))).collect::<serde_json::Map<_, _>>(),
+        "seconds": seconds(memory),
+        "stages": memory.times.iter().map(|(stage, (start, end))| json!({
+            "stage": stage,
+            "started": start.map(|at| at.to_string()),
+            "ended": end.map(|at| at.to_string()),
+            "seconds": stage_seconds(&memory.times, *stage),
+        })).collect::<Vec<_>>(),
+        "git": memory.git.map(|git| json!({"commits": git.commits, "files_changed": git.files, "lines_added": git.insertions, "lines_deleted": git.deletions})),
+        "gates": gates_json(memory),
+        "deaths": memory.deaths,
+        "resumes": memory.resumes,
+        "steps_not_done_again": memory.saved,
+        "cost_usd": memory.costs.sum(memory.run).usd,
+        "input_tokens": memory.costs.sum(memory.run).tokens.map(|tokens| tokens.input),
+        "output_tokens": memory.costs.sum(memory.run).tokens.map(|tokens| tokens.output),
+        "workers_without_cost": memory.costs.unknown(memory.run),
+        "costs": memory.costs.report(memory.run),
+    })
 }
 
 /// How long the stages of a lane took together.

@@ -38,6 +38,9 @@ impl Lead<'_> {
             }
             return;
         }
+        let scores = self.scores(at);
+        let validated = scores.readiness.filter(|_| scores.no_go.is_none());
+        let validated = validated.or_else(|| known.as_ref().and_then(|known| known.readiness));
         let taken = taken(row.dialect, &self.events_of(&self.work.lanes[at].unit), row.liveness).filter(|_| !is_retry);
         let lane = &mut self.work.fleet.lanes[at];
         if lane.is_staged() {
@@ -57,6 +60,8 @@ impl Lead<'_> {
         // A story that was restarted is at stage 0, which its settings may leave out.
         let listed = lane.stages.iter().copied().filter(|stage| *stage >= lane.stage).min();
         lane.stage = listed.unwrap_or(lane.stage);
+        // Validated by another lead: what it gave decides how the quality is judged.
+        lane.readiness = validated.filter(|_| lane.is_staged() && lane.stage > 1);
         lane.state = state_of(lane, row, &blockers, taken, is_retry);
         if is_retried(lane, row, &blockers, is_retry) {
             self.continue_unit(at, Some(row.state.lifecycle()));

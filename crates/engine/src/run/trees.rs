@@ -152,6 +152,19 @@ impl Lead<'_> {
     }
 
     /// Forgets the branch that a lane was going to make, where another lead made it first: nothing was begun on it here.
+    /// Remembers what is committed on the branch of a lane that is not merged.
+    pub(super) fn measure(&mut self, at: LaneAt) {
+        let (name, target) = (self.work.fleet.lanes[at].name.clone(), self.target_of(at));
+        let known = self.memory.lanes.get(&name).filter(|known| known.merged.is_none());
+        let tree = known.and_then(|known| known.worktree.as_ref()).map(|tree| self.workspace.root().join(tree));
+        let (Some(repository), Some(tree), Ok(target)) = (&self.repository, tree, target) else { return };
+        // Without it a report lacks a number, and the pause is what counts.
+        let measured = repository.statistics(&tree, &format!("refs/heads/{target}")).ok();
+        if let Some(git) = measured.filter(|git| git.commits > 0) {
+            self.memory.lane(&name).git = Some(git);
+        }
+    }
+
     fn forget_lost_branch(&mut self, at: LaneAt) -> Result<(), String> {
         let Some(repository) = self.repository.clone() else { return Ok(()) };
         let root = self.workspace.root().to_owned();

@@ -9,6 +9,9 @@ use crate::text::{clause, headline};
 /// Why a worker starts for work that was complete.
 const WITHDRAWN: &str = "a person took its end back";
 
+/// The lowest score of a plan that is validated.
+pub const LOWEST_PLAN: f64 = 2.0;
+
 /// How a worker ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exited {
@@ -240,8 +243,17 @@ impl Fleet {
         let lane = &mut self.lanes[at];
         let from = lane.stage;
         let to = match &result {
-            StageResult::Planned { score } if *score < 2.0 => {
-                return self.pause(at, format!("the plan's score is {score}; 2 is needed"), decisions);
+            StageResult::Planned { score } if *score < LOWEST_PLAN && lane.counts.no_gos < validation => {
+                lane.counts.no_gos += 1;
+                Some(from)
+            }
+            StageResult::Planned { score } if *score < LOWEST_PLAN => {
+                let again = match validation {
+                    0 => "`validation_retries` is 0".to_owned(),
+                    n => format!("planned or validated again {}", times(n)),
+                };
+                let reason = format!("the plan's score is {score}; {LOWEST_PLAN} is needed; {again}");
+                return self.pause(at, reason, decisions);
             }
             StageResult::Planned { .. } | StageResult::Executed => lane.stage_after(from),
             StageResult::Go { readiness } => {

@@ -9,7 +9,7 @@ use crate::json::Editor;
 use crate::time;
 
 /// What an earlier lead knew of a story: reworks, validations, respawns, and whether it was paused.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct KnownStory {
     /// Its id.
     pub id: String,
@@ -27,6 +27,8 @@ pub struct KnownStory {
     pub no_gos: u32,
     /// See [`KnownStory::reworks`].
     pub crashes: u32,
+    /// The readiness that its validation gave.
+    pub readiness: Option<f64>,
 }
 
 /// The stories that the lead's state names, those of its queue in that order; nothing when it is not ours.
@@ -59,6 +61,7 @@ pub fn known_stories(bytes: &[u8]) -> Vec<KnownStory> {
         reworks: count("quality_cycles", &id),
         no_gos: count("validation_retries", &id),
         crashes: count("crash_count", &id),
+        readiness: editor.get(&["readiness_scores", &id]).as_ref().and_then(NewValue::as_f64),
         id,
     };
     ids.into_iter().map(known).collect()

@@ -1,6 +1,6 @@
 //! A story moves from stage to stage.
 
-use piton_model::fleet::StageResult;
+use piton_model::fleet::{LOWEST_PLAN, StageResult};
 use piton_model::hint::verbs;
 use piton_model::{Arg, Invocation, Moment, Refusal};
 
@@ -34,6 +34,13 @@ pub(super) fn entered(draft: &mut Draft, stage: &str, phase: Option<&str>, momen
         (1, 1) if verdicts::word(draft) == Some("NO-GO") => {}
         // What was said before the worker of a stage begins is not its word.
         (1, 1) | (3, 3) if is_lead && matches!(judged(draft), Judgement::Complete(_)) => draft.forget_results(to),
+        (0, 0) if is_lead && is_refused_plan(&judged(draft)) => {
+            draft.shelve()?;
+            draft.await_results();
+            draft.act("The plan is revised");
+            draft.stand("STAGE_0")?;
+            return Ok("stage 0 again".to_owned());
+        }
         _ if to == from => {
             draft.act(&phase.map_or_else(|| format!("Stage {to} goes on"), str::to_owned));
             draft.stand(&format!("STAGE_{to}"))?;
@@ -64,6 +71,11 @@ pub(super) fn entered(draft: &mut Draft, stage: &str, phase: Option<&str>, momen
     });
     draft.stand(&format!("STAGE_{to}"))?;
     Ok(if to == from { format!("stage {to} again") } else { format!("stage {to}") })
+}
+
+/// Whether a plan is scored, and not well enough.
+pub(in super::super) fn is_refused_plan(judgement: &Judgement) -> bool {
+    matches!(judgement, Judgement::Complete(StageResult::Planned { score }) if *score < LOWEST_PLAN)
 }
 
 /// Whether a lead records something itself.
@@ -123,8 +135,8 @@ fn planned(draft: &Draft) -> Result<(), Refusal> {
     let hint = verbs::VERDICT.on(&draft.name).word("PLAN").filled("--score", "N");
     has_tasks(draft)?;
     match judged(draft) {
-        Judgement::Complete(StageResult::Planned { score }) if score < 2.0 => {
-            Err(Refusal::rule(format!("the plan's score is {score}; 2 is needed")).hint(format!("plan again: {hint}")))
+        Judgement::Complete(StageResult::Planned { score }) if score < LOWEST_PLAN => {
+            Err(Refusal::rule(format!("the plan's score is {score}; {LOWEST_PLAN} is needed")).hint(format!("plan again: {hint}")))
         }
         Judgement::Complete(_) => Ok(()),
         Judgement::Incomplete(missing) => Err(incomplete(0, &missing).hint(hint)),

@@ -3,6 +3,7 @@
 
 use piton_dialect::brief::{one_line, quoted};
 use piton_dialect::pipeline::told;
+use piton_model::fleet::LOWEST_PLAN;
 use piton_model::{Rework, text};
 use serde_json::{Value, json};
 
@@ -102,6 +103,7 @@ fn about_past(context: &PromptContext) -> Value {
         "rework": context.rework.iter().map(|rework| rework_value(context, rework)).collect::<Vec<_>>(),
         "scores": {
             "plan": scores.plan.map(|score| score.to_string()),
+            "refused_plan": scores.plan.filter(|score| *score < LOWEST_PLAN).map(|score| score.to_string()),
             "readiness": scores.readiness.map(|score| score.to_string()),
             "no_go_text": quote_one(context, scores.no_go.as_ref()),
             "issues_text": quote_one(context, scores.issues.as_ref()),

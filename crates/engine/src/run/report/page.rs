@@ -33,21 +33,20 @@ impl Lead<'_> {
     fn own(&self) -> impl Iterator<Item = (&str, &LaneMemory)> {
         let lanes = self.work.fleet.lanes.iter().map(|lane| lane.name.as_str());
         let groups = self.work.fleet.groups.iter().map(|group| group.name.as_str());
-        lanes.chain(groups).filter_map(|name| Some((name, self.memory.lanes.get(name)?)))
+        let own = lanes.chain(groups).filter_map(|name| Some((name, self.memory.lanes.get(name)?)));
+        own.chain(self.rest())
     }
 
     fn write_lanes(&self, page: &mut String) {
         page.push_str("\n| what | title | state | workers | again | time | commits | files | lines |\n");
         page.push_str("|---|---|---|---|---|---|---|---|---|\n");
-        for at in 0..self.work.fleet.lanes.len() {
-            let (lane, view) = (&self.work.fleet.lanes[at], self.lane_view(at));
-            let memory = self.memory.lanes.get(&lane.name).cloned().unwrap_or_default();
+        for (view, memory) in self.reported() {
             let git = memory.git.unwrap_or_default();
             let again = memory.again.sum();
             let _ = writeln!(
                 page,
                 "| {} | {} | {} | {} | {again} | {} | {} | {} | +{} −{} |",
-                cell(&lane.name),
+                cell(&view.name),
                 cell(view.title.as_deref().unwrap_or_default()),
                 view.state,
                 memory.workers,
@@ -64,8 +63,7 @@ impl Lead<'_> {
     /// Where lanes have several stages: how long each took, and what came of it.
     fn write_stages(&self, page: &mut String) {
         let mut rows = String::new();
-        for lane in self.work.fleet.lanes.iter().filter(|lane| lane.is_staged()) {
-            let Some(memory) = self.memory.lanes.get(&lane.name) else { continue };
+        for (view, memory) in self.reported().iter().filter(|(view, _)| view.stage.is_some()) {
             let stages: [u8; 4] = [0, 1, 2, 3];
             let stage = |stage: &u8| match (stage_seconds(&memory.times, *stage), memory.results.get(stage)) {
                 (Some(seconds), Some(result)) => format!("{}: {}", span(seconds), cell(result)),
@@ -74,7 +72,7 @@ impl Lead<'_> {
                 (None, None) => "–".to_owned(),
             };
             let cells: Vec<String> = stages.iter().map(stage).collect();
-            let _ = writeln!(rows, "| {} | {} |", cell(&lane.name), cells.join(" | "));
+            let _ = writeln!(rows, "| {} | {} |", cell(&view.name), cells.join(" | "));
         }
         if !rows.is_empty() {
             let _ = write!(page, "\n## Stages\n\n| what | 0: plan | 1: validate | 2: execute | 3: judge |\n");

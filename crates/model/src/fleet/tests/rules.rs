@@ -116,6 +116,16 @@ fn a_limit_of_n_grants_n_and_the_next_one_pauses() {
 }
 
 #[test]
+fn a_plan_of_a_low_score_is_planned_again_before_it_pauses() {
+    let mut fleet = stories(vec![story("A", 0, &[])]);
+    fleet.step(FleetEvent::Begun, at(0));
+    let poor = || complete(0, StageResult::Planned { score: 1.0 });
+    check(&mut fleet, 1, poor(), &["stage 0 0>0", "claim 0", "spawn 0"]);
+    let want = "pause 0: the plan's score is 1; 2 is needed; planned or validated again once";
+    check(&mut fleet, 2, poor(), &[want, "end Paused"]);
+}
+
+#[test]
 fn an_exit_is_judged_by_what_the_documents_say() {
     let killed = |standing| FleetEvent::WorkerExited { lane: 0, end: End::Killed(9), standing, words: None };
     let halted = Standing::Halted { reason: "no key".to_owned() };
@@ -127,7 +137,7 @@ fn an_exit_is_judged_by_what_the_documents_say() {
         (exit(0, 0, halted), &["pause 0: no key", "end Paused"]),
         (
             complete(0, StageResult::Planned { score: 1.5 }),
-            &["pause 0: the plan's score is 1.5; 2 is needed", "end Paused"],
+            &["stage 0 0>0", "claim 0", "spawn 0"],
         ),
         (
             FleetEvent::WorkerExited { lane: 0, end: End::RefusedResume, standing: Standing::Open, words: None },

@@ -1,0 +1,28 @@
+//! Lanes of a run that its last lead had no part in: they stay in the run's report.
+
+use super::super::lead::Lead;
+use super::super::memory::LaneMemory;
+use super::super::view::{LaneView, Published};
+
+impl Lead<'_> {
+    /// All lanes of the run for its report: those of this lead, then the others as their last lead left them.
+    pub(super) fn reported(&self) -> Vec<(LaneView, LaneMemory)> {
+        let own = (0..self.work.fleet.lanes.len()).map(|at| self.lane_view(at));
+        let kept = Published::read_kept(self.workspace, self.run.number, self.time());
+        let rest = kept.into_iter().flat_map(|kept| kept.view.lanes).filter(|lane| self.is_of_rest(&lane.name));
+        let memory = |name: &str| self.memory.lanes.get(name).cloned().unwrap_or_default();
+        own.chain(rest).map(|lane| (memory(&lane.name), lane)).map(|(memory, lane)| (lane, memory)).collect()
+    }
+
+    /// What is remembered of lanes and groups of the run that this lead has no part in, by their names.
+    pub(super) fn rest(&self) -> impl Iterator<Item = (&str, &LaneMemory)> {
+        let all = self.memory.lanes.iter().filter(|(_, memory)| memory.run == self.run.number);
+        all.filter(|(name, _)| self.is_of_rest(name)).map(|(name, memory)| (name.as_str(), memory))
+    }
+
+    fn is_of_rest(&self, name: &str) -> bool {
+        // The name of a step begins with its unit.
+        let unit = name.split(' ').next().unwrap_or_default();
+        self.run.units.contains(unit) && !self.work.lanes.iter().any(|lane| lane.unit_name == unit)
+    }
+}
