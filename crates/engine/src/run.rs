@@ -34,6 +34,7 @@ mod merging;
 mod nowhere;
 mod observe;
 mod other_settings;
+mod other_work;
 mod others;
 mod outputs;
 mod own_gates;

@@ -170,6 +170,8 @@ pub struct Start {
     pub estimate_minutes: Option<u64>,
     /// The tasks of a story whose stages leave planning out; they come before [`Start::steps`].
     pub tasks: Vec<PlannedTask>,
+    /// Whether it takes the place of an agent's feature that is not finished; that one is archived.
+    pub replaces: bool,
 }
 
 /// A task of a story, as it was planned.

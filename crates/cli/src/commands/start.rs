@@ -75,6 +75,7 @@ pub fn run(matches: &ArgMatches, args: StartArgs) -> Result<u8, Failure> {
         session: args.writing.writer.session.clone(),
         estimate_minutes: args.estimate,
         tasks: Vec::new(),
+        replaces: false,
     });
     recording::run(matches, &args.writing, "start", &event)
 }

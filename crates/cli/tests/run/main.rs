@@ -45,6 +45,7 @@ mod meanwhile;
 mod new_gates;
 mod next_steps;
 mod other_settings;
+mod other_work;
 mod output;
 mod outside;
 mod own_gates;

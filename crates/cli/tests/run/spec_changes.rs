@@ -175,3 +175,23 @@ fn a_base_that_is_gone_is_not_replaced_without_a_proof() {
     assert!(said(&ended).contains("the branch topic, which this run merges into, is gone"), "{}", said(&ended));
     assert!(!is_on_main(&yard, "a.txt"));
 }
+
+#[test]
+fn gates_of_a_first_phase_without_workstreams_are_judged_and_approved_as_printed() {
+    let unit = "build:PRD-081";
+    let text = spec(&["WS1"], "").replace(
+        "execution_phases:\n",
+        "execution_phases:\n  - {name: Preflight, parallel: [], gates: [preflight]}\n",
+    );
+    let yard = yard("", "", &[(SPEC, &text)]);
+    yard.run(&["approve", SPEC]);
+    let asked = yard.piton(&["run", SPEC]);
+    let judge = format!("piton gate {unit} pass preflight");
+    assert!(asked.code == Some(4) && said(&asked).contains(&judge), "{}", said(&asked));
+    yard.run(&["gate", unit, "pass", "preflight"]);
+    let asked = yard.piton(&["run", SPEC]);
+    assert!(said(&asked).contains(&format!("piton approve {unit}")) && workers(&yard).is_empty(), "{}", said(&asked));
+    yard.run(&["approve", unit]);
+    let ended = yard.piton(&["run", SPEC]);
+    assert_eq!((ended.code, workers(&yard)), (Some(0), vec!["WS1".to_owned()]), "{}", said(&ended));
+}

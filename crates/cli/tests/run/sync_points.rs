@@ -4,7 +4,7 @@ use crate::whose_word::{is_on_main, said, set_hook, workers, yard};
 use crate::yard::Yard;
 
 /// Does every stage of its feature, and finishes.
-const FINISHES: &str = r#"keep "$step"
+pub const FINISHES: &str = r#"keep "$step"
 for stage in S2.P1 S2.P2 S2.P3; do
   "$PITON" stage "$PITON_UNIT" $stage || true
   for part in 1 2 3 4 5 6 7 8 9; do "$PITON" step "$PITON_UNIT" done $part || true; done

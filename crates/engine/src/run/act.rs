@@ -1,6 +1,6 @@
 //! What is decided is done here; what fails answers with an event.
 
-use piton_model::fleet::{Achievement, Decision, FleetEvent, How, LaneAt, Mode, StageResult, StopReason};
+use piton_model::fleet::{Achievement, Decision, FleetEvent, GateOf, How, LaneAt, Mode, StageResult, StopReason};
 use piton_model::text::clause;
 use piton_model::{Dialect, Event, Rework, State, Verdict};
 use piton_store::disk::Access;
@@ -27,7 +27,12 @@ impl Lead<'_> {
             Decision::Ask { lane } => self.ask(lane),
             Decision::Stop { lane, why } => self.stop(lane, why),
             Decision::Record { lane, what } => self.achieved(lane, &what),
-            Decision::RunGate { of, gate } => self.run_gate(of, &gate),
+            Decision::RunGate { of, gate } => {
+                if let GateOf::Phase(group, _) = of {
+                    self.begin_shared_unit(group);
+                }
+                self.run_gate(of, &gate)
+            }
             Decision::Prepare { of } => self.prepare_merge(of),
             Decision::Merge { of } => self.merge(of),
             Decision::StopGates => self.stop_commands(),
@@ -41,7 +46,10 @@ impl Lead<'_> {
             }
             Decision::Pause { lane, reason } => self.paused(lane, &reason),
             Decision::Halt { group, reason, is_failure } => self.halted(group, &reason, is_failure),
-            Decision::AskApproval { group, phase } => self.ask_approval(group, phase),
+            Decision::AskApproval { group, phase } => {
+                self.begin_shared_unit(group);
+                self.ask_approval(group, phase)
+            }
             Decision::AskLaneApproval { lane, files, refused } => {
                 self.ask_lane_approval(lane, &files, refused.as_deref())
             }

@@ -87,7 +87,7 @@ pub(super) fn added_to_done(workspace: &Workspace, work: &Work, now: Time) -> Ve
 }
 
 /// What a task began with.
-fn begun_with(events: &[Entry], key: &str) -> Vec<String> {
+pub(super) fn begun_with(events: &[Entry], key: &str) -> Vec<String> {
     let started = events.iter().rfind(|entry| entry.event == "started");
     let names = started.and_then(|entry| entry.data.get(key)?.as_array());
     names.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect()

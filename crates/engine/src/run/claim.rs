@@ -64,6 +64,22 @@ impl Lead<'_> {
         Ok(attempt)
     }
 
+    /// Begins a unit that several lanes share before the first of its workers: its first phase has gates alone, and who judges
+    /// or approves that phase needs the unit.
+    pub(super) fn begin_shared_unit(&mut self, group: usize) {
+        let first = self.work.fleet.lanes.iter().position(|lane| lane.group == group);
+        let Some(first) = first.filter(|first| self.work.lanes[*first].step.is_some()) else { return };
+        if !self.is_document_gone(first) || self.is_shared_document_gone(first) {
+            return;
+        }
+        // The first claim starts it, the second continues it: what is only initialized cannot wait for a person.
+        let begun = self.claim_for_all(first).and_then(|_| self.resume_unit(first, "lead"));
+        match begun {
+            Ok(claimed) => self.claimed[group] = Some(claimed.ticket.attempt),
+            Err(why) => self.memory.issues.push((self.work.lanes[first].unit_name.clone(), "start".to_owned(), why)),
+        }
+    }
+
     /// What is known about the other lanes of a unit, and about the unit, belongs to the attempt that this lead has begun.
     pub(super) fn end_claim(&mut self, at: LaneAt, next: u64, attempt: u64) {
         for lane in self.siblings(at) {
@@ -228,6 +244,7 @@ impl Lead<'_> {
             Ok(found) if found.unit.state.lifecycle() == Lifecycle::Queued => {
                 self.start_unit(at, start, worker).or_else(|_| self.resume_unit(at, worker))
             }
+            Ok(found) if start.replaces || self.is_done_otherwise(at, &found.unit) => self.start_unit(at, start, worker),
             Ok(found) => {
                 if found.unit.state.lifecycle() == Lifecycle::Done && self.work.lanes[at].step.is_none() {
                     self.reopen_refused(at)?;

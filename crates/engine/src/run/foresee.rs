@@ -10,9 +10,11 @@ use serde_json::Value;
 
 use super::by_hand::{person_pause, taken};
 use super::memory::{LaneMemory, Memory, SavedState};
+use super::other_work::is_other_work;
 use super::recover::held_because;
 use super::recover_groups::taken_by_session;
 use super::unknown_work::{UnknownWork, ground_of};
+use super::work::LaneWork;
 use super::{RunPlan, RunRecord, RunRequest, Waiting, approvals, freed, recover_groups, runs, strangers};
 use crate::Workspace;
 
@@ -52,6 +54,10 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
             Some(unmerged) if state == LaneState::Done && !is_by_hand() => unmerged,
             _ => state,
         };
+        let is_settled = known.is_none_or(|known| known.state == SavedState::Done);
+        if lane.state == LaneState::Done && work.step.is_none() && is_settled && begins_anew(workspace, work, now) {
+            lane.state = LaneState::Queued;
+        }
         if let Some(reason) = unknown.holds(lane, work, row) {
             lane.state = LaneState::Paused { reason };
         }
@@ -214,6 +220,12 @@ impl Shared {
             |entry: &&Entry| entry.event == "step_done" && names(entry).iter().any(|name| name.as_str() == Some(step));
         self.events.iter().rfind(ends).is_some_and(freed::is_by_person)
     }
+}
+
+/// Whether the list of a unit that is done has other work for it.
+fn begins_anew(workspace: &Workspace, work: &LaneWork, now: Time) -> bool {
+    let events = crate::log(workspace, &work.unit, now).map(|log| log.log.events).unwrap_or_default();
+    crate::find(workspace, &work.unit, now).is_ok_and(|found| is_other_work(work, &found.unit, &events))
 }
 
 /// Whether a task is called complete while something of it is open: a run opens it again.

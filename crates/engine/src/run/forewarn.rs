@@ -7,13 +7,15 @@ use piton_supervisor::{GitError, Repository};
 use super::added_subtasks::added_to_done;
 use super::attach::lead_at_work;
 use super::memory::Memory;
+use super::other_work::retitled;
 use super::scripts::{Base, missing_scripts};
 use super::{RunPlan, runs};
 use crate::Workspace;
 
 /// What stands in the way of a run, for people; nothing where it could begin as planned.
 pub fn forewarn(workspace: &Workspace, plan: &RunPlan, now: Time) -> Vec<String> {
-    let added = added_to_done(workspace, &plan.work, now);
+    let mut added = added_to_done(workspace, &plan.work, now);
+    added.extend(retitled(workspace, &plan.work, now));
     let mut all: Vec<String> =
         added.iter().map(|(at, hint)| format!("{}: {hint}", plan.work.lanes[*at].unit_name)).collect();
     if let Some(lead) = lead_at_work(workspace) {

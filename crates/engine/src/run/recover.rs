@@ -41,9 +41,13 @@ impl Lead<'_> {
         let rows = crate::status(self.workspace, None, now).rows;
         for at in 0..self.work.fleet.lanes.len() {
             self.forget_other_lives(at);
+            if self.begin_other_work(at) {
+                continue;
+            }
             let (unit, step) = (self.work.lanes[at].unit.clone(), self.work.lanes[at].step.is_some());
             let row = rows.iter().find(|row| unit.means(row.dialect, &row.full_name));
             self.recover_lane(at, row.filter(|_| !step), request)?;
+            self.hold_other_work(at, request.retry);
         }
         for at in 0..self.work.fleet.lanes.len() {
             if self.work.fleet.lanes[at].state == LaneState::Done && self.is_left_on_its_branch(at) {
@@ -72,6 +76,7 @@ impl Lead<'_> {
             self.begun_with.insert(at, last);
         }
         self.tell_added_subtasks();
+        self.tell_retitled();
         self.save()
     }
 

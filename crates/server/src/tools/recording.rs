@@ -98,6 +98,7 @@ fn started(input: StartInput, workspace: &Workspace) -> Result<Event, Problem> {
         session: input.writer.session,
         estimate_minutes: input.estimate_minutes,
         tasks: Vec::new(),
+        replaces: false,
     }))
 }
 

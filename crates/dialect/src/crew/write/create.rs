@@ -59,6 +59,11 @@ pub(super) fn start(
             change.warnings.push(format!("the old checkpoint was unreadable and is kept as {to}").into());
             change.effects.push(Effect::Keep { from: spot.path.clone(), to });
         }
+        Some(_) if start.replaces => {
+            let to = backup::archive(spot, files, "aborted", moment);
+            change.summary = format!("{}; the old one is {to}", change.summary);
+            change.effects.push(Effect::Keep { from: spot.path.clone(), to });
+        }
         Some(_) => {
             let found = spot.found(files, moment)?;
             refuse_over_live(spot, &found, event)?;
