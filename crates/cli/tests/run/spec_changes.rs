@@ -195,3 +195,86 @@ fn gates_of_a_first_phase_without_workstreams_are_judged_and_approved_as_printed
     let ended = yard.piton(&["run", SPEC]);
     assert_eq!((ended.code, workers(&yard)), (Some(0), vec!["WS1".to_owned()]), "{}", said(&ended));
 }
+
+#[test]
+fn a_gate_without_a_command_that_is_added_during_the_run_is_asked_about() {
+    let hook = "if [ \"$step\" = WS2 ]; then hold it; fi";
+    let yard = yard(hook, "", &[(SPEC, &spec(&["WS1", "WS2"], ""))]);
+    let text = spec(&["WS1", "WS2"], "").replace("parallel: [WS2]}", "parallel: [WS2], gates: [review]}");
+    let ended = changed(&yard, "it", &text);
+    let told = "gates changed during the run: review; judge by them: piton run";
+    assert!(ended.code == Some(4) && said(&ended).contains(told), "{}", said(&ended));
+    let asked = yard.piton(&["run", SPEC, "--yes", "--retry"]);
+    assert!(said(&asked).contains("piton gate build:PRD-081 pass review"), "{}", said(&asked));
+    yard.run(&["gate", "build:PRD-081", "pass", "review"]);
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(0), 2), "{}", said(&ended));
+}
+
+#[test]
+fn an_output_that_is_added_while_its_worker_is_at_work_is_asked_for() {
+    let hook = r#"if [ -e "$MARKS/again" ]; then keep manual; fi; if [ "$step" = WS2 ]; then : > "$MARKS/again"; hold it; fi"#;
+    let yard = yard(hook, "", &[(SPEC, &spec(&["WS1", "WS2"], ""))]);
+    let text = spec(&["WS1", "WS2"], "").replace("[WS2.txt]", "[WS2.txt, manual.txt]");
+    let ended = changed(&yard, "it", &text);
+    assert!(ended.code == Some(4) && said(&ended).contains("manual.txt"), "{}", said(&ended));
+    let ended = yard.piton(&["run", SPEC, "--yes", "--retry"]);
+    assert!(ended.code == Some(0) && is_on_main(&yard, "manual.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn an_output_that_is_added_to_work_that_is_done_keeps_the_build_open() {
+    let hook = r#"if [ -e "$MARKS/go" ]; then keep manual; fi; if [ "$step" = WS2 ]; then hold it; fi"#;
+    let yard = yard(hook, "", &[(SPEC, &spec(&["WS1", "WS2"], ""))]);
+    let text = spec(&["WS1", "WS2"], "").replace("[WS1.txt]", "[WS1.txt, manual.txt]");
+    let ended = changed(&yard, "it", &text);
+    let told = "outputs added to the specification during the run: manual.txt; make them: piton run";
+    assert!(ended.code == Some(4) && said(&ended).contains(told), "{}", said(&ended));
+    let ended = yard.piton(&["run", SPEC, "--yes", "--retry"]);
+    assert!(ended.code == Some(0) && is_on_main(&yard, "manual.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn a_gate_of_several_phases_is_judged_for_each_of_them() {
+    let text = spec(&["WS1", "WS2", "WS3"], "").replace("]}\n", "], gates: [review]}\n");
+    let text = text.replace("outputs: [WS1.txt], gates: [review]", "outputs: [WS1.txt]");
+    let text = text.replace("outputs: [WS2.txt], gates: [review]", "outputs: [WS2.txt]");
+    let text = text.replace("outputs: [WS3.txt], gates: [review]", "outputs: [WS3.txt]");
+    let yard = yard("", "", &[(SPEC, &text)]);
+    for done in 1..=3 {
+        let asked = yard.piton(&["run", SPEC, "--yes"]);
+        assert!(said(&asked).contains("piton gate build:PRD-081 pass review"), "{}", said(&asked));
+        assert_eq!(workers(&yard).len(), done, "{}", said(&asked));
+        assert!(yard.run(&["status"]).stdout.contains("piton gate build:PRD-081 pass review"));
+        yard.run(&["gate", "build:PRD-081", "pass", "review"]);
+    }
+    let ended = yard.piton(&["run", SPEC, "--yes"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(0), 3), "{}", said(&ended));
+}
+
+#[test]
+fn work_that_depends_on_a_later_phase_is_rejected_before_the_start() {
+    let text = spec(&["WS1", "WS2"], "").replace("outputs: [WS1.txt]", "outputs: [WS1.txt], depends_on: [WS2]");
+    let crew = "[[agents]]\nagent = \"A\"\nfeature = \"a\"\ndepends_on = [\"B\"]\n\n[[agents]]\nagent = \"B\"\nfeature = \"b\"\nwave = 2\n";
+    let yard = yard("", "", &[(SPEC, &text), ("crew.toml", crew)]);
+    for (arguments, message, file) in [
+        (["run", SPEC, "--yes"], "WS1 of PWS1 depends on build:PRD-081 WS2, which is in PWS2, after it", SPEC),
+        (["run", SPEC, "--explain"], "WS1 of PWS1 depends on build:PRD-081 WS2, which is in PWS2, after it", SPEC),
+        (["run", "crew.toml", "--yes"], "crew:A of wave 1 depends on crew:B, which is in wave 2, after it", "run file"),
+    ] {
+        let ended = yard.piton(&arguments);
+        assert!(ended.code != Some(0) && ended.code != Some(4), "{}", said(&ended));
+        assert!(said(&ended).contains(message) && said(&ended).contains(file), "{}", said(&ended));
+    }
+    assert!(workers(&yard).is_empty());
+}
+
+#[test]
+fn a_workstream_that_a_phase_names_and_nobody_defines_is_named() {
+    let text = spec(&["WS1"], "").replace("parallel: [WS1]", "parallel: [WS1, WS7]");
+    let yard = yard("", "", &[(SPEC, &text)]);
+    for arguments in [["run", SPEC, "--explain"], ["run", SPEC, "--yes"]] {
+        let ended = yard.run(&arguments);
+        assert!(said(&ended).contains("PWS1 names WS7, which is no workstream; no worker builds it"), "{}", said(&ended));
+    }
+}

@@ -116,6 +116,7 @@ impl Lead<'_> {
         }
         self.skip_removed(unit, &found.unit)?;
         self.refuse_changed_gates(unit)?;
+        self.refuse_added_outputs(unit)?;
         record(self.workspace, unit, &Event::Finished, &self.recorder("lead")).map(drop).map_err(explain)
     }
 
@@ -128,7 +129,7 @@ impl Lead<'_> {
 
     /// Whether a build's specification is that of another branch, or an earlier version that a stash or a discarded change
     /// left: it says nothing about this run.
-    fn is_specification_of_git(&self, unit: &UnitRef) -> bool {
+    pub(super) fn is_specification_of_git(&self, unit: &UnitRef) -> bool {
         let group = self.work.groups.iter().find(|group| group.unit.as_ref() == Some(unit));
         let Some(path) = group.and_then(|group| group.spec.clone()) else { return false };
         let Ok(content) = self.workspace.disk.read(&path) else { return false };

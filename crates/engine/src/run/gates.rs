@@ -15,12 +15,14 @@ use serde_json::Value;
 use super::RunError;
 use super::claim::explain;
 use super::commands::Purpose;
+use super::forewarn::undefined_streams;
 use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::merging::Key;
 use super::scripts::{Base, missing_scripts};
 use super::settings::{SETTINGS, Settings};
 use super::ways::Judging;
+use super::work::gates_by_phase;
 use crate::evidence::toml_key;
 use crate::record;
 
@@ -119,11 +121,32 @@ impl Lead<'_> {
             |gate: &String| commands.iter().find(|(name, _)| is_same_gate(name, gate)).map(|(_, command)| command);
         let is_changed =
             |gate: &String| command(gate).is_some_and(|now| self.gate_command(group, gate).as_ref() != Some(now));
-        let changed: Vec<String> = names.into_iter().filter(is_changed).collect();
+        let mut changed: Vec<String> = names.into_iter().filter(is_changed).collect();
+        let added = self.added_gates(group, unit).into_iter().filter(|gate| !changed.contains(gate));
+        changed.extend(added.collect::<Vec<_>>());
         match changed.is_empty() {
             true => Ok(()),
             false => Err(self.judge_by_changed(&changed.join(", "))),
         }
+    }
+
+    /// The gates that a build's specification has in a phase by now, and that this lead does not have there.
+    fn added_gates(&self, group: usize, unit: &UnitRef) -> Vec<String> {
+        let is_build = self.work.groups[group].dialect == Dialect::Build;
+        let spec = self.specification(unit).filter(|_| is_build && !self.is_specification_of_git(unit));
+        let known = &self.work.fleet.groups[group];
+        let keys: Vec<String> = (0..known.phases.len()).map(|place| known.phase_key(place)).collect();
+        let of_lanes = self.work.fleet.lanes.iter().filter(|lane| lane.group == group).flat_map(|lane| &lane.gates);
+        let of_lanes: Vec<&String> = of_lanes.collect();
+        let is_known = |key: &String, gate: &String| {
+            let is_it = |name: &String| is_same_gate(name, gate);
+            // A phase that was renamed or added has the gates of all.
+            let here = known.phases.iter().zip(&keys).filter(|(_, other)| *other == key || !keys.contains(key));
+            let here = here.flat_map(|(phase, _)| phase.gates.iter().map(|gate| &gate.name));
+            of_lanes.iter().copied().chain(here).any(is_it)
+        };
+        let all = spec.iter().flat_map(gates_by_phase);
+        all.flat_map(|(key, gates)| gates.into_iter().filter(|gate| !is_known(&key, gate)).collect::<Vec<_>>()).collect()
     }
 
     /// The same for a story or a task, which the gates of the settings judge.
@@ -195,7 +218,11 @@ impl Lead<'_> {
         let group = self.group_of(of);
         let unit = &self.work.fleet.groups[group].name;
         let step = self.step_of(of, gate);
-        let judging = Judging { unit: unit.to_string(), gate: gate.to_owned(), step };
+        let phase = match of {
+            GateOf::Lane(_) => Vec::new(),
+            GateOf::Phase(group, phase) => self.judged_steps(group, phase, gate),
+        };
+        let judging = Judging { unit: unit.to_string(), gate: gate.to_owned(), step, phase };
         let found = self.work.groups[group].unit.as_ref();
         let found = found.and_then(|unit| crate::find(self.workspace, unit, self.time()).ok());
         if found.is_some_and(|found| judging.is(&found.unit, |state| matches!(state, GateState::Passed { .. }))) {
@@ -218,16 +245,29 @@ impl Lead<'_> {
             if group.halted.is_none() || self.work.groups[at].unit.is_none() {
                 continue;
             }
-            let merged = group.phases.iter().filter(|phase| phase.state == PhaseState::Merged);
-            for phase in merged {
+            let merged = group.phases.iter().enumerate().filter(|(_, phase)| phase.state == PhaseState::Merged);
+            for (place, phase) in merged {
                 let is_open = |gate: &&PhaseGate| gate.kind == GateKind::Later && gate.state != GateProgress::Passed;
                 for gate in phase.gates.iter().filter(is_open) {
+                    let phase = self.judged_steps(at, place, &gate.name);
                     let (gate, step) = (gate.name.clone(), gate.step.clone());
-                    judging.push(Judging { unit: group.name.clone(), gate, step });
+                    judging.push(Judging { unit: group.name.clone(), gate, step, phase });
                 }
             }
         }
         judging
+    }
+
+    /// The steps of a phase of a build, where other phases have a gate of that name: its judgement is recorded for these.
+    fn judged_steps(&self, group: usize, phase: usize, gate: &str) -> Vec<String> {
+        let phases = self.work.fleet.groups[group].phases.iter();
+        let has_it = |phase: &&piton_model::fleet::Phase| phase.gates.iter().any(|it| is_same_gate(&it.name, gate));
+        if self.work.groups[group].dialect != Dialect::Build || phases.filter(has_it).count() < 2 {
+            return Vec::new();
+        }
+        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes);
+        let here = lanes.filter(|(lane, _)| (lane.group, lane.phase) == (group, phase));
+        here.filter_map(|(_, work)| work.step.clone()).collect()
     }
 
     /// Puts the gates that a person refused before those that nobody judged, which halt their group: what is refused is
@@ -237,7 +277,12 @@ impl Lead<'_> {
         for phase in 0..self.work.fleet.groups[group].phases.len() {
             let mut gates = self.work.fleet.groups[group].phases[phase].gates.clone();
             gates.sort_by_cached_key(|gate| {
-                let judging = Judging { unit: unit.clone(), gate: gate.name.clone(), step: gate.step.clone() };
+                let judging = Judging {
+                    unit: unit.clone(),
+                    gate: gate.name.clone(),
+                    step: gate.step.clone(),
+                    phase: Vec::new(),
+                };
                 gate.kind != GateKind::Later || self.refused_by_person(group, &judging).is_none()
             });
             self.work.fleet.groups[group].phases[phase].gates = gates;
@@ -414,6 +459,14 @@ impl Lead<'_> {
         let base = Base { repository, branch };
         for missing in missing_scripts(self.workspace, &self.settings, &self.work, &base) {
             self.tell(None, "gate", &missing);
+        }
+    }
+
+    /// Tells what the phases of specifications name and no workstream is: no worker builds it.
+    pub(super) fn tell_undefined(&mut self) {
+        for (group, text) in undefined_streams(self.workspace, &self.work) {
+            let name = self.work.fleet.groups[group].name.clone();
+            self.tell(Some(&name), "skipped", &text);
         }
     }
 

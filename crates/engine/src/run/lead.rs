@@ -226,6 +226,7 @@ impl<'w> Lead<'w> {
         }
         lead.open_repository()?;
         lead.tell_missing_scripts();
+        lead.tell_undefined();
         lead.recover(request)?;
         lead.refresh_accounts();
         lead.free_other_accounts();

@@ -87,6 +87,7 @@ impl Lead<'_> {
 
     /// What an end means, and what the documents say after it.
     pub(super) fn judge_end(&mut self, at: LaneAt, worker: &Worker, end: &piton_supervisor::End) -> JudgedEnd {
+        self.refresh_outputs(at);
         let kind = self.kind_of(at);
         let mut reading = Reading::new(kind, worker);
         // What cannot be read any more was read while it lived, or says nothing.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use piton_model::Output;
+use piton_model::{Dialect, Output, UnitRef};
 use piton_model::fleet::LaneAt;
 
 use super::lead::Lead;
@@ -30,6 +30,39 @@ impl LaneWork {
 }
 
 impl Lead<'_> {
+    /// Takes up the files that a workstream is to make from its specification as it is now: its user may have changed them.
+    pub(super) fn refresh_outputs(&mut self, at: LaneAt) {
+        if let Some(outputs) = self.specified_outputs(at) {
+            self.work.lanes[at].outputs = outputs;
+        }
+    }
+
+    fn specified_outputs(&self, at: LaneAt) -> Option<Vec<String>> {
+        let work = &self.work.lanes[at];
+        let step = work.step.as_ref().filter(|_| work.dialect == Dialect::Build)?;
+        let spec = self.specification(&work.unit).filter(|_| !self.is_specification_of_git(&work.unit))?;
+        let stream = spec.workstreams.into_iter().find(|stream| stream.id == *step)?;
+        Some(stream.outputs.iter().map(|path| path.trim_start_matches("./").to_owned()).collect())
+    }
+
+    /// Refuses to call a build done whose specification got files since their workstreams were done, which are not there.
+    pub(super) fn refuse_added_outputs(&self, unit: &UnitRef) -> Result<(), String> {
+        let mut missing = Vec::new();
+        for (at, work) in self.work.lanes.iter().enumerate().filter(|(_, work)| work.unit == *unit) {
+            let outputs = self.specified_outputs(at).unwrap_or_default().into_iter();
+            let added = outputs.filter(|output| !work.outputs.contains(output));
+            let is_missing = |output: &String| {
+                Output::read(output).is_some_and(|output| !is_there(self.workspace.root(), &output))
+            };
+            missing.extend(added.filter(is_missing));
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let text = format!("outputs added to the specification during the run: {}; make them", missing.join(", "));
+        Err(self.command(&["--retry"]).to(text).to_string())
+    }
+
     /// Whether a lane is to make files, and all of them are there.
     pub(super) fn has_outputs(&self, at: LaneAt) -> bool {
         !self.work.lanes[at].outputs.is_empty() && self.missing_outputs(at).is_empty()

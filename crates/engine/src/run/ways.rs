@@ -33,6 +33,8 @@ pub struct Judging {
     pub gate: String,
     /// The step that it judges.
     pub step: Option<String>,
+    /// The steps of its phase, where other phases have a gate of that name: each is judged for itself.
+    pub phase: Vec<String>,
 }
 
 impl Judging {
@@ -49,7 +51,9 @@ impl Judging {
             |name: &str| name == self.gate || unit.dialect == Dialect::Build && is_same_gate(name, &self.gate);
         unit.gates.iter().any(|known| {
             let is_of_step = self.step.as_ref().is_none_or(|step| known.step.as_ref() == Some(step));
-            is_same(&known.name) && is_of_step && state(&known.state)
+            let is_here = |step: &str| self.phase.iter().any(|known| known == step);
+            let is_of_phase = self.phase.is_empty() || known.step.iter().any(|steps| steps.split(", ").any(is_here));
+            is_same(&known.name) && is_of_step && is_of_phase && state(&known.state)
         })
     }
 
@@ -59,12 +63,13 @@ impl Judging {
     }
 
     pub(super) fn to_json(&self) -> Value {
-        json!({ "unit": self.unit, "gate": self.gate, "step": self.step })
+        json!({ "unit": self.unit, "gate": self.gate, "step": self.step, "phase": self.phase })
     }
 
     pub(super) fn from_json(value: &Value) -> Option<Judging> {
         let text = |key: &str| value[key].as_str().map(str::to_owned);
-        Some(Judging { unit: text("unit")?, gate: text("gate")?, step: text("step") })
+        let phase = value["phase"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        Some(Judging { unit: text("unit")?, gate: text("gate")?, step: text("step"), phase: phase.collect() })
     }
 }
 

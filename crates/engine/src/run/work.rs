@@ -13,13 +13,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use piton_model::fleet::{
-    Approval, Completion, Cycle, Fleet, GateKind, GateProgress, Group, Lane, Phase, PhaseGate, PhaseState, find_cycle,
+    Approval, Completion, Cycle, Fleet, GateKind, GateProgress, Group, Lane, LaneState, Phase, PhaseGate, PhaseState,
+    find_cycle,
 };
 use piton_model::hint::verbs;
 use piton_model::{Dialect, Hint, Id, Start, Time, Unit, UnitRef};
 
 pub(super) use self::before::Before;
-pub(super) use self::build::{specification, streams_by_phase};
+pub(super) use self::build::{gates_by_phase, specification, streams_by_phase, undefined};
 use self::listed::Listed;
 pub(super) use self::lists::Lists;
 pub use self::pipeline::Story;
@@ -362,6 +363,26 @@ impl<'w> Draft<'w> {
         }
     }
 
+    /// Refuses lanes that wait for a later phase, which waits for them. What is done already is waited for by nothing.
+    fn refuse_later_phases(&self, edges: &[Vec<usize>]) -> Result<(), WorkError> {
+        for (each, before) in self.lanes.iter().zip(edges) {
+            let lane = &each.lane;
+            let is_later = |other: &&DraftLane| {
+                let other = &other.lane;
+                (other.group, other.state == LaneState::Done) == (lane.group, false) && other.phase > lane.phase
+            };
+            let later = before.iter().map(|at| &self.lanes[*at]).find(is_later);
+            let Some(later) = later.filter(|_| lane.state != LaneState::Done) else { continue };
+            let (group, work) = &self.groups[lane.group];
+            let (own, other) = (&group.phases[lane.phase].name, &group.phases[later.lane.phase].name);
+            let message = format!("{} of {own} depends on {}, which is in {other}, after it", lane.name, later.lane.name);
+            let file = work.spec.as_ref().map_or_else(|| "in the run file".to_owned(), |spec| format!("in {spec}"));
+            let hint = format!("{file}, move {} to {other} or later, or take it out of `depends_on`", each.key);
+            return Err(unusable(message, hint));
+        }
+        Ok(())
+    }
+
     /// Names become places; what cannot be done is an error before anything starts.
     fn finish(self) -> Result<Work, WorkError> {
         if self.lanes.is_empty() {
@@ -390,6 +411,7 @@ impl<'w> Draft<'w> {
             let names = cycle.iter().map(|at| self.lanes[*at].lane.name.clone()).collect();
             return Err(WorkError::Cycle { names });
         }
+        self.refuse_later_phases(&edges)?;
         let (groups, group_works) = self.groups.into_iter().unzip();
         let (mut lanes, mut works) = (Vec::new(), Vec::new());
         for (each, depends_on) in self.lanes.into_iter().zip(edges) {

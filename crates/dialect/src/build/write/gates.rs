@@ -93,6 +93,9 @@ fn find(draft: &Draft, typed: &str, step: Option<&str>) -> Result<Found, Refusal
 
 /// The workstreams that a gate is judged for when nobody says so: those that wait for it and are completed.
 fn by_itself(draft: &Draft, name: &str, owners: &[String]) -> Result<Vec<String>, Refusal> {
+    if is_before_all_work(draft, name) && !draft.passed.iter().any(|gate| fold(&gate.name) == fold(name)) {
+        return Ok(Vec::new());
+    }
     let has_passed = |step: &str| draft.passed.iter().any(|gate| is_for(gate, name, step));
     let is_done = |step: &String| draft.bucket_of(step) == Some(Bucket::Completed);
     if !owners.is_empty() {
@@ -121,6 +124,13 @@ fn by_itself(draft: &Draft, name: &str, owners: &[String]) -> Result<Vec<String>
     let is_bare = |step: &&String| !draft.passed.iter().any(|gate| steps_of(gate).any(|known| known == step.as_str()));
     let bare: Vec<_> = completed.iter().filter(is_bare).cloned().collect();
     Ok(if bare.len() == 1 { bare } else { Vec::new() })
+}
+
+/// Whether a gate is that of a phase before the first workstream: it judges what there is before any work.
+fn is_before_all_work(draft: &Draft, name: &str) -> bool {
+    let phases = draft.spec.iter().flat_map(|spec| &spec.phases);
+    let mut before = phases.take_while(|phase| phase.parallel.is_empty());
+    before.any(|phase| phase.gates.iter().any(|gate| fold(gate) == fold(name)))
 }
 
 fn pass(draft: &mut Draft, found: &Found) -> Result<Vec<String>, Refusal> {

@@ -21,20 +21,40 @@ pub fn specification(workspace: &Workspace, unit: &UnitRef, known: Option<&Unit>
 
 /// The workstreams of each phase that a run of a specification has, with the phase's key.
 pub fn streams_by_phase(spec: &Spec) -> Vec<(String, Vec<String>)> {
-    let (phases, phase_at) = phases_of(spec, std::iter::empty(), &|_| false);
-    let work = Group {
-        name: String::new(),
-        phases,
-        begin: Approval::NotNeeded,
-        completion: Completion::NotNeeded,
-        halted: None,
-    };
+    let (_, phase_at) = phases_of(spec, std::iter::empty(), &|_| false);
+    let work = group_of(spec);
     let keys = (0..work.phases.len()).map(|place| (work.phase_key(place), Vec::new()));
     let mut all: Vec<(String, Vec<String>)> = keys.collect();
     for stream in &spec.workstreams {
         all[phase_of(spec, &phase_at, &stream.id)].1.push(stream.id.clone());
     }
     all
+}
+
+/// The gates of each phase that a run of a specification has, with the phase's key.
+pub fn gates_by_phase(spec: &Spec) -> Vec<(String, Vec<String>)> {
+    let work = group_of(spec);
+    let names = |phase: &Phase| phase.gates.iter().map(|gate| gate.name.clone()).collect();
+    work.phases.iter().enumerate().map(|(place, phase)| (work.phase_key(place), names(phase))).collect()
+}
+
+/// What a specification's phases name and its workstreams do not have: each with its phase.
+pub fn undefined(spec: &Spec) -> Vec<(String, String)> {
+    let is_unknown = |id: &&String| spec.workstreams.iter().all(|stream| stream.id != **id);
+    let phases = spec.phases.iter().enumerate();
+    let named = |place: usize, phase: &piton_dialect::build::Phase| {
+        phase.name.clone().unwrap_or_else(|| format!("phase {}", place + 1))
+    };
+    let unknown = phases.flat_map(|(place, phase)| {
+        phase.parallel.iter().filter(is_unknown).map(move |id| (named(place, phase), id.clone()))
+    });
+    unknown.collect()
+}
+
+fn group_of(spec: &Spec) -> Group {
+    let (phases, _) = phases_of(spec, std::iter::empty(), &|_| false);
+    let (begin, completion) = (Approval::NotNeeded, Completion::NotNeeded);
+    Group { name: String::new(), phases, begin, completion, halted: None }
 }
 
 /// The phase of a run in which a workstream is built: the last, where the specification names none.
