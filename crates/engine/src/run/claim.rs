@@ -72,10 +72,8 @@ impl Lead<'_> {
         if !self.is_document_gone(first) || self.is_shared_document_gone(first) {
             return;
         }
-        // The first claim starts it, the second continues it: what is only initialized cannot wait for a person.
-        let begun = self.claim_for_all(first).and_then(|_| self.resume_unit(first, "lead"));
-        match begun {
-            Ok(claimed) => self.claimed[group] = Some(claimed.ticket.attempt),
+        match self.claim_for_all(first) {
+            Ok(attempt) => self.claimed[group] = Some(attempt),
             Err(why) => self.memory.issues.push((self.work.lanes[first].unit_name.clone(), "start".to_owned(), why)),
         }
     }

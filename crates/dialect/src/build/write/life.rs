@@ -264,6 +264,10 @@ pub(super) fn settle_gate(draft: &mut Draft) {
     if is_over(draft) {
         return complete(draft);
     }
+    // A gate before all work executes nothing.
+    if draft.trail().last() == Some(&BuildStatus::Initialized) && draft.ids(Bucket::Completed).is_empty() {
+        return;
+    }
     let goes_on = !draft.ids(Bucket::InProgress).is_empty() || super::gates::due(draft).is_some();
     draft.set_status(if goes_on { BuildStatus::InProgress } else { BuildStatus::Paused });
 }
