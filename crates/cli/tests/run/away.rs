@@ -95,7 +95,11 @@ fn stashed_build() -> Yard {
         yard.git(&["stash", "-u", "-q"]);
     });
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
-    assert!(said(&ended).contains("piton repair build:PRD-090 && piton run"), "{}", said(&ended));
+    assert!(
+        said(&ended).contains("its document is in the stash: git stash pop; then continue: piton run"),
+        "{}",
+        said(&ended)
+    );
     yard
 }
 
@@ -105,6 +109,9 @@ fn a_build_whose_checkpoint_is_gone_is_brought_back_as_printed() {
     // No retry begins it anew.
     let ended = yard.piton(&["run", SPEC, "--yes", "--retry"]);
     assert_eq!((ended.code, count(&yard, "WS1")), (Some(4), 1), "{}", said(&ended));
+    let status = yard.run(&["status"]).stdout;
+    assert!(status.contains("git stash pop; then continue: piton run"), "{status}");
+    yard.git(&["stash", "drop", "-q"]);
     let status = yard.run(&["status"]).stdout;
     assert!(status.contains("piton repair build:PRD-090 && piton run"), "{status}");
     yard.run(&["repair", "build:PRD-090"]);
@@ -122,12 +129,12 @@ fn a_plan_that_went_with_a_stash_is_brought_back_as_printed() {
     });
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
     let status = yard.run(&["status"]).stdout;
-    assert!(status.contains("piton repair plan:p && piton run plan:p --retry"), "{status}");
+    assert!(status.contains("git stash pop; then continue: piton run plan:p --retry"), "{status}");
     assert!(said(&ended).contains("piton log plan:p"), "{}", said(&ended));
     yard.run(&["log", "plan:p"]);
     let refused = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
-    assert!(said(&refused).contains("piton repair plan:p && piton run plan:p"), "{}", said(&refused));
-    yard.run(&["repair", "plan:p"]);
+    assert!(said(&refused).contains("git stash pop; then continue: piton run plan:p"), "{}", said(&refused));
+    yard.git(&["stash", "pop", "-q"]);
     let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
     assert_eq!((ended.code, count(&yard, "a")), (Some(0), 1), "{}", said(&ended));
 }

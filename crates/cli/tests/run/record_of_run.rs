@@ -6,7 +6,8 @@ use crate::whose_word::{said, set_hook, workers, yard};
 
 const STORY: &str = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\nstages = [2, 3]\n";
 
-const FAILS: &str = r#"if [ "$PITON_STAGE" = 3 ]; then "$PITON" verdict "$PITON_UNIT" FAIL --score 20 --issues slow; exit 0; fi"#;
+const FAILS: &str =
+    r#"if [ "$PITON_STAGE" = 3 ]; then "$PITON" verdict "$PITON_UNIT" FAIL --score 20 --issues slow; exit 0; fi"#;
 
 #[test]
 fn a_paused_story_has_its_commits_in_state_and_report() {

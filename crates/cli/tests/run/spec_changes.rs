@@ -179,10 +179,8 @@ fn a_base_that_is_gone_is_not_replaced_without_a_proof() {
 #[test]
 fn gates_of_a_first_phase_without_workstreams_are_judged_and_approved_as_printed() {
     let unit = "build:PRD-081";
-    let text = spec(&["WS1"], "").replace(
-        "execution_phases:\n",
-        "execution_phases:\n  - {name: Preflight, parallel: [], gates: [preflight]}\n",
-    );
+    let text = spec(&["WS1"], "")
+        .replace("execution_phases:\n", "execution_phases:\n  - {name: Preflight, parallel: [], gates: [preflight]}\n");
     let yard = yard("", "", &[(SPEC, &text)]);
     yard.run(&["approve", SPEC]);
     let asked = yard.piton(&["run", SPEC]);
@@ -213,7 +211,8 @@ fn a_gate_without_a_command_that_is_added_during_the_run_is_asked_about() {
 
 #[test]
 fn an_output_that_is_added_while_its_worker_is_at_work_is_asked_for() {
-    let hook = r#"if [ -e "$MARKS/again" ]; then keep manual; fi; if [ "$step" = WS2 ]; then : > "$MARKS/again"; hold it; fi"#;
+    let hook =
+        r#"if [ -e "$MARKS/again" ]; then keep manual; fi; if [ "$step" = WS2 ]; then : > "$MARKS/again"; hold it; fi"#;
     let yard = yard(hook, "", &[(SPEC, &spec(&["WS1", "WS2"], ""))]);
     let text = spec(&["WS1", "WS2"], "").replace("[WS2.txt]", "[WS2.txt, manual.txt]");
     let ended = changed(&yard, "it", &text);
@@ -275,6 +274,10 @@ fn a_workstream_that_a_phase_names_and_nobody_defines_is_named() {
     let yard = yard("", "", &[(SPEC, &text)]);
     for arguments in [["run", SPEC, "--explain"], ["run", SPEC, "--yes"]] {
         let ended = yard.run(&arguments);
-        assert!(said(&ended).contains("PWS1 names WS7, which is no workstream; no worker builds it"), "{}", said(&ended));
+        assert!(
+            said(&ended).contains("PWS1 names WS7, which is no workstream; no worker builds it"),
+            "{}",
+            said(&ended)
+        );
     }
 }

@@ -112,7 +112,8 @@ pub fn must_enter(place: &Place, files: &dyn Files, stage: u8, moment: &Moment) 
     let Ok(draft) = Draft::open(place, files, moment) else { return false };
     let is_answered = stage == 1 && verdict_word(&draft) == Some("NO-GO");
     let is_judged = matches!(stage, 1 | 3) && matches!(at_stage(&draft), Standing::Complete(_));
-    let is_poor = stage == 0 && draft.checkpoint.as_ref().is_some_and(|checkpoint| is_refused_plan(&judge_stage(checkpoint)));
+    let is_poor =
+        stage == 0 && draft.checkpoint.as_ref().is_some_and(|checkpoint| is_refused_plan(&judge_stage(checkpoint)));
     draft.stage.is_some_and(|written| written != stage || is_answered || is_judged || is_poor)
 }
 

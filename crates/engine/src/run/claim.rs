@@ -242,7 +242,9 @@ impl Lead<'_> {
             Ok(found) if found.unit.state.lifecycle() == Lifecycle::Queued => {
                 self.start_unit(at, start, worker).or_else(|_| self.resume_unit(at, worker))
             }
-            Ok(found) if start.replaces || self.is_done_otherwise(at, &found.unit) => self.start_unit(at, start, worker),
+            Ok(found) if start.replaces || self.is_done_otherwise(at, &found.unit) => {
+                self.start_unit(at, start, worker)
+            }
             Ok(found) => {
                 if found.unit.state.lifecycle() == Lifecycle::Done && self.work.lanes[at].step.is_none() {
                     self.reopen_refused(at)?;

@@ -146,7 +146,8 @@ impl Lead<'_> {
             of_lanes.iter().copied().chain(here).any(is_it)
         };
         let all = spec.iter().flat_map(gates_by_phase);
-        all.flat_map(|(key, gates)| gates.into_iter().filter(|gate| !is_known(&key, gate)).collect::<Vec<_>>()).collect()
+        all.flat_map(|(key, gates)| gates.into_iter().filter(|gate| !is_known(&key, gate)).collect::<Vec<_>>())
+            .collect()
     }
 
     /// The same for a story or a task, which the gates of the settings judge.
@@ -186,7 +187,7 @@ impl Lead<'_> {
     pub(super) fn gates_of_user(&self) -> BTreeMap<String, String> {
         let is_gits = || {
             let text = self.workspace.disk.read(SETTINGS);
-            text.is_ok_and(|text| self.is_gits(SETTINGS, &text.bytes, self.began_at))
+            text.is_ok_and(|text| self.is_gits(SETTINGS, &text.bytes, self.before_it_began()))
         };
         match Settings::load(self.workspace) {
             Ok(settings) if self.is_base_checked_out() && !is_gits() => settings.gates,
@@ -277,12 +278,8 @@ impl Lead<'_> {
         for phase in 0..self.work.fleet.groups[group].phases.len() {
             let mut gates = self.work.fleet.groups[group].phases[phase].gates.clone();
             gates.sort_by_cached_key(|gate| {
-                let judging = Judging {
-                    unit: unit.clone(),
-                    gate: gate.name.clone(),
-                    step: gate.step.clone(),
-                    phase: Vec::new(),
-                };
+                let judging =
+                    Judging { unit: unit.clone(), gate: gate.name.clone(), step: gate.step.clone(), phase: Vec::new() };
                 gate.kind != GateKind::Later || self.refused_by_person(group, &judging).is_none()
             });
             self.work.fleet.groups[group].phases[phase].gates = gates;

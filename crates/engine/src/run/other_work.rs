@@ -46,7 +46,11 @@ impl Lead<'_> {
         // What is on the base is of other work.
         memory.was_done = false;
         let title = self.work.lanes[at].title.clone().unwrap_or_default();
-        self.tell_lane(at, "reopened", &format!("it is done, and its list has other work for it: it begins with {title}"));
+        self.tell_lane(
+            at,
+            "reopened",
+            &format!("it is done, and its list has other work for it: it begins with {title}"),
+        );
         self.work.fleet.lanes[at].state = LaneState::Queued;
         true
     }
@@ -61,7 +65,8 @@ impl Lead<'_> {
         let is_open = |unit: &Unit| !matches!(unit.state.lifecycle(), Lifecycle::Done | Lifecycle::Queued);
         let is_other = |unit: &Unit| is_open(unit) && is_other_work(&self.work.lanes[at], unit, &[]);
         let unit = self.unit_of(at).ok().filter(is_other);
-        let Some(known) = unit.filter(|unit| is_at_rest && unit.dialect == Dialect::Crew).and_then(|it| it.title) else {
+        let Some(known) = unit.filter(|unit| is_at_rest && unit.dialect == Dialect::Crew).and_then(|it| it.title)
+        else {
             return;
         };
         let name = self.work.fleet.lanes[at].name.clone();
@@ -77,7 +82,8 @@ impl Lead<'_> {
             return;
         }
         let give_up = self.command(&["--retry"]).to(format!("or give it up and begin with {listed}"));
-        let reason = format!("it is not finished with {known}, and its list has {listed}; list {known} again, {give_up}");
+        let reason =
+            format!("it is not finished with {known}, and its list has {listed}; list {known} again, {give_up}");
         self.hold(at, reason);
     }
 

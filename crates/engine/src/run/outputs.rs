@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use piton_model::{Dialect, Output, UnitRef};
 use piton_model::fleet::LaneAt;
+use piton_model::{Dialect, Output, UnitRef};
 
 use super::lead::Lead;
 use super::work::LaneWork;
@@ -51,9 +51,8 @@ impl Lead<'_> {
         for (at, work) in self.work.lanes.iter().enumerate().filter(|(_, work)| work.unit == *unit) {
             let outputs = self.specified_outputs(at).unwrap_or_default().into_iter();
             let added = outputs.filter(|output| !work.outputs.contains(output));
-            let is_missing = |output: &String| {
-                Output::read(output).is_some_and(|output| !is_there(self.workspace.root(), &output))
-            };
+            let is_missing =
+                |output: &String| Output::read(output).is_some_and(|output| !is_there(self.workspace.root(), &output));
             missing.extend(added.filter(is_missing));
         }
         if missing.is_empty() {

@@ -210,6 +210,11 @@ impl Lead<'_> {
         is_lost && self.is_merge_on_base(at) && self.is_finished_in_journal(at)
     }
 
+    /// A moment before this lead began: what was committed in the very second may be the user's change.
+    pub(super) fn before_it_began(&self) -> Time {
+        Time::from_unix_seconds(self.began_at.unix_seconds() - 1)
+    }
+
     /// Whether a file is as the commit that is checked out has it, git wrote it, and it was not committed since a moment. A file
     /// that its user edited until it was the same again is not as git wrote it.
     pub(super) fn is_gits(&self, path: &str, bytes: &[u8], since: Time) -> bool {
@@ -236,13 +241,21 @@ impl Lead<'_> {
         let (Some(repository), Some(step)) = (&self.repository, &self.work.lanes[at].step) else { return false };
         let began = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(LaneMemory::stage_began);
         let Some(began) = began else { return false };
-        self.texts_of(at).iter().any(|path| {
-            let path = repository.inside().join(path).display().to_string();
+        self.texts_of(at).iter().any(|file| {
+            let path = repository.inside().join(file).display().to_string();
             let stashed = repository.stashed_since(&path, began.unix_seconds()).ok().flatten();
             // What the user edited since, they edited on purpose: a stash may have been applied.
             stashed.is_some_and(|text| is_ticked(&path, &String::from_utf8_lossy(&text), step))
-                && repository.is_written_by_git(&path).unwrap_or(false)
+                && (repository.is_written_by_git(&path).unwrap_or(false) || self.is_as_recorded(at, file))
         })
+    }
+
+    /// Whether a document is as Piton recorded it last.
+    fn is_as_recorded(&self, at: LaneAt, path: &str) -> bool {
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let recorded = events.iter().rfind(|entry| !is_seen(entry)).and_then(|last| last.document(path)?.hash.clone());
+        let written = self.workspace.disk.read(path).ok().map(|content| Hash::of(&content.bytes));
+        recorded.is_some() && recorded == written
     }
 
     /// Ticks boxes again that are open because git discarded their ticks. A stash stays as it is until all of the plan is

@@ -358,7 +358,12 @@ mod tests {
             eta: Some(60),
             mode: "draining".into(),
             waiting: vec![Waiting::new("build:PRD-009", "Ground", "phase 0 Ground")],
-            judging: vec![Judging { unit: "plan:p".to_owned(), gate: "looks".to_owned(), step: None, phase: Vec::new() }],
+            judging: vec![Judging {
+                unit: "plan:p".to_owned(),
+                gate: "looks".to_owned(),
+                step: None,
+                phase: Vec::new(),
+            }],
             parked_until: Some(at(400)),
             others: vec![OtherWorker { unit: None, home: ".piton/run/workers/y-2".to_owned() }],
         };

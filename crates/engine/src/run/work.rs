@@ -29,6 +29,7 @@ pub(super) use self::plan::{left_out, plan_lane, plan_phase, stage_of};
 use super::left_work::heir_of;
 use super::section::{BadFile, parse};
 use super::settings::Settings;
+use super::ways::fetched;
 use crate::find::find_recorded;
 use crate::{NotFound, Workspace};
 
@@ -338,7 +339,11 @@ impl<'w> Draft<'w> {
     pub(super) fn must_not_be_lost(&self, unit: &UnitRef) -> Result<(), WorkError> {
         let Some(lost) = crate::lost::lost(self.workspace, unit, self.now) else { return Ok(()) };
         let message = format!("the document of {} is gone: {}", lost.name, lost.document);
-        Err(unusable(message, verbs::REPAIR.on(&lost.name).to("bring it back").then(verbs::RUN.on(&lost.name))))
+        let hint = match fetched(self.workspace, &lost.document) {
+            Some(way) => way.hint(|options| options.iter().fold(verbs::RUN.on(&lost.name), |run, it| run.flag(it))),
+            None => verbs::REPAIR.on(&lost.name).to("bring it back").then(verbs::RUN.on(&lost.name)),
+        };
+        Err(unusable(message, hint))
     }
 
     pub(super) fn add_group(&mut self, name: &str, phases: Vec<Phase>, work: GroupWork) -> usize {
@@ -375,7 +380,8 @@ impl<'w> Draft<'w> {
             let Some(later) = later.filter(|_| lane.state != LaneState::Done) else { continue };
             let (group, work) = &self.groups[lane.group];
             let (own, other) = (&group.phases[lane.phase].name, &group.phases[later.lane.phase].name);
-            let message = format!("{} of {own} depends on {}, which is in {other}, after it", lane.name, later.lane.name);
+            let message =
+                format!("{} of {own} depends on {}, which is in {other}, after it", lane.name, later.lane.name);
             let file = work.spec.as_ref().map_or_else(|| "in the run file".to_owned(), |spec| format!("in {spec}"));
             let hint = format!("{file}, move {} to {other} or later, or take it out of `depends_on`", each.key);
             return Err(unusable(message, hint));

@@ -136,7 +136,8 @@ fn planned(draft: &Draft) -> Result<(), Refusal> {
     has_tasks(draft)?;
     match judged(draft) {
         Judgement::Complete(StageResult::Planned { score }) if score < LOWEST_PLAN => {
-            Err(Refusal::rule(format!("the plan's score is {score}; {LOWEST_PLAN} is needed")).hint(format!("plan again: {hint}")))
+            Err(Refusal::rule(format!("the plan's score is {score}; {LOWEST_PLAN} is needed"))
+                .hint(format!("plan again: {hint}")))
         }
         Judgement::Complete(_) => Ok(()),
         Judgement::Incomplete(missing) => Err(incomplete(0, &missing).hint(hint)),

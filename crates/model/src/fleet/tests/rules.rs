@@ -135,10 +135,7 @@ fn an_exit_is_judged_by_what_the_documents_say() {
         (killed(Standing::Complete(StageResult::Planned { score: 2.0 })), &["stage 0 0>1", "claim 0", "spawn 0"]),
         (exit(0, 1, Standing::Complete(StageResult::Moved { to: 2 })), &["claim 0", "spawn 0"]),
         (exit(0, 0, halted), &["pause 0: no key", "end Paused"]),
-        (
-            complete(0, StageResult::Planned { score: 1.5 }),
-            &["stage 0 0>0", "claim 0", "spawn 0"],
-        ),
+        (complete(0, StageResult::Planned { score: 1.5 }), &["stage 0 0>0", "claim 0", "spawn 0"]),
         (
             FleetEvent::WorkerExited { lane: 0, end: End::RefusedResume, standing: Standing::Open, words: None },
             &["prove 0", "claim 0", "resume 0 Session"],
