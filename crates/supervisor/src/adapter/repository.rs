@@ -28,9 +28,15 @@ pub fn commit_directories(directory: &Path) -> Vec<PathBuf> {
     shared.into_iter().filter(|directory| directory.is_dir()).chain([own]).collect()
 }
 
-/// Whether a directory belongs to a git repository.
+/// Whether a directory belongs to a git repository. A `.git` that is empty, or that points nowhere, makes none.
 pub fn is_in_git(directory: &Path) -> bool {
-    directory.ancestors().any(|above| above.join(".git").exists())
+    let is_repository = |above: &Path| {
+        let git = above.join(".git");
+        let linked = || Some(above.join(fs::read_to_string(&git).ok()?.strip_prefix("gitdir:")?.trim()));
+        let own = if git.is_dir() { Some(git.clone()) } else { linked() };
+        own.is_some_and(|own| own.join("HEAD").exists())
+    };
+    directory.ancestors().any(is_repository)
 }
 
 #[cfg(test)]
@@ -48,6 +54,7 @@ mod tests {
         }
         let write = |path: &Path, text: String| fs::write(path, text).expect("a file");
         write(&tree.join(".git"), format!("gitdir: {}\n", own.display()));
+        write(&own.join("HEAD"), "ref: refs/heads/s\n".to_owned());
         write(&own.join("commondir"), "../..\n".to_owned());
         write(&own.join("gitdir"), format!("{}\n", tree.join(".git").display()));
         let common = root.join("main/.git");
@@ -65,5 +72,17 @@ mod tests {
         assert!(commit_directories(&tree).is_empty());
         assert!(commit_directories(&root.join("main")).is_empty(), "a main checkout");
         assert!(commit_directories(Path::new("/no/such/tree")).is_empty());
+    }
+
+    #[test]
+    fn an_empty_or_broken_git_directory_above_makes_no_repository() {
+        let scratch = Scratch::new();
+        let (empty, broken) = (scratch.0.join("empty/.git"), scratch.0.join("broken"));
+        fs::create_dir_all(&empty).expect("a directory");
+        fs::create_dir_all(&broken).expect("a directory");
+        fs::write(broken.join(".git"), "gitdir: /no/such/place\n").expect("a file");
+        assert!(!is_in_git(&scratch.0.join("empty/workspace")) && !is_in_git(&broken.join("workspace")));
+        fs::write(empty.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
+        assert!(is_in_git(&scratch.0.join("empty/workspace")));
     }
 }
