@@ -1,5 +1,7 @@
 use clap::{ArgMatches, Args};
-use piton_engine::run::{LeftWorker, Pending, RunRecord, StopRequest, Stopping, status_of_run, stop_run};
+use piton_engine::run::{
+    LeftWorker, Pending, RunRecord, RunRequest, StopRequest, Stopping, plan_run, status_of_run, stop_run,
+};
 use piton_model::Hint;
 use piton_model::hint::verbs;
 use piton_model::text::printable;
@@ -64,10 +66,12 @@ fn asked(pid: u32, pending: Pending, is_taken: bool, stops_workers: bool) -> Str
 fn no_lead(context: &Context, left: &[LeftWorker], run: Option<&RunRecord>) -> Failure {
     let failure = Failure::new(NOTHING, "no lead is at work here");
     if left.is_empty() {
-        let again = run.map_or_else(
-            || verbs::RUN.call().to("start one"),
-            |run| again(context, run, &format!("continue run {}", run.number)),
-        );
+        let begin = || match plan_run(&context.workspace, &RunRequest::default(), context.now) {
+            Ok(_) => verbs::RUN.call().to("start one"),
+            // A plan, build, task or crew is run by its name.
+            Err(_) => verbs::STATUS.call().flag("--all").to("see what can be run, by its name"),
+        };
+        let again = run.map_or_else(begin, |run| again(context, run, &format!("continue run {}", run.number)));
         return failure.hint(again);
     }
     let listed = left.iter().map(|worker| format!("{} still runs\n", shown(worker))).collect::<String>();

@@ -108,6 +108,18 @@ fn a_denied_command_is_a_reason_and_can_be_allowed() {
 }
 
 #[test]
+fn a_plan_whose_worker_was_denied_is_retried_after_the_approval_alone() {
+    let yard = yard(&["claude"], "", "").env("ODD", "denied");
+    yard.workspace.write("plans/p/plan.md", "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n");
+    yard.commit("a plan");
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", ended.stdout);
+    let next = "next: allow what was denied: piton approve --denied && piton run plan:p --retry\n";
+    assert!(ended.stdout.contains(next), "{}", ended.stdout);
+    assert!(!ended.stdout.contains("when it is fixed"), "{}", ended.stdout);
+}
+
+#[test]
 fn a_worker_cannot_approve_anything() {
     let yard = yard(&["claude"], "", ONE);
     for arguments in [&["approve"][..], &["approve", "--denied"], &["approve", "build:PRD-001"], &["run", "--yes"]] {

@@ -6,7 +6,7 @@ mod rest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use piton_model::fleet::{Closing, LaneAt, LaneState, Outcome};
+use piton_model::fleet::{Closing, Halt, LaneAt, LaneState, Outcome};
 use piton_model::hint::verbs;
 use piton_model::{Arg, Dialect, Hint, LedWork, Lifecycle, State, Time, UnitRef};
 use piton_store::disk::Access;
@@ -330,7 +330,8 @@ impl Lead<'_> {
             LaneState::Paused { reason } => Some((lane.name.as_str(), reason.as_str())),
             _ => None,
         });
-        place_of_fix(self.workspace, &self.memory, paused).unwrap_or_else(|| "when it is fixed".to_owned())
+        let halted = self.work.fleet.groups.iter().filter_map(|group| Some(group.halted.as_ref()?.reason.as_str()));
+        place_of_fix(self.workspace, &self.memory, paused, halted).unwrap_or_else(|| "when it is fixed".to_owned())
     }
 
     /// Whether every lane of a unit that is paused has such a reason.
@@ -340,7 +341,12 @@ impl Lead<'_> {
             LaneState::Paused { reason } => Some(reason),
             _ => None,
         });
-        let is_halted = self.work.fleet.groups.iter().any(|group| group.name == unit && group.halted.is_some());
+        // A group that a paused lane halted says nothing more than the lane.
+        let says_more = |halt: &Halt| {
+            !halt.lane.is_some_and(|at| matches!(self.work.fleet.lanes[at].state, LaneState::Paused { .. }))
+        };
+        let mut halts = self.work.fleet.groups.iter().filter(|group| group.name == unit);
+        let is_halted = halts.any(|group| group.halted.as_ref().is_some_and(says_more));
         !is_halted && reasons.into_iter().all(|reason| is_such(reason))
     }
 

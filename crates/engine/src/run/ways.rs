@@ -168,12 +168,14 @@ fn is_refused_work(reason: &str) -> bool {
     reason.contains("; reworked ") || reason.ends_with("; `reworks` is 0")
 }
 
-/// Where a person corrects what was refused: the worktrees and branches of these paused lanes, each with its reason. A
-/// correction counts when it is committed.
+/// Where a person corrects what was refused: the worktrees and branches of these paused lanes, each with its reason. What
+/// the gates of a phase refused is in no lane's worktree: it is corrected on the base, with which the phase is merged and
+/// judged again. A correction counts when it is committed.
 pub(super) fn place_of_fix<'a>(
     workspace: &Workspace,
     memory: &Memory,
     paused: impl Iterator<Item = (&'a str, &'a str)>,
+    mut halted: impl Iterator<Item = &'a str>,
 ) -> Option<String> {
     let place = |name: &str, reason: &str| {
         let lane = memory.lanes.get(name)?;
@@ -188,14 +190,18 @@ pub(super) fn place_of_fix<'a>(
         workspace.root().join(tree).is_dir().then(|| format!("{tree} (branch {branch}{nothing})"))
     };
     let (mut places, mut unready): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+    let mut is_of_lane = false;
     for (name, reason) in paused {
         if reason.starts_with("NO-GO: ") {
             unready.push(name);
         } else if is_refused_work(reason) {
+is_of_lane = true;
             places.extend(place(name, reason).filter(|place| !places.contains(place)));
         }
     }
-    let places = (!places.is_empty()).then(|| format!("it is fixed and committed in {}", places.join(", ")));
+    let in_places = (!places.is_empty()).then(|| format!("it is fixed and committed in {}", places.join(", ")));
+    let base = memory.run.base.as_ref().filter(|_| !is_of_lane && halted.any(is_refused_work));
+    let places = in_places.or_else(|| base.map(|base| format!("it is fixed and committed on {base}")));
     // What a validation misses is not in any worktree.
     let unready = (!unready.is_empty()).then(|| {
         let (names, its) = (unready.join(" and "), if unready.len() == 1 { "its" } else { "their" });
@@ -217,7 +223,8 @@ pub(crate) fn place_of_unit(workspace: &Workspace, unit: &str) -> Option<String>
             _ => None,
         })
         .collect();
-    place_of_fix(workspace, &memory, paused.into_iter())
+    let halted = memory.groups.get(unit).and_then(|group| group.halted.as_deref());
+    place_of_fix(workspace, &memory, paused.into_iter(), halted.into_iter())
 }
 
 /// The ways out for a unit that is blocked. `reasons` says why lanes of it are paused.
