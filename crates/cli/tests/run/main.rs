@@ -67,6 +67,7 @@ mod sync_points;
 mod taken_back;
 mod taken_over;
 mod terminal;
+mod told_workers;
 mod two_runs;
 mod unmerged;
 mod unwanted;

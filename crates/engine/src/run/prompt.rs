@@ -75,6 +75,8 @@ pub(super) struct PromptContext {
     pub checkpoint: String,
     /// What the settings say to every worker.
     pub preamble: Option<String>,
+    /// What a person calls the build that a workstream belongs to.
+    pub whole: Option<String>,
     pub title: Option<String>,
     pub description: Option<String>,
     /// Parts of the specification or plan.

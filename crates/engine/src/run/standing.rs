@@ -204,10 +204,15 @@ fn criteria_standing(unit: &Unit, has_command: &dyn Fn(&str) -> bool) -> Option<
     })
 }
 
-/// A criterion that is left, for the next worker and for a person, who may name a command that judges it.
+/// What a person may do about a criterion that is left.
+const NO_COMMAND: &str = ", and piton.toml has no command for it: ";
+
+/// A criterion that is left, for a person, who may name a command that judges it.
 fn unmet(criterion: &str) -> String {
-    format!(
-        "the criterion {criterion:?} is not met, and piton.toml has no command for it: [gates] {} = \"COMMAND\"",
-        toml_key(criterion)
-    )
+    format!("the criterion {criterion:?} is not met{NO_COMMAND}[gates] {} = \"COMMAND\"", toml_key(criterion))
+}
+
+/// What is missing, for the next worker: the settings are the user's.
+pub(super) fn for_worker(missing: &str) -> &str {
+    missing.split_once(NO_COMMAND).map_or(missing, |(missing, _)| missing)
 }

@@ -2,13 +2,13 @@
 
 use piton_dialect::pipeline::{self, Briefs, Scores, StoryTask, state_path};
 use piton_dialect::{build, crew, plan};
-use piton_model::fleet::{How, Lane, LaneAt};
+use piton_model::fleet::{How, Lane, LaneAt, LaneState, Phase};
 use piton_model::{Dialect, Gate, GateState, Rework, StepState, Unit};
 
 use super::super::claim::Claimed;
 use super::super::lead::Lead;
 use super::super::memory::LaneMemory;
-use super::super::work::LaneWork;
+use super::super::work::{LaneWork, specification};
 use super::{
     CriterionFacts, DependencyFacts, Excerpt, GateFacts, PromptContext, PromptKind, ResumeFacts, TaskFacts, TaskState,
 };
@@ -16,7 +16,7 @@ use crate::instructions;
 use crate::record::{DiskFiles, fresh_id};
 
 /// Notes of a unit that say nothing to a worker, or that its prompt has a place of its own for.
-const NOT_TOLD: [&str; 17] = [
+const NOT_TOLD: [&str; 18] = [
     "changes",
     "complexity",
     "crashes",
@@ -33,8 +33,13 @@ const NOT_TOLD: [&str; 17] = [
     "stage result",
     "stage time",
     "task",
+    "tech",
     "worktree",
 ];
+
+/// How many lanes of earlier phases a prompt names, and how many files of each.
+const MOST_EARLIER: usize = 20;
+const MOST_FILES: usize = 20;
 
 /// The kind of gate of a task that nobody but a reviewer judges.
 const REVIEW: &str = "review by ";
@@ -58,6 +63,8 @@ impl Lead<'_> {
         let directory = self.directory_of(at);
         let (sources, criteria) = self.documents(work, unit.as_ref());
         let known = Known { lane, work, unit: unit.as_ref() };
+        let is_build = work.dialect == Dialect::Build;
+        let spec = is_build.then(|| specification(self.workspace, &work.unit, unit.as_ref(), self.time())).flatten();
         PromptContext {
             kind: kind(work.dialect, lane.stage),
             piton: self.piton_word(),
@@ -70,6 +77,7 @@ impl Lead<'_> {
             base: self.target_branch(lane),
             checkpoint: root.join(self.document_of(at)).display().to_string(),
             preamble: self.worker_of(at).preamble,
+            whole: spec.as_ref().and_then(|spec| spec.title.clone()),
             title: work.title.clone(),
             description: work.text.clone(),
             sources,
@@ -82,8 +90,8 @@ impl Lead<'_> {
             unnamed: unnamed(&known),
             criteria: self.criteria(&known, criteria),
             outputs: work.outputs.clone(),
-            gates: self.gates(&known),
-            dependencies: self.dependencies(lane, unit.as_ref()),
+            gates: self.gates(&known, spec.as_ref()),
+            dependencies: self.dependencies(&known),
             scores: self.scores(at),
             project: briefs.project.clone(),
             answers: briefs.answers.clone(),
@@ -214,39 +222,60 @@ impl Lead<'_> {
         gates.filter(is_own).filter(is_open).map(fact).collect()
     }
 
-    /// The gates that judge a story or a workstream, with those that close its phase.
-    fn gates(&self, known: &Known<'_>) -> Vec<GateFacts> {
+    /// The gates that judge the work, with those that close its phase. The last phase runs the commands of all phases.
+    fn gates(&self, known: &Known<'_>, spec: Option<&build::Spec>) -> Vec<GateFacts> {
         let group = known.lane.group;
-        let of_phase = self.work.fleet.groups[group].phases.get(known.lane.phase).into_iter();
-        let of_phase = of_phase.flat_map(|phase| &phase.gates).map(|gate| &gate.name);
-        let names: Vec<&String> = match known.work.dialect {
-            Dialect::Pipeline => known.lane.gates.iter().collect(),
-            Dialect::Build => known.lane.gates.iter().chain(of_phase).collect(),
-            // Their gates are criteria.
-            Dialect::Plan | Dialect::Task | Dialect::Crew => Vec::new(),
+        let phases = &self.work.fleet.groups[group].phases;
+        let names_of = |phases: &[Phase]| -> Vec<String> {
+            phases.iter().flat_map(|phase| &phase.gates).map(|gate| gate.name.clone()).collect()
         };
+        let of_phase = phases.get(known.lane.phase).map(|phase| names_of(std::slice::from_ref(phase)));
+        let before = phases.get(..known.lane.phase).filter(|before| before.len() + 1 == phases.len());
+        let mut again = before.map(names_of).unwrap_or_default();
+        again.retain(|name| self.gate_command(group, name).is_some());
+        let own = known.lane.gates.iter().cloned();
+        let names: Vec<String> = match known.work.dialect {
+            Dialect::Pipeline | Dialect::Crew => own.collect(),
+            Dialect::Build => own.chain(of_phase.into_iter().flatten()).chain(again).collect(),
+            // Those of its own phase are criteria.
+            Dialect::Plan => again,
+            Dialect::Task => Vec::new(),
+        };
+        let rules = || spec.into_iter().flat_map(|spec| &spec.gates);
+        let criteria =
+            |name: &str| rules().find(|rule| build::is_same_gate(&rule.name, name))?.success_criteria.clone();
         let mut facts: Vec<GateFacts> = Vec::new();
         for name in names {
-            if facts.iter().all(|known| known.name != *name) {
-                facts.push(GateFacts { name: name.clone(), command: self.gate_command(group, name), criteria: None });
+            if facts.iter().all(|known| known.name != name) {
+                let (command, criteria) = (self.gate_command(group, &name), criteria(&name));
+                facts.push(GateFacts { name, command, criteria });
             }
         }
         facts
     }
 
-    fn dependencies(&self, lane: &Lane, unit: Option<&Unit>) -> Vec<DependencyFacts> {
+    /// What the work builds on: what it waits for, and what the phases or waves before its own made.
+    fn dependencies(&self, known: &Known<'_>) -> Vec<DependencyFacts> {
+        let lane = known.lane;
         let each = |before: &LaneAt| {
             let (lane, work) = (&self.work.fleet.lanes[*before], &self.work.lanes[*before]);
-            let step = unit.and_then(|unit| unit.steps.iter().find(|step| Some(&step.id) == work.step.as_ref()));
-            let outputs = match step.map(|step| &step.state) {
-                Some(StepState::Done { outputs, .. }) if !outputs.is_empty() => outputs.clone(),
-                _ => work.outputs.clone(),
+            let made = match &work.step {
+                Some(step) => known.unit.map(|unit| outputs_of(unit, Some(step))),
+                None => self.unit_of(*before).ok().map(|unit| outputs_of(&unit, None)),
             };
+            let outputs = made.filter(|made| !made.is_empty()).unwrap_or_else(|| work.outputs.clone());
             let commit = self.memory.lanes.get(&lane.name).and_then(|memory| memory.merged.clone());
             let commit = commit.map(|commit| commit.chars().take(12).collect());
             DependencyFacts { name: lane.name.clone(), title: work.title.clone(), outputs, commit }
         };
-        lane.depends_on.iter().map(each).collect()
+        let is_before = |at: &LaneAt| {
+            let other = &self.work.fleet.lanes[*at];
+            other.group == lane.group && other.phase < lane.phase && other.state == LaneState::Done
+        };
+        let earlier = (0..self.work.fleet.lanes.len()).filter(is_before).filter(|at| !lane.depends_on.contains(at));
+        let earlier: Vec<LaneAt> = earlier.collect();
+        let last = earlier.len().saturating_sub(MOST_EARLIER);
+        lane.depends_on.iter().chain(&earlier[last..]).map(each).collect()
     }
 
     /// Why the work is done again; a story that failed its quality gate comes back to stage 2 for that.
@@ -260,6 +289,24 @@ impl Lead<'_> {
             None => known,
         }
     }
+}
+
+/// The files that a step of a unit made, or that all of its steps did.
+fn outputs_of(unit: &Unit, step: Option<&str>) -> Vec<String> {
+    let steps = unit.steps.iter().filter(|known| step.is_none_or(|step| known.id == step));
+    let made = steps.filter_map(|step| match &step.state {
+        StepState::Done { outputs, .. } => Some(outputs),
+        StepState::Pending | StepState::Running | StepState::Failed | StepState::Skipped => None,
+    });
+    let files = unit.files.iter().filter(|_| step.is_none());
+    let mut all: Vec<String> = Vec::new();
+    for file in made.flatten().chain(files) {
+        if !all.contains(file) {
+            all.push(file.clone());
+        }
+    }
+    all.truncate(MOST_FILES);
+    all
 }
 
 /// What is known of a lane.

@@ -7,6 +7,7 @@ use piton_model::fleet::LOWEST_PLAN;
 use piton_model::{Rework, text};
 use serde_json::{Value, json};
 
+use super::super::standing::for_worker;
 use super::{
     CriterionFacts, DependencyFacts, Excerpt, GateFacts, PromptContext, PromptKind, ResumeFacts, TaskFacts, TaskState,
 };
@@ -59,6 +60,7 @@ fn about_work(context: &PromptContext) -> Value {
     let outputs = context.outputs.iter();
     let words = outputs.clone().filter_map(|output| word(output)).map(|word| format!(" --output {word}"));
     json!({
+        "whole": context.whole.as_deref().map(one_line),
         "title": context.title.as_deref().map(one_line),
         "description": context.description.as_deref().filter(|text| is_short(text)).map(one_line),
         "description_text": quote_one(context, context.description.as_ref().filter(|text| !is_short(text))),
@@ -91,7 +93,10 @@ fn about_tasks(context: &PromptContext) -> Value {
         "own_criteria": criteria(&own),
         "led_criteria": criteria(&led),
         "gates": context.gates.iter().map(gate).collect::<Vec<_>>(),
-        "runs_gates": matches!(context.kind, PromptKind::Story { stage: 2 } | PromptKind::Workstream),
+        "runs_gates": matches!(
+            context.kind,
+            PromptKind::Story { stage: 2 } | PromptKind::Workstream | PromptKind::PlanTask | PromptKind::Feature
+        ),
     })
 }
 
@@ -241,7 +246,10 @@ fn rework_value(context: &PromptContext, rework: &Rework) -> Value {
             "missing_text": quote(missing),
             "printed_text": quote_one(context, Some(printed)),
         }),
-        Rework::Incomplete { missing } => json!({ "kind": "incomplete", "missing_text": quote(missing) }),
+        Rework::Incomplete { missing } => {
+            let missing: Vec<String> = missing.iter().map(|it| for_worker(it).to_owned()).collect();
+            json!({ "kind": "incomplete", "missing_text": quote(&missing) })
+        }
         Rework::ReviewFailed { issues } => {
             json!({ "kind": "review_failed", "issues_text": quote(std::slice::from_ref(issues)) })
         }
