@@ -60,6 +60,7 @@ mod requests;
 mod seen_to;
 mod signs;
 mod spec_changes;
+mod stale_writes;
 mod stopped_lead;
 mod stories;
 mod surroundings;

@@ -62,6 +62,8 @@ pub(super) struct Lead<'w> {
     pub failed_gates: HashMap<Key, JudgedGate>,
     /// The texts of each plan, by its group, and how each looked just before it was last read.
     pub plans: HashMap<usize, Vec<(String, Option<piton_store::disk::Stamp>)>>,
+    /// The boxes of each plan that were ticked when it was last read.
+    pub ticked: HashMap<usize, BTreeSet<String>>,
     /// The lists of its stories and tasks as they were when this lead began.
     pub lists: Option<Lists>,
     /// Lanes whose end is recorded.
@@ -177,6 +179,7 @@ impl<'w> Lead<'w> {
             passed: HashMap::new(),
             failed_gates: HashMap::new(),
             plans: HashMap::new(),
+            ticked: HashMap::new(),
             lists: Lists::read(workspace, &run.wanted),
             finished: HashSet::new(),
             claimed: vec![None; groups],

@@ -1,5 +1,6 @@
 //! A plan is its user's text: boxes that are ticked, added or removed during a run are respected.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use piton_dialect::{Findings, plan};
@@ -10,6 +11,7 @@ use piton_supervisor::quoted;
 
 use super::lead::Lead;
 use super::strays::box_without_id;
+use super::withdrawn::last_about;
 use super::work::{LaneWork, left_out, plan_lane, plan_phase, stage_of};
 use crate::Found;
 use crate::find::find_recorded;
@@ -188,6 +190,7 @@ impl Lead<'_> {
     fn follow_plan(&mut self, group: usize, unit: &UnitRef, plan: &Unit) -> Vec<FleetEvent> {
         let mut news = Vec::new();
         self.tick_discarded();
+        let is_outdated = self.is_written_by_worker(group, plan);
         for at in 0..self.work.fleet.lanes.len() {
             if self.work.fleet.lanes[at].group != group {
                 continue;
@@ -228,7 +231,13 @@ impl Lead<'_> {
                 let step = self.work.lanes[at].step.as_deref();
                 self.unit_of(at).is_ok_and(|unit| box_state(&unit, step) == BoxState::Open)
             };
-            if is_reopened && !self.is_untick_of_git(at) && is_open() {
+            if is_reopened && is_outdated && is_open() {
+                let work = self.work.lanes[at].clone();
+                if self.finish_step(&work, work.step.as_deref().unwrap_or_default()).is_ok() {
+                    let text = "a worker wrote an earlier copy of the plan: its box is ticked again";
+                    self.tell_lane(at, "plan", text);
+                }
+            } else if is_reopened && !self.is_untick_of_git(at) && is_open() {
                 self.tell_lane(at, "plan", "its box was unticked: it is done again");
                 news.push(FleetEvent::LaneReopened { lane: at });
             }
@@ -236,6 +245,24 @@ impl Lead<'_> {
         news.extend(self.add_steps(group, unit, plan));
         self.follow_criteria(group, plan);
         news
+    }
+
+    /// Whether the text of a plan was written by one of its workers since it was last read: the box of a task that has a worker
+    /// is ticked now and was not, and no command ticked it. A worker that writes the whole text from a copy takes back the ticks that its siblings made
+    /// meanwhile, and the user ticks no box of a worker while they untick another.
+    fn is_written_by_worker(&mut self, group: usize, plan: &Unit) -> bool {
+        let is_ticked = |step: &&piton_model::Step| matches!(step.state, StepState::Done { .. });
+        let now: BTreeSet<String> = plan.steps.iter().filter(is_ticked).map(|step| step.id.clone()).collect();
+        let Some(before) = self.ticked.insert(group, now.clone()) else { return false };
+        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(lane, _)| lane.group == group);
+        let mut with_worker = lanes.filter(|(lane, _)| {
+            let is_begun = self.memory.lanes.get(&lane.name).is_some_and(|known| known.home.is_some());
+            is_begun && matches!(lane.state, LaneState::Working(_) | LaneState::Closing(_))
+        });
+        let events = self.work.groups[group].unit.as_ref().map(|unit| self.events_of(unit)).unwrap_or_default();
+        let is_recorded = |step: &str| last_about(&events, step).is_some_and(|entry| entry.event == "step_done");
+        let is_new = |step: &String| now.contains(step) && !before.contains(step) && !is_recorded(step);
+        with_worker.any(|(_, work)| work.step.as_ref().is_some_and(is_new))
     }
 
     /// Phases that no worker has begun are judged by what the plan lists now.

@@ -15,6 +15,7 @@ use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::memory::GroupMemory;
 use super::recover::is_beginning;
+use super::taken_back::is_seen;
 use crate::record;
 
 impl Lead<'_> {
@@ -273,7 +274,8 @@ pub(super) fn halted_because(unit: &Unit) -> Option<String> {
     }
 }
 
-/// Why a unit of several lanes is left alone: a session that a person began is at one of its steps.
+/// Why a unit of several lanes is left alone: a session that a person began is at one of its steps. One that keeps the
+/// documents by hand is in no journal: there the document of a build says at which step it is, that of a plan that it is at work.
 pub(super) fn taken_by_session(unit: &Unit, liveness: Liveness, events: &[Entry]) -> Option<String> {
     let is_at = |step: &Step| {
         let names = |entry: &Entry| entry.data.get("steps").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -283,10 +285,17 @@ pub(super) fn taken_by_session(unit: &Unit, liveness: Liveness, events: &[Entry]
         };
         let is_open = !matches!(step.state, StepState::Done { .. } | StepState::Skipped);
         let last = events.iter().rfind(begins).filter(|entry| entry.event == "step_begun");
-        is_open && last.is_some_and(is_by_person)
+        let is_untold = !events.iter().any(|entry| begins(&entry));
+        let is_by_hand = unit.dialect == Dialect::Build && step.state == StepState::Running && is_untold;
+        is_open && (last.is_some_and(is_by_person) || is_by_hand)
     };
-    let step = unit.steps.iter().find(|step| is_at(step))?;
-    (liveness == Liveness::Alive).then(|| format!("another session is at work on {}, until it ends", step.id))
+    if liveness != Liveness::Alive {
+        return None;
+    }
+    let step = unit.steps.iter().find(|step| is_at(step)).map(|step| step.id.as_str());
+    let is_led = events.iter().any(|entry| !is_seen(entry));
+    let step = step.or_else(|| (unit.dialect == Dialect::Plan && !is_led).then_some("it"))?;
+    Some(format!("another session is at work on {step}, until it ends"))
 }
 
 /// Whether all work of a phase is done, and all that is left of it are gates that a command judges: no worker is needed, and no

@@ -3,12 +3,15 @@
 
 use piton_dialect::{Findings, plan, task};
 use piton_model::fleet::LaneAt;
-use piton_model::{Dialect, StepState, StepTo};
+use piton_model::{Dialect, Event, StepState, StepTo};
 use piton_store::disk::Access;
+use piton_store::journal::Entry;
 use piton_supervisor::quoted;
 
-use super::claim::step;
+use super::claim::{explain, step};
 use super::lead::Lead;
+use super::recover::is_beginning;
+use crate::{Recorder, record};
 
 impl Lead<'_> {
     /// The documents of a lane's unit, relative to the workspace, also those that only its worktree has.
@@ -209,6 +212,7 @@ impl Lead<'_> {
                 format!("its worker changed the text of {path}, which is not merged; it is on its branch: {seen}");
             self.tell_lane(at, "stray", &told);
         }
+        self.adopt_questions(at, path, &stray, &text);
         let is_open = self.unit_of(at).is_ok_and(|unit| {
             let known = unit.steps.iter().find(|known| known.id == own);
             known.is_some_and(|known| !matches!(known.state, StepState::Done { .. } | StepState::Skipped))
@@ -220,6 +224,34 @@ impl Lead<'_> {
                 Err(why) => format!("its worker ticked {own} in {stray}, which cannot be recorded: {why}"),
             };
             self.tell_lane(at, "stray", &text);
+        }
+    }
+}
+
+impl Lead<'_> {
+    /// What a worker asked in the worktree's plan (`BLOCKER`) is its question, once.
+    fn adopt_questions(&mut self, at: LaneAt, path: &str, stray: &str, text: &str) {
+        let asked = |text: &str| parsed(path, text).blockers.into_iter().map(|it| it.text).collect::<Vec<_>>();
+        let before = self.at_fork(at, path).map(|before| asked(&before)).unwrap_or_default();
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let life = events.iter().rposition(is_beginning).unwrap_or(0);
+        let is_known = |question: &String| {
+            let says = |entry: &Entry| entry.data.get("message").and_then(|it| it.as_str()) == Some(question);
+            events[life..].iter().any(|entry| entry.event == "blocked" && says(entry))
+        };
+        let known = self.unit_of(at).map(|unit| unit.blockers).unwrap_or_default();
+        let new = asked(text).into_iter().filter(|it| !before.contains(it) && !known.contains(it) && !is_known(it));
+        for message in new.collect::<Vec<_>>() {
+            let memory = self.memory.lane(&self.work.fleet.lanes[at].name.clone());
+            let attempt = memory.ticket.as_deref().and_then(|ticket| ticket.parse().ok());
+            let worker = memory.worker.clone().unwrap_or_else(|| "worker".to_owned());
+            let recorder = Recorder { attempt, ..self.recorder(&worker) };
+            let event = Event::Blocked { message: message.clone(), kind: None };
+            let told = match record(self.workspace, &self.work.lanes[at].unit.clone(), &event, &recorder) {
+                Ok(_) => format!("its worker asks in {stray}: {message}"),
+                Err(error) => format!("its worker asks in {stray}, which cannot be recorded: {}", explain(error)),
+            };
+            self.tell_lane(at, "stray", &told);
         }
     }
 }

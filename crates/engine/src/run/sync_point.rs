@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use piton_dialect::crew::layout::agent_key;
 use piton_model::fleet::GateResult;
 use piton_model::{Dialect, UnitRef};
+use piton_supervisor::quoted;
 
 use super::lead::Lead;
 use super::left_work::heir_of;
 use super::memory::{Memory, SavedState};
 use crate::Workspace;
-use crate::crew::crews;
+use crate::crew::{Crew, crews};
 use crate::sync::missing_at_sync;
 
 /// The agents that leads brought to their end, in whichever run.
@@ -49,12 +50,25 @@ impl Lead<'_> {
             let names = |agent: &str| crew.agents.iter().find(|found| found.unit.id == agent).map(|it| it.name.clone());
             // Who is complete has no worker that could be heard of.
             let found = missing_at_sync(crew, |_| true, self.time());
-            missing.extend(found.into_iter().map(|(agent, why)| format!("{}: {why}", names(&agent).unwrap_or(agent))));
+            missing.extend(found.into_iter().map(|(agent, why)| {
+                let way = self.way_without(crew, &agent).map_or_else(String::new, |way| format!(" ({way})"));
+                format!("{}: {why}{way}", names(&agent).unwrap_or(agent))
+            }));
         }
         match missing.is_empty() {
             true => GateResult::Passed,
             false => GateResult::Broken { why: format!("missing at the sync point: {}", missing.join("; ")) },
         }
+    }
+
+    /// How the user gives up an agent that the run does not list: its checkpoint is archived, as the protocol names it.
+    fn way_without(&self, crew: &Crew, agent: &str) -> Option<String> {
+        let found = crew.agents.iter().find(|found| found.unit.id == agent)?;
+        let is_listed = self.work.lanes.iter().any(|work| work.unit.means(Dialect::Crew, &found.full_name));
+        let path = found.unit.documents.first().map(|document| document.path.to_string())?;
+        let stem = path.strip_suffix(".json").filter(|_| !is_listed)?;
+        let archive = format!("{stem}_aborted_{}.json", self.time().unix_seconds());
+        Some(format!("not in the list; to give it up: mv {} {}", quoted(&path), quoted(&archive)))
     }
 
     /// The directories of the epics that a group's agents work in. An agent that was taken over is in that of its heir.

@@ -1,0 +1,91 @@
+//! Workers and sessions that keep documents by hand: what they write from an old copy takes nothing back, what they ask in
+//! their worktree is asked, and the step that a session is at is left to it.
+
+use std::fs;
+
+use crate::sync_points::FINISHES;
+use crate::whose_word::{is_on_main, said, set_hook, workers, yard};
+use crate::yard::wait_for;
+
+const PLAN: &str = "plans/p/plan.md";
+
+const TWO: &str =
+    "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n";
+
+#[test]
+fn a_plan_that_a_worker_writes_from_an_old_copy_unticks_nothing() {
+    let hook = r#"plan=${PITON_CHECKPOINT%/.checkpoint/*}/plan.md
+if [ "$step" = a ]; then
+  cp "$plan" "$MARKS/old"; keep a; : > "$MARKS/held-a"; while [ ! -e "$MARKS/go" ]; do sleep 0.02; done
+  sed 's/\[ \] A/[x] A/' "$MARKS/old" > "$plan"; sleep 1.5; exit 0
+fi
+while [ ! -e "$MARKS/held-a" ]; do sleep 0.02; done"#;
+    let yard = yard(&hook.replace("${PITON_CHECKPOINT%/.checkpoint/*}/plan.md", "$PLAN_FILE"), "", &[(PLAN, TWO)]);
+    let hook = fs::read_to_string(yard.outer("marks/hook")).expect("it is there");
+    let file = yard.workspace.path(PLAN).display().to_string();
+    set_hook(&yard, &hook.replace("$PLAN_FILE", &file));
+    let lead = yard.command(&["run", "plan:p", "--yes"]).spawn().expect("it starts");
+    wait_for("the work of b", || yard.text(PLAN).contains("[x] B") && is_on_main(&yard, "b.txt"), String::new);
+    // The lead has seen the tick.
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = crate::yard::finish(lead);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(said(&ended).contains("a worker wrote an earlier copy of the plan"), "{}", said(&ended));
+    assert_eq!(workers(&yard).iter().filter(|step| *step == "b").count(), 1, "{}", said(&ended));
+    assert!(yard.text(PLAN).contains("[x] A") && yard.text(PLAN).contains("[x] B"));
+}
+
+#[test]
+fn a_question_that_a_worker_writes_into_its_worktree_is_asked() {
+    let hook = r#"if [ "$step" = a ] && [ ! -e "$MARKS/asked" ]; then
+: > "$MARKS/asked"; sed -i 's/^\(.*TASK: a.*\)/\1\n<!-- BLOCKER: Which cement? -->/' plans/p/plan.md; git commit -qam q; exit 0; fi"#;
+    let yard = yard(hook, "", &[(PLAN, TWO)]);
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert!(ended.code == Some(4) && said(&ended).contains("Which cement?"), "{}", said(&ended));
+    assert_eq!(workers(&yard).iter().filter(|step| *step == "a").count(), 1, "{}", said(&ended));
+    assert!(said(&ended).contains("piton unblock plan:p --message"), "{}", said(&ended));
+    yard.run(&["unblock", "plan:p", "--message", "the grey one"]);
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert!(ended.code == Some(0) && is_on_main(&yard, "a.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn a_workstream_that_a_session_keeps_by_hand_is_left_to_it() {
+    let spec = "docs/EXECUTION-SPEC-PRD-081.md";
+    let text = "---\nprd: PRD-081\nprd_title: A wall\nworkstreams:\n  WS1: {name: Floor, outputs: [WS1.txt]}\n\
+                execution_phases:\n  - {name: Ground, parallel: [WS1]}\n---\n# A wall\n";
+    let yard = yard("", "", &[(spec, text)]);
+    let now = String::from_utf8(std::process::Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]).output().expect("a date").stdout);
+    let now = now.expect("text");
+    let checkpoint = format!(
+        r#"{{"prd":"PRD-081","prd_title":"A wall","current_phase":1,"status":"in_progress","completed_workstreams":[],"in_progress_workstreams":["WS1"],"pending_workstreams":[],"artifacts":{{}},"gates_passed":[],"gates_pending":[],"timestamp":"{}"}}"#,
+        now.trim()
+    );
+    yard.workspace.write(".claude/skills/build-pipeline/checkpoints/PRD-081.json", checkpoint);
+    let held = yard.piton(&["run", "build:PRD-081", "--yes"]);
+    assert!(held.code == Some(4) && said(&held).contains("another session is at work on WS1"), "{}", said(&held));
+    assert!(workers(&yard).is_empty(), "{}", said(&held));
+    let ended = yard.piton(&["run", "build:PRD-081", "--yes", "--retry"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(0), 1), "{}", said(&ended));
+}
+
+#[test]
+fn an_agent_that_is_taken_out_of_the_list_is_given_up_as_printed() {
+    let crew = |agents: &[&str]| {
+        let agent = |id: &&str| format!("[[agents]]\nagent = \"{id}\"\nfeature = \"f_{}\"\nepic = \"epics/e\"\n", id.len());
+        agents.iter().map(agent).collect::<String>()
+    };
+    let dies = format!("if [ \"$step\" = Secondary-A ]; then exit 1; fi\n{FINISHES}");
+    let yard = yard(&dies, "", &[("crew.toml", &crew(&["Secondary-A", "Secondary-BB"]))]);
+    assert_eq!(yard.piton(&["run", "crew.toml", "--yes"]).code, Some(4));
+    yard.workspace.write("crew.toml", crew(&["Secondary-BB"]));
+    yard.commit("without A");
+    let held = yard.piton(&["run", "crew.toml", "--yes"]);
+    let text = said(&held);
+    let way = text.split("to give it up: ").nth(1).and_then(|rest| rest.split(')').next()).expect("a way").to_owned();
+    let done = std::process::Command::new("sh").args(["-c", &way]).current_dir(yard.workspace.path(".")).status();
+    assert!(done.expect("it runs").success(), "{way}");
+    let ended = yard.piton(&["run", "crew.toml", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
