@@ -9,8 +9,7 @@ use crate::yard::wait_for;
 
 const PLAN: &str = "plans/p/plan.md";
 
-const TWO: &str =
-    "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n";
+const TWO: &str = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n";
 
 #[test]
 fn a_plan_that_a_worker_writes_from_an_old_copy_unticks_nothing() {
@@ -56,7 +55,9 @@ fn a_workstream_that_a_session_keeps_by_hand_is_left_to_it() {
     let text = "---\nprd: PRD-081\nprd_title: A wall\nworkstreams:\n  WS1: {name: Floor, outputs: [WS1.txt]}\n\
                 execution_phases:\n  - {name: Ground, parallel: [WS1]}\n---\n# A wall\n";
     let yard = yard("", "", &[(spec, text)]);
-    let now = String::from_utf8(std::process::Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]).output().expect("a date").stdout);
+    let now = String::from_utf8(
+        std::process::Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]).output().expect("a date").stdout,
+    );
     let now = now.expect("text");
     let checkpoint = format!(
         r#"{{"prd":"PRD-081","prd_title":"A wall","current_phase":1,"status":"in_progress","completed_workstreams":[],"in_progress_workstreams":["WS1"],"pending_workstreams":[],"artifacts":{{}},"gates_passed":[],"gates_pending":[],"timestamp":"{}"}}"#,
@@ -73,7 +74,8 @@ fn a_workstream_that_a_session_keeps_by_hand_is_left_to_it() {
 #[test]
 fn an_agent_that_is_taken_out_of_the_list_is_given_up_as_printed() {
     let crew = |agents: &[&str]| {
-        let agent = |id: &&str| format!("[[agents]]\nagent = \"{id}\"\nfeature = \"f_{}\"\nepic = \"epics/e\"\n", id.len());
+        let agent =
+            |id: &&str| format!("[[agents]]\nagent = \"{id}\"\nfeature = \"f_{}\"\nepic = \"epics/e\"\n", id.len());
         agents.iter().map(agent).collect::<String>()
     };
     let dies = format!("if [ \"$step\" = Secondary-A ]; then exit 1; fi\n{FINISHES}");
@@ -88,4 +90,39 @@ fn an_agent_that_is_taken_out_of_the_list_is_given_up_as_printed() {
     assert!(done.expect("it runs").success(), "{way}");
     let ended = yard.piton(&["run", "crew.toml", "--yes", "--retry"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn a_box_that_gets_another_id_while_its_work_is_collected_is_asked_about() {
+    let gated = format!("{TWO}- [ ] It holds <!-- ACCEPT: holds -->\n");
+    let yard = yard("", "[gates]\nholds = \"test -f level.txt\"\n", &[(PLAN, &gated)]);
+    assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
+    let text = yard.text(PLAN);
+    assert!(text.contains("[x] B <!-- TASK: b -->"), "{text}");
+    yard.workspace.write(PLAN, text.replace("TASK: b", "TASK: bricks"));
+    yard.workspace.write("level.txt", "level\n");
+    yard.commit("level");
+    let asked = yard.piton(&["run", "plan:p", "--retry"]);
+    assert!(said(&asked).contains("has the id bricks now, and its work is collected as b"), "{}", said(&asked));
+    assert!(asked.code == Some(4) && !is_on_main(&yard, "b.txt"), "{}", said(&asked));
+    yard.workspace.write(PLAN, text);
+    yard.commit("its id");
+    let ended = yard.piton(&["run", "plan:p", "--retry"]);
+    assert!(ended.code == Some(0) && is_on_main(&yard, "b.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn a_specification_that_a_worker_changes_is_named() {
+    let spec = "docs/EXECUTION-SPEC-PRD-081.md";
+    let text = "---\nprd: PRD-081\nprd_title: A wall\nworkstreams:\n  WS1: {name: Floor, outputs: [WS1.txt]}\n\
+                execution_phases:\n  - {name: Ground, parallel: [WS1], gates: [all]}\ngates:\n  all: {command: test -s WS1.txt}\n---\n# A wall\n";
+    let hook = "sed -i 's/test -s WS1.txt/true/' docs/EXECUTION-SPEC-PRD-081.md";
+    let yard = yard(hook, "", &[(spec, text)]);
+    let ended = yard.run(&["run", spec, "--yes"]);
+    assert!(
+        said(&ended).contains("its worker changed the text of docs/EXECUTION-SPEC-PRD-081.md, which is not merged"),
+        "{}",
+        said(&ended)
+    );
+    assert!(yard.git(&["show", &format!("main:{spec}")]).contains("test -s WS1.txt"));
 }

@@ -70,6 +70,9 @@ impl Lead<'_> {
             if removed.is_empty() {
                 continue;
             }
+            if let Some(why) = removed.iter().find_map(|lane| self.is_given_another_id(any, lane)) {
+                return Err(why);
+            }
             self.collect_anew(group, phase, &removed)?;
             for lane in removed {
                 let step = lane[name.len()..].trim_start().to_owned();
@@ -84,6 +87,38 @@ impl Lead<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Why the collected work of a plan's task is neither merged nor left out: its box is ticked by another id, so that only the
+    /// user knows what they mean. `any` is a lane of the plan, `lane` that of the task.
+    fn is_given_another_id(&self, any: LaneAt, lane: &str) -> Option<String> {
+        if self.work.lanes[any].dialect != Dialect::Plan {
+            return None;
+        }
+        let (_, step) = lane.split_once(' ')?;
+        let tree = self.memory.lanes.get(lane).and_then(|known| known.worktree.clone())?;
+        let boxes = |path: &str, text: &str| {
+            let parsed = plan::parse(text, &mut Findings::new(path.into(), text));
+            let all = parsed
+                .tasks
+                .iter()
+                .map(|mark| (mark.id(text).to_owned(), mark.text(text).to_owned(), mark.is_ticked()));
+            all.collect::<Vec<_>>()
+        };
+        let read = |path: &str| self.workspace.read_text(path).ok().flatten().unwrap_or_default();
+        self.texts_of(any).iter().find_map(|path| {
+            let before = boxes(path, &read(&format!("{tree}/{path}")));
+            let words = &before.iter().find(|(id, ..)| id == step)?.1;
+            let is_it = |(id, text, is_ticked): &(String, String, bool)| {
+                let is_new = before.iter().all(|(known, ..)| known != id);
+                *is_ticked && is_new && text == words
+            };
+            let (new, ..) = boxes(path, &read(path)).into_iter().find(is_it)?;
+            Some(format!(
+                "the box {words:?} of {path} has the id {new} now, and its work is collected as {step}; give it the id {step} \
+                 until its phase is merged, or untick it to do it again"
+            ))
+        })
     }
 
     /// Why the user does not want the work of a lane any more. A worker that writes the document by hand may call its step

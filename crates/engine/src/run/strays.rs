@@ -85,8 +85,8 @@ impl Lead<'_> {
         match self.work.lanes[at].dialect {
             Dialect::Plan => self.adopt_ticks(at, &below),
             Dialect::Pipeline | Dialect::Task | Dialect::Crew => self.adopt_document(at, &below),
-            // A build's document is the lead's alone.
-            Dialect::Build => {}
+            // A build's documents are the lead's and the user's alone.
+            Dialect::Build => self.tell_changed_specification(at, &below),
         }
     }
 
@@ -206,11 +206,7 @@ impl Lead<'_> {
         if let (Some(before), Some(branch)) = (self.at_fork(at, path), branch)
             && unticked(&before) != unticked(&text)
         {
-            let (branch, path) = (quoted(&branch), quoted(path));
-            let seen = format!("git show {branch}:{path}");
-            let told =
-                format!("its worker changed the text of {path}, which is not merged; it is on its branch: {seen}");
-            self.tell_lane(at, "stray", &told);
+            self.tell_lane(at, "stray", &changed_text(path, &branch));
         }
         self.adopt_questions(at, path, &stray, &text);
         let is_open = self.unit_of(at).is_ok_and(|unit| {
@@ -229,6 +225,17 @@ impl Lead<'_> {
 }
 
 impl Lead<'_> {
+    /// Says that a worker changed the specification of its build: what judges a build is not merged with the work.
+    fn tell_changed_specification(&mut self, at: LaneAt, below: &str) {
+        let Some(path) = self.work.groups[self.work.fleet.lanes[at].group].spec.clone() else { return };
+        let branch = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|lane| lane.branch.clone());
+        let written = self.workspace.read_text(&format!("{below}/{path}")).ok().flatten();
+        let (Some(before), Some(written), Some(branch)) = (self.at_fork(at, &path), written, branch) else { return };
+        if before != written {
+            self.tell_lane(at, "stray", &changed_text(&path, &branch));
+        }
+    }
+
     /// What a worker asked in the worktree's plan (`BLOCKER`) is its question, once.
     fn adopt_questions(&mut self, at: LaneAt, path: &str, stray: &str, text: &str) {
         let asked = |text: &str| parsed(path, text).blockers.into_iter().map(|it| it.text).collect::<Vec<_>>();
@@ -254,6 +261,12 @@ impl Lead<'_> {
             self.tell_lane(at, "stray", &told);
         }
     }
+}
+
+/// What is said of a text of the user that a worker changed.
+fn changed_text(path: &str, branch: &str) -> String {
+    let (branch, path) = (quoted(branch), quoted(path));
+    format!("its worker changed the text of {path}, which is not merged; it is on its branch: git show {branch}:{path}")
 }
 
 /// A plan's text without its ticks.

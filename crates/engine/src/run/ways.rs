@@ -195,7 +195,7 @@ pub(super) fn place_of_fix<'a>(
         if reason.starts_with("NO-GO: ") {
             unready.push(name);
         } else if is_refused_work(reason) {
-is_of_lane = true;
+            is_of_lane = true;
             places.extend(place(name, reason).filter(|place| !places.contains(place)));
         }
     }
