@@ -52,6 +52,20 @@ crate::with_both! {
         has_arrived(&ground, &works::PLAN, ended);
     }
 
+    fn the_commands_of_tasks(who) {
+        let ground = works::TASKS.ground(who);
+        let (ended, waited) = approved(&ground, &works::TASKS);
+        assert_eq!(waited, 0);
+        has_arrived(&ground, &works::TASKS, ended);
+    }
+
+    fn the_commands_of_a_crew(who) {
+        let ground = works::CREW.ground(who);
+        let (ended, waited) = approved(&ground, &works::CREW);
+        assert_eq!(waited, 0);
+        has_arrived(&ground, &works::CREW, ended);
+    }
+
     fn a_review_that_ships_with_gates_waits_before_work_begins(who) {
         let ground = BUILD.ground(who);
         ground.types("piton start build:PRD-031 --spec docs/EXECUTION-SPEC-PRD-031.md").succeeds();

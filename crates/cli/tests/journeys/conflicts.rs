@@ -29,6 +29,24 @@ const PLAN: Work = Work::new("plan:260302-0900-path", &["plan:260302-0900-path"]
     );
 });
 
+const TASKS: Work = Work::new("tasks.toml", &["task:copy/T01", "task:photo/T02"], &["saddle.txt"], |ground| {
+    ground.write(
+        "tasks.toml",
+        "[[tasks]]\nagent = \"copy\"\nid = \"T01\"\ntitle = \"Describe\"\ntext = \"Make the file saddle.txt.\"\n\
+             subtasks = [\"one\"]\n[[tasks]]\nagent = \"photo\"\nid = \"T02\"\ntitle = \"Show\"\n\
+             text = \"Make the file saddle.txt.\"\nsubtasks = [\"left\"]\n",
+    );
+});
+
+const CREW: Work = Work::new("crew.toml", &["crew:Agent-Primary", "crew:Secondary-A"], &["form.txt"], |ground| {
+    ground.write(
+        "crew.toml",
+        "[[agents]]\nagent = \"Agent-Primary\"\nfeature = \"feature_01_form\"\ntype = \"primary\"\n\
+             text = \"Make the file form.txt.\"\n[[agents]]\nagent = \"Secondary-A\"\nfeature = \"feature_02_search\"\n\
+             type = \"secondary\"\ntext = \"Make the file form.txt.\"\n",
+    );
+});
+
 fn brought_together(work: &Work, who: Who, file: &str) {
     let ground = work.ground(who);
     // Both begin before either has ended.
@@ -54,5 +72,13 @@ crate::with_both! {
 
     fn of_two_tasks_of_a_plan(who) {
         brought_together(&PLAN, who, "path.txt");
+    }
+
+    fn of_two_tasks(who) {
+        brought_together(&TASKS, who, "saddle.txt");
+    }
+
+    fn of_two_agents_of_a_crew(who) {
+        brought_together(&CREW, who, "form.txt");
     }
 }

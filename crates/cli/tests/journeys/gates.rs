@@ -59,10 +59,20 @@ fn task(ground: &Ground, gate: &str) {
     );
 }
 
+fn crew(ground: &Ground, gate: &str) {
+    look(ground);
+    ground.sets_up(&format!("[gates]\nsign = {gate:?}\n"));
+    ground.write(
+        "crew.toml",
+        "[[agents]]\nagent = \"Agent-Primary\"\nfeature = \"feature_01_sign\"\ntype = \"primary\"\n",
+    );
+}
+
 const STORIES: Work = Work::new("", &["pipeline:PROJ-1"], &[], |ground| stories(ground, ASKS));
 const BUILD: Work = Work::new("docs/EXECUTION-SPEC-PRD-033.md", &["build:PRD-033"], &[], |ground| build(ground, ASKS));
 const PLAN: Work = Work::new("plan:260303-0900-sign", &["plan:260303-0900-sign"], &[], |ground| plan(ground, ASKS));
 const TASK: Work = Work::new("tasks.toml", &["task:copy/T01"], &[], |ground| task(ground, ASKS));
+const CREW: Work = Work::new("crew.toml", &["crew:Agent-Primary"], &[], |ground| crew(ground, ASKS));
 
 const WET_STORIES: Work = Work::new("", &["pipeline:PROJ-1"], &[], |ground| stories(ground, NEVER));
 const WET_BUILD: Work =
@@ -70,6 +80,7 @@ const WET_BUILD: Work =
 const WET_PLAN: Work =
     Work::new("plan:260303-0900-sign", &["plan:260303-0900-sign"], &[], |ground| plan(ground, NEVER));
 const WET_TASK: Work = Work::new("tasks.toml", &["task:copy/T01"], &[], |ground| task(ground, NEVER));
+const WET_CREW: Work = Work::new("crew.toml", &["crew:Agent-Primary"], &[], |ground| crew(ground, NEVER));
 
 fn passes_after_a_rework(work: &Work, who: Who) {
     let ground = work.ground(who);
@@ -117,6 +128,10 @@ crate::with_both! {
         passes_after_a_rework(&TASK, who);
     }
 
+    fn of_a_crew_passes_after_a_rework(who) {
+        passes_after_a_rework(&CREW, who);
+    }
+
     fn of_a_story_never_passes(who) {
         pauses_with_a_way_out(&WET_STORIES, who, stories);
     }
@@ -131,5 +146,9 @@ crate::with_both! {
 
     fn of_a_task_never_passes(who) {
         pauses_with_a_way_out(&WET_TASK, who, task);
+    }
+
+    fn of_a_crew_never_passes(who) {
+        pauses_with_a_way_out(&WET_CREW, who, crew);
     }
 }

@@ -52,4 +52,16 @@ crate::with_both! {
     fn of_a_build(who) {
         closed(&works::BUILD, who);
     }
+
+    fn of_a_plan(who) {
+        closed(&works::PLAN, who);
+    }
+
+    fn of_tasks(who) {
+        closed(&works::TASKS, who);
+    }
+
+    fn of_a_crew(who) {
+        closed(&works::CREW, who);
+    }
 }
