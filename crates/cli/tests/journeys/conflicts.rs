@@ -38,11 +38,11 @@ const TASKS: Work = Work::new("tasks.toml", &["task:copy/T01", "task:photo/T02"]
     );
 });
 
-const CREW: Work = Work::new("crew.toml", &["crew:Agent-Primary", "crew:Secondary-A"], &["form.txt"], |ground| {
+const CREW: Work = Work::new("crew.toml", &["crew:Agent-Primary", "crew:Secondary-A"], &[], |ground| {
     ground.write(
         "crew.toml",
         "[[agents]]\nagent = \"Agent-Primary\"\nfeature = \"feature_01_form\"\ntype = \"primary\"\n\
-             text = \"Make the file form.txt.\"\n[[agents]]\nagent = \"Secondary-A\"\nfeature = \"feature_02_search\"\n\
+             text = \"Make the file form.txt.\"\n[[agents]]\nagent = \"Secondary-A\"\nfeature = \"feature_01_form\"\n\
              type = \"secondary\"\ntext = \"Make the file form.txt.\"\n",
     );
 });
@@ -79,6 +79,11 @@ crate::with_both! {
     }
 
     fn of_two_agents_of_a_crew(who) {
-        brought_together(&CREW, who, "form.txt");
+        // The book has an agent write the pages of its feature.
+        let file = match who {
+            Who::Obedient => "form.txt",
+            Who::ByTheBook => "feature_01_form/research-phase.md",
+        };
+        brought_together(&CREW, who, file);
     }
 }

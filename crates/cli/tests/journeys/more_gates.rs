@@ -20,6 +20,21 @@ const WRITES: Work = Work::new("", &["pipeline:PROJ-1"], &["greeting.txt"], |gro
 });
 const SCRIPTED: Work = Work::new("", &["pipeline:PROJ-1"], &["greeting.txt"], |ground| story(ground, "sh look.sh"));
 
+const SCRIPTED_TASK: Work = Work::new("tasks.toml", &["task:copy/T01"], &[], |ground| {
+    story(ground, "sh look.sh");
+    ground.write(
+        "tasks.toml",
+        "[[tasks]]\nagent = \"copy\"\nid = \"T01\"\ntitle = \"Describe\"\nsubtasks = [\"one\"]\nacceptance_criteria = [\"look\"]\n",
+    );
+});
+const SCRIPTED_CREW: Work = Work::new("crew.toml", &["crew:Agent-Primary"], &[], |ground| {
+    story(ground, "sh look.sh");
+    ground.write(
+        "crew.toml",
+        "[[agents]]\nagent = \"Agent-Primary\"\nfeature = \"feature_01_form\"\ntype = \"primary\"\n",
+    );
+});
+
 /// Passes when the file has five lines: the first worker's and one of each rework.
 const FIVE: &str = "test $(wc -l < greeting.txt) -ge 5";
 const FIVE_TIMES: Work = Work::new("", &["pipeline:PROJ-1"], &["greeting.txt"], |ground| story(ground, FIVE));
@@ -44,6 +59,17 @@ fn is_reworked_four_times(work: &Work, who: crate::workers::Who) {
     has_arrived(&ground, work, ground.run(&format!("{} --yes", work.named)).end());
     let lines = ground.git("show main:greeting.txt");
     assert!(lines.lines().count() >= 5, "{lines}");
+}
+
+fn waits_for_a_person(work: &Work, who: crate::workers::Who) {
+    let ground = work.ground(who);
+    ground.policy(who, "edits-look.sh");
+    let ended = ground.run(&format!("{} --yes", work.named)).end().exits(4, &ground);
+    let before = ground.git("show main:look.sh");
+    assert_eq!(before, "exit 0\n", "it is not on main before a person approved\n{ended}");
+    assert!(ended.said().contains("look.sh"), "the file is named\n{ended}");
+    has_arrived(&ground, work, goes_on(&ground, &ended, Situation::default()));
+    assert_ne!(ground.git("show main:look.sh"), before, "a person approved it");
 }
 
 crate::with_both! {
@@ -76,13 +102,14 @@ crate::with_both! {
     }
 
     fn work_that_changes_its_own_gate_waits_for_a_person(who) {
-        let ground = SCRIPTED.ground(who);
-        ground.policy(who, "edits-look.sh");
-        let ended = ground.run("--yes").end().exits(4, &ground);
-        let before = ground.git("show main:look.sh");
-        assert_eq!(before, "exit 0\n", "it is not on main before a person approved\n{ended}");
-        assert!(ended.said().contains("look.sh"), "the file is named\n{ended}");
-        has_arrived(&ground, &SCRIPTED, goes_on(&ground, &ended, Situation::default()));
-        assert_ne!(ground.git("show main:look.sh"), before, "a person approved it");
+        waits_for_a_person(&SCRIPTED, who);
+    }
+
+    fn a_task_that_changes_its_own_gate_waits_for_a_person(who) {
+        waits_for_a_person(&SCRIPTED_TASK, who);
+    }
+
+    fn an_agent_that_changes_its_own_gate_waits_for_a_person(who) {
+        waits_for_a_person(&SCRIPTED_CREW, who);
     }
 }

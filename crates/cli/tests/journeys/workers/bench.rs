@@ -161,7 +161,8 @@ impl Bench {
                 fs::create_dir_all(parent).expect("a directory can be made");
             }
             let mut made = OpenOptions::new().append(true).create(true).open(path).expect("a file can be made");
-            writeln!(made, "made for {item}").expect("a file can be written");
+            // Two agents may have steps of one name.
+            writeln!(made, "made for {item} of {}", variable("PITON_UNIT")).expect("a file can be written");
         }
         if let Some(file) = self.policy.iter().find_map(|each| each.strip_prefix("edits-"))
             && self.takes(&format!("edits-{file}"))
