@@ -213,13 +213,13 @@ struct Draft {
 impl Draft {
     fn take(section: &mut Section) -> Result<Draft, BadFile> {
         let kind =
-            match section.text("adapter")?.filter(is_said) {
+            match section.text("adapter")?.filter(|text| is_said(text)) {
                 None => None,
                 Some(word) => Some(Kind::parse(&word).ok_or_else(|| {
                     section.wrong(format!("there is no adapter {word:?}"), "claude, codex or command")
                 })?),
             };
-        let prompt_by = match section.text("prompt_by")?.filter(is_said).as_deref() {
+        let prompt_by = match section.text("prompt_by")?.filter(|text| is_said(text)).as_deref() {
             None => None,
             Some("stdin") => Some(PromptBy::Stdin),
             Some("file") => Some(PromptBy::File),
@@ -281,7 +281,7 @@ impl Draft {
             Kind::Claude => Adapter::Claude(self.agent(Agent::claude())),
             Kind::Codex => Adapter::Codex(self.agent(Agent::codex())),
             Kind::Command => {
-                if self.model.as_ref().is_some_and(is_said) {
+                if self.model.as_ref().is_some_and(|model| is_said(model)) {
                     let message = format!("`{name}.model` says nothing to a command");
                     return Err(section.wrong(message, "name the model in `arguments`"));
                 }
@@ -296,11 +296,11 @@ impl Draft {
         Ok(WorkerSpec {
             name,
             adapter,
-            preamble: self.prompt.filter(is_said),
+            preamble: self.prompt.filter(|text| is_said(text)),
             allow: self.allow.unwrap_or_default(),
             writable: self.writable.unwrap_or_default(),
             network: self.network.unwrap_or(false),
-            fallback: self.fallback.filter(is_said),
+            fallback: self.fallback.filter(|text| is_said(text)),
         })
     }
 
@@ -309,14 +309,14 @@ impl Draft {
         Agent {
             program: self.command.clone().filter(|argv| !argv.is_empty()).unwrap_or(usual.program),
             permissions: self.permissions.clone().unwrap_or(usual.permissions),
-            model: self.model.clone().filter(is_said),
+            model: self.model.clone().filter(|text| is_said(text)),
             extra: self.arguments.clone().unwrap_or_default(),
         }
     }
 }
 
 /// Whether a text says anything. An empty one unsets what a worker would inherit.
-fn is_said(text: &String) -> bool {
+fn is_said(text: &str) -> bool {
     !text.trim().is_empty()
 }
 
