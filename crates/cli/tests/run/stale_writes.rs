@@ -126,3 +126,45 @@ fn a_specification_that_a_worker_changes_is_named() {
     );
     assert!(yard.git(&["show", &format!("main:{spec}")]).contains("test -s WS1.txt"));
 }
+
+#[test]
+fn a_plan_that_a_session_keeps_by_hand_is_left_to_it() {
+    let yard = yard("", "", &[(PLAN, TWO)]);
+    let date = std::process::Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]).output().expect("a date");
+    let now = String::from_utf8(date.stdout).expect("text").trim().to_owned();
+    let state = serde_json::json!({
+        "version": 2, "planId": "p", "planPath": PLAN, "lastCheckpoint": now, "checksum": "sha256:0000000000000000",
+        "progress": { "totalTasks": 2, "completedTasks": 0, "percentage": 0 },
+        "phases": { "one": { "status": "in_progress", "startedAt": now, "acceptance": {},
+            "tasks": { "a": { "done": false }, "b": { "done": false } } } },
+        "currentPhase": "one", "currentTask": "a", "blockers": [], "decisions": [], "sessionNotes": null,
+        "agents": { "main": { "type": "main", "assignedTasks": ["a"], "completedTasks": [], "lastActive": now } },
+    });
+    yard.workspace.write("plans/p/.checkpoint/state.json", state.to_string());
+    let held = yard.piton(&["run", "plan:p", "--yes"]);
+    assert!(held.code == Some(4) && said(&held).contains("another session is at work on it"), "{}", said(&held));
+    assert!(workers(&yard).is_empty(), "{}", said(&held));
+    let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(0), 2), "{}", said(&ended));
+}
+
+#[test]
+fn a_checkpoint_of_a_build_that_a_worker_writes_from_an_old_copy_loses_no_work() {
+    let spec = "docs/EXECUTION-SPEC-PRD-081.md";
+    let text = "---\nprd: PRD-081\nprd_title: A wall\nworkstreams:\n  WS1: {name: Floor, outputs: [WS1.txt]}\n  \
+                WS2: {name: Walls, outputs: [WS2.txt]}\n  WS3: {name: Roof, outputs: [WS3.txt]}\nexecution_phases:\n  \
+                - {name: Ground, parallel: [WS1, WS2]}\n  - {name: Top, parallel: [WS3]}\n---\n# A wall\n";
+    let hook = r#"if [ "$step" = WS2 ]; then while ! grep -q '"WS1"' "$PITON_CHECKPOINT"; do sleep 0.02; done
+cp "$PITON_CHECKPOINT" "$MARKS/old"; keep WS2; hold it; cat "$MARKS/old" > "$PITON_CHECKPOINT"; exit 0; fi
+if [ "$step" = WS1 ]; then while [ ! -e "$MARKS/held-it" ]; do sleep 0.02; done; fi"#;
+    let yard = yard(hook, "", &[(spec, text)]);
+    let ended = crate::whose_word::meanwhile(&yard, &["run", spec, "--yes"], "it", || {
+        let checkpoint = ".claude/skills/build-pipeline/checkpoints/PRD-081.json";
+        // Its worktree goes when the lead has recorded its end.
+        let trees = || fs::read_dir(yard.workspace.path(".worktrees")).into_iter().flatten().flatten();
+        let is_done = || !trees().any(|tree| tree.file_name().to_string_lossy().contains("WS1"));
+        wait_for("the work of WS1", || is_on_main(&yard, "WS1.txt") && is_done(), || yard.text(checkpoint));
+    });
+    assert_eq!((ended.code, workers(&yard).len()), (Some(0), 3), "{}", said(&ended));
+    assert!(said(&ended).contains("a worker wrote an earlier copy of the checkpoint"), "{}", said(&ended));
+}
