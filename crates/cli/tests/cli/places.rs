@@ -84,7 +84,7 @@ fn a_nested_repository_is_not_entered() {
     put(&workspace, "progress/checkpoints/quay-T060.json", &task("quay", "T060", "List", WRITTEN));
     for (path, is_directory) in [("vendor/other/.git", true), ("module/.git", false)] {
         match is_directory {
-            true => workspace.directory(path),
+            true => workspace.write(&format!("{path}/HEAD"), "ref: refs/heads/main\n"),
             false => workspace.write(path, "gitdir: ../.git/modules/module\n"),
         };
         let inside = path.strip_suffix(".git").expect("a repository");

@@ -52,10 +52,10 @@ pub(super) fn left_out_of(
 }
 
 /// Subtasks that a list has and a task lacks. `items` may be a sample, and an agent may name its subtasks otherwise: of what
-/// the task began with, a checkpoint that counts as many as its list lacks none.
+/// the task began with, a checkpoint that counts as many as its list, or none at all, lacks none.
 fn missing_steps(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String> {
     let (before, listed) = (begun_with(events, "steps"), &work.start.steps);
-    let counts_all = known.progress.total >= listed.len() as u64;
+    let counts_all = known.progress.total == 0 || known.progress.total >= listed.len() as u64;
     let is_there = |step: &String| known.steps.iter().any(|it| it.id == *step) || counts_all && before.contains(step);
     // A task that is not divided is its own subtask.
     let is_stand_in = |step: &String| known.id.rsplit('/').next() == Some(step.as_str());

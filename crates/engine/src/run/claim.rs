@@ -243,7 +243,10 @@ impl Lead<'_> {
                 self.start_unit(at, start, worker).or_else(|_| self.resume_unit(at, worker))
             }
             Ok(found) if start.replaces || self.is_done_otherwise(at, &found.unit) => {
-                self.start_unit(at, start, worker)
+                let claimed = self.start_unit(at, start, worker)?;
+                // What was given up is given up once: a later worker resumes what this one begins.
+                self.work.lanes[at].start.replaces = false;
+                Ok(claimed)
             }
             Ok(found) => {
                 if found.unit.state.lifecycle() == Lifecycle::Done && self.work.lanes[at].step.is_none() {

@@ -5,7 +5,7 @@ use piton_dialect::task;
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf};
 use piton_model::hint::verbs;
 use piton_model::{
-    Dialect, Event, GateJudgement, GateState, Lifecycle, Step, StepMove, StepState, StepTo, Time, Unit, UnitRef,
+    Dialect, Event, GateJudgement, GateState, Lifecycle, Step, StepMove, StepState, StepTo, Unit, UnitRef,
 };
 
 use super::RunError;
@@ -163,9 +163,7 @@ impl Lead<'_> {
         let group = self.work.groups.iter().find(|group| group.unit.as_ref() == Some(unit));
         let Some(path) = group.and_then(|group| group.spec.clone()) else { return false };
         let Ok(content) = self.workspace.disk.read(&path) else { return false };
-        // What was committed in the very second of the start may be the user's change.
-        let before = Time::from_unix_seconds(self.run.started.unix_seconds() - 1);
-        !self.is_base_checked_out() || self.is_gits(&path, &content.bytes, before)
+        !self.is_base_checked_out() || self.is_put_back(&path, &content.bytes)
     }
 
     /// A build's specification as it is now; nothing where it cannot be read.

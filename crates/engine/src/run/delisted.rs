@@ -20,7 +20,7 @@ impl Lead<'_> {
         let Some(now) = Lists::read(self.workspace, &self.run.wanted) else { return false };
         let is_named = now.names(&unit) || now.needs(&unit) || !now.has_same_files(before);
         let changed = now.files.iter().filter(|file| !before.files.contains(file));
-        let mut is_gits = changed.map(|(file, bytes)| self.is_gits(file, bytes, self.before_it_began()));
+        let mut is_gits = changed.map(|(file, bytes)| self.is_put_back(file, bytes));
         if is_named || is_gits.any(|is_gits| is_gits) {
             return false;
         }

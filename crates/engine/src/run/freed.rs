@@ -242,7 +242,11 @@ fn is_answer_unread(events: &[Entry], ticket: Option<&str>, is_whole: bool) -> b
     let Some(answered) = events.iter().rposition(answers) else { return false };
     let asked = events[..answered].iter().rfind(|entry| entry.event == "blocked");
     match asked.and_then(|entry| entry.data.get(TICKET)?.as_str()) {
-        Some(asked) => ticket == Some(asked),
+        // The worker that asked may have waited for the answer: what it recorded since, it recorded with it.
+        Some(asked) => {
+            let is_own = |entry: &Entry| entry.data.get(TICKET).and_then(Value::as_str) == Some(asked);
+            ticket == Some(asked) && !events[answered + 1..].iter().any(is_own)
+        }
         // A worker that writes its document by hand asks there. The next worker of the unit begins another attempt.
         None => {
             let is_question = asked.is_none_or(|entry| entry.by != LEAD);

@@ -7,7 +7,7 @@ use piton_dialect::build::is_same_gate;
 use piton_model::fleet::{
     FleetEvent, GateKind, GateOf, GateProgress, GateResult, LaneAt, MergeOf, PhaseGate, PhaseState, cannot_judge,
 };
-use piton_model::{Dialect, Event, Evidence, Gate, GateJudgement, GateState, NotePurpose, Rework, UnitRef};
+use piton_model::{Dialect, Event, Evidence, Gate, GateJudgement, GateState, NotePurpose, Rework, StepState, UnitRef};
 use piton_store::journal::Entry;
 use piton_supervisor::Scratch;
 use serde_json::Value;
@@ -38,13 +38,10 @@ impl Lead<'_> {
     /// Starts a gate's command, or judges what has none.
     pub(super) fn run_gate(&mut self, of: GateOf, gate: &str) -> Result<(), RunError> {
         let group = self.group_of(of);
-        let approved = self.approved_gates(of);
-        let is_removed = approved.as_ref().is_some_and(|gates| !gates.contains_key(gate));
-        let is_own = approved.as_ref().is_some_and(|gates| gates.get(gate) != self.settings.gates.get(gate));
-        let command = match approved {
-            Some(mut gates) if is_own => gates.remove(gate),
-            _ => self.gate_command(group, gate),
-        };
+        let mut approved = self.approved_gates(of).unwrap_or_default();
+        let own = approved.remove(gate).filter(|own| self.settings.gates.get(gate) != Some(own));
+        let is_own = own.is_some();
+        let command = own.or_else(|| self.gate_command(group, gate));
         let unit = self.work.groups[group].unit.clone();
         let changed = match unit {
             Some(unit) => self.refuse_changed_gates(&unit),
@@ -53,8 +50,6 @@ impl Lead<'_> {
         let changed = changed.err();
         let result = match command {
             _ if changed.is_some() => GateResult::Broken { why: changed.unwrap_or_default() },
-            // A person approved settings that do not have it.
-            None if is_removed => GateResult::Passed,
             Some(command) => {
                 let (directory, scratch) = self.gate_place(of);
                 let purpose = Purpose::Gate { of, gate: gate.to_owned() };
@@ -79,7 +74,7 @@ impl Lead<'_> {
     }
 
     /// The gates of settings that a branch changes and a person approved: its own version judges it.
-    fn approved_gates(&self, of: GateOf) -> Option<BTreeMap<String, String>> {
+    pub(super) fn approved_gates(&self, of: GateOf) -> Option<BTreeMap<String, String>> {
         let GateOf::Lane(at) = of else { return None };
         let merged = self.merged.get(&Key::Lane(at)).filter(|merged| merged.own_gates.is_empty())?;
         // An approval holds for later commits that leave the settings alone.
@@ -182,17 +177,24 @@ impl Lead<'_> {
         self.command(&["--retry"]).to(format!("gates changed during the run: {gates}; judge by them")).to_string()
     }
 
-    /// The gates of the settings as their user has them now. What git has in their place (another branch, a stash) says
-    /// nothing: the lead judges by its own.
+    /// The gates of the settings as their user has them now: in the work tree, or committed on the base while another branch is
+    /// checked out. What git put back (a stash, a discarded change) says nothing: the lead judges by its own.
     pub(super) fn gates_of_user(&self) -> BTreeMap<String, String> {
-        let is_gits = || {
-            let text = self.workspace.disk.read(SETTINGS);
-            text.is_ok_and(|text| self.is_gits(SETTINGS, &text.bytes, self.before_it_began()))
+        let own = || self.settings.gates.clone();
+        let Some(base) = self.memory.run.base.as_ref().filter(|_| !self.is_base_checked_out()) else {
+            let is_put_back = || {
+                let text = self.workspace.disk.read(SETTINGS);
+                text.is_ok_and(|text| self.is_put_back(SETTINGS, &text.bytes))
+            };
+            let settings = Settings::load(self.workspace).ok().filter(|_| !is_put_back());
+            return settings.map_or_else(own, |settings| settings.gates);
         };
-        match Settings::load(self.workspace) {
-            Ok(settings) if self.is_base_checked_out() && !is_gits() => settings.gates,
-            _ => self.settings.gates.clone(),
-        }
+        let repository = self.repository.as_ref();
+        let text =
+            repository.and_then(|it| it.text_of(base, &it.inside().join(SETTINGS).display().to_string()).ok()?);
+        let text = text.filter(|text| self.at_beginning(SETTINGS).as_ref() != Some(text));
+        let settings = text.and_then(|text| Settings::parse(&String::from_utf8_lossy(&text)).ok());
+        settings.map_or_else(own, |settings| settings.gates)
     }
 
     /// Where a gate is run: where both sides of the merge are.
@@ -268,7 +270,15 @@ impl Lead<'_> {
         }
         let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes);
         let here = lanes.filter(|(lane, _)| (lane.group, lane.phase) == (group, phase));
-        here.filter_map(|(_, work)| work.step.clone()).collect()
+        let steps: Vec<String> = here.filter_map(|(_, work)| work.step.clone()).collect();
+        // What was left out is not judged; where all of it was, any judgement of the gate counts.
+        let unit = self.work.groups[group].unit.as_ref();
+        let unit = unit.and_then(|unit| crate::find(self.workspace, unit, self.time()).ok()).map(|found| found.unit);
+        let is_skipped = |step: &String| {
+            let known = unit.iter().flat_map(|unit| &unit.steps);
+            known.into_iter().any(|known| known.id == *step && known.state == StepState::Skipped)
+        };
+        steps.into_iter().filter(|step| !is_skipped(step)).collect()
     }
 
     /// Puts the gates that a person refused before those that nobody judged, which halt their group: what is refused is

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf, MergeResult, Prepared};
+use piton_model::fleet::{FleetEvent, GateOf, LaneAt, LaneState, MergeOf, MergeResult, Prepared};
 use piton_model::{Dialect, Rework, StepState};
 use piton_supervisor::Repository;
 
@@ -208,6 +208,13 @@ impl Lead<'_> {
 
     /// The prepared tree may be judged.
     pub(super) fn tell_prepared(&mut self, of: MergeOf) {
+        if let MergeOf::Lane(at) = of
+            && matches!(self.work.lanes[at].dialect, Dialect::Pipeline | Dialect::Crew)
+            && let Some(gates) = self.approved_gates(GateOf::Lane(at))
+        {
+            // All gates of the approved settings judge it, and none that they leave out.
+            self.work.fleet.lanes[at].gates = gates.into_keys().collect();
+        }
         let own_gates = match (of, self.merged.get(&Key::from(of))) {
             (MergeOf::Lane(_), Some(merged)) => merged.own_gates.clone(),
             (MergeOf::Phase(..), _) | (_, None) => Vec::new(),

@@ -20,7 +20,12 @@ pub(super) fn is_other_work(work: &LaneWork, unit: &Unit, events: &[Entry]) -> b
         listed.as_ref().zip(known.as_ref()).is_some_and(|(listed, known)| listed != known)
     };
     match work.dialect {
-        Dialect::Crew => is_other(&work.start.feature, &unit.title),
+        Dialect::Crew => {
+            // An agent may call its feature otherwise in its own checkpoint: what it began with counts.
+            let began = events.iter().rfind(|entry| entry.event == "started");
+            let known = began.and_then(|entry| entry.data.get("feature")?.as_str().map(str::to_owned));
+            is_other(&work.start.feature, &known) && work.start.feature != unit.title
+        }
         Dialect::Task => {
             let before = begun_with(events, "steps");
             let is_known = |step: &String| before.contains(step) || unit.steps.iter().any(|known| known.id == *step);
@@ -63,7 +68,8 @@ impl Lead<'_> {
             LaneState::Working(_) | LaneState::Closing(_) | LaneState::Integrated | LaneState::Done
         );
         let is_open = |unit: &Unit| !matches!(unit.state.lifecycle(), Lifecycle::Done | Lifecycle::Queued);
-        let is_other = |unit: &Unit| is_open(unit) && is_other_work(&self.work.lanes[at], unit, &[]);
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let is_other = |unit: &Unit| is_open(unit) && is_other_work(&self.work.lanes[at], unit, &events);
         let unit = self.unit_of(at).ok().filter(is_other);
         let Some(known) = unit.filter(|unit| is_at_rest && unit.dialect == Dialect::Crew).and_then(|it| it.title)
         else {

@@ -147,7 +147,7 @@ impl Lead<'_> {
     pub(super) fn gone(&self, at: LaneAt) -> Hint {
         let work = &self.work.lanes[at];
         let known = crate::lost::lost(self.workspace, &work.unit, self.time()).map(|lost| lost.document);
-        super::ways::gone(self.workspace, &work.unit_name, &known.unwrap_or_else(|| self.document_of(at)))
+        super::ways::gone(self.workspace, &work.unit_name, &known.unwrap_or_else(|| self.document_of(at)), self.time())
     }
 
     /// Whether a unit that several lanes share was begun in this life, by whichever of them, and its document is gone.

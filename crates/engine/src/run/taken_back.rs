@@ -210,9 +210,25 @@ impl Lead<'_> {
         is_lost && self.is_merge_on_base(at) && self.is_finished_in_journal(at)
     }
 
-    /// A moment before this lead began: what was committed in the very second may be the user's change.
-    pub(super) fn before_it_began(&self) -> Time {
-        Time::from_unix_seconds(self.began_at.unix_seconds() - 1)
+    pub(super) fn base_tip(&self) -> Option<String> {
+        self.repository.as_ref()?.tip(self.memory.run.base.as_ref()?).ok().flatten()
+    }
+
+    /// A file as the base had it when this lead began.
+    pub(super) fn at_beginning(&self, path: &str) -> Option<Vec<u8>> {
+        let repository = self.repository.as_ref()?;
+        let path = repository.inside().join(path).display().to_string();
+        repository.text_at(self.begun_base.as_ref()?, &path).ok().flatten()
+    }
+
+    /// Whether git put the version of a file in its place that the base had when this lead began: the user stashed or discarded
+    /// what they had not committed. What is committed or pulled since is another version.
+    pub(super) fn is_put_back(&self, path: &str, bytes: &[u8]) -> bool {
+        let Some(repository) = &self.repository else { return false };
+        let inside = repository.inside().join(path).display().to_string();
+        let committed = repository.text_at("HEAD", &inside).ok().flatten();
+        let is_same = committed.as_deref() == Some(bytes) && self.at_beginning(path).as_deref() == Some(bytes);
+        is_same && repository.is_written_by_git(&inside).unwrap_or(false)
     }
 
     /// Whether a file is as the commit that is checked out has it, git wrote it, and it was not committed since a moment. A file

@@ -115,8 +115,9 @@ impl Way {
 
 /// Why a unit waits whose document is gone, with what brings it back.
 #[track_caller]
-pub(super) fn gone(workspace: &Workspace, unit: &str, document: &str) -> Hint {
-    match whereabouts(workspace, document) {
+pub(super) fn gone(workspace: &Workspace, unit: &str, document: &str, now: Time) -> Hint {
+    let since = UnitRef::parse(unit).map_or(0, |unit| last_recorded(workspace, &unit, now));
+    match whereabouts(workspace, document, since) {
         Some(words) => Hint::from(words),
         None => verbs::REPAIR.on(unit).to(GONE),
     }
@@ -136,17 +137,25 @@ pub(super) fn brought_back(workspace: &Workspace, name: &str, reasons: &[&str], 
         }
         None => return None,
     };
-    let fetch = whereabouts(workspace, &document).map(|words| Way::Fetch { words });
+    let since = last_recorded(workspace, &unit, now);
+    let fetch = whereabouts(workspace, &document, since).map(|words| Way::Fetch { words });
     Some(vec![fetch.unwrap_or_else(|| Way::Repair { unit: name.to_owned() })])
+}
+
+/// When the last event of a unit was recorded, in seconds: an older stash has an older version of its document.
+fn last_recorded(workspace: &Workspace, unit: &UnitRef, now: Time) -> i64 {
+    let last = crate::log(workspace, unit, now).ok().and_then(|mut log| log.log.events.pop());
+    last.and_then(|last| piton_dialect::time::read(&last.at).time()).map_or(0, Time::unix_seconds)
 }
 
 /// The way out for a run whose list or specification git has: in the stash, or on the run's base.
 pub(super) fn fetched(workspace: &Workspace, file: &str) -> Option<Way> {
-    whereabouts(workspace, file).map(|words| Way::Fetch { words })
+    whereabouts(workspace, file, 0).map(|words| Way::Fetch { words })
 }
 
-/// Where a document is that is not in the work tree: in the stash, or on the base of a run, which is not checked out.
-fn whereabouts(workspace: &Workspace, document: &str) -> Option<String> {
+/// Where a document is that is not in the work tree: in a stash that was made since a moment, or on the base of a run, which
+/// is not checked out.
+fn whereabouts(workspace: &Workspace, document: &str, since: i64) -> Option<String> {
     let repository = Repository::find(workspace.root()).ok().flatten().filter(|_| !document.is_empty())?;
     if workspace.root().join(document).symlink_metadata().is_ok() {
         return None;
@@ -159,7 +168,11 @@ fn whereabouts(workspace: &Workspace, document: &str) -> Option<String> {
     if let Some(base) = memory.bases.values().rev().find(is_elsewhere) {
         return Some(format!("{NOT_THERE}on {base}, which is not checked out: git checkout {}", quoted(base)));
     }
-    let stashed = repository.stashed_since(&path.display().to_string(), 0).ok().flatten();
+    // The lead writes the state of all stories meanwhile, which a stash of it would meet.
+    if document.starts_with(".pipeline/") {
+        return None;
+    }
+    let stashed = repository.stashed_since(&path.display().to_string(), since).ok().flatten();
     stashed.map(|_| format!("{NOT_THERE}in the stash: git stash pop"))
 }
 

@@ -161,8 +161,10 @@ impl Bench {
                 fs::create_dir_all(parent).expect("a directory can be made");
             }
             let mut made = OpenOptions::new().append(true).create(true).open(path).expect("a file can be made");
-            // Two agents may have steps of one name.
-            writeln!(made, "made for {item} of {}", variable("PITON_UNIT")).expect("a file can be written");
+            // Two agents may have steps of one name: what they make conflicts, but for those that are to arrive at once.
+            let unit =
+                if self.policy.iter().any(|each| each == "once") { String::new() } else { variable("PITON_UNIT") };
+            writeln!(made, "made for {item} of {unit}").expect("a file can be written");
         }
         if let Some(file) = self.policy.iter().find_map(|each| each.strip_prefix("edits-"))
             && self.takes(&format!("edits-{file}"))
