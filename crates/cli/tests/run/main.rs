@@ -44,6 +44,7 @@ mod marked;
 mod meanwhile;
 mod new_gates;
 mod next_steps;
+mod on_the_base;
 mod other_settings;
 mod other_work;
 mod output;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::whose_word::{said, set_hook, workers, yard};
+use crate::whose_word::{is_on_main, said, set_hook, workers, yard};
 use crate::yard::Yard;
 
 /// Keeps each prompt but a judge's.
@@ -91,14 +91,30 @@ fn what_the_gate_of_a_phase_refused_is_corrected_where_the_run_says() {
     let yard = yard("", gates, &[("plans/p/plan.md", PLAN)]);
     let ended = yard.piton(&["run", "plan:p", "--yes"]);
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
-    let next = "when it is fixed and committed on main: piton run plan:p --retry";
-    assert!(said(&ended).contains(next), "{}", said(&ended));
+    let next = ".worktrees/plan-p-a (branch feature/p-a-a), or on main: piton run plan:p --retry";
+    assert!(
+        said(&ended).contains("when it is fixed and committed in ") && said(&ended).contains(next),
+        "{}",
+        said(&ended)
+    );
     let why = yard.run(&["why", "plan:p"]).stdout;
     assert!(why.contains(next), "{why}");
     yard.workspace.write("fix.txt", "x\n");
     yard.commit("fix");
     yard.run(&["run", "plan:p", "--retry"]);
     assert_eq!(workers(&yard), ["a", "b"], "only the merge is repeated");
+}
+
+#[test]
+fn what_the_gate_of_a_phase_refused_is_corrected_in_the_worktree_that_the_run_names() {
+    let gates = "[gates]\nholds = \"cat *.txt | grep -q right\"\n";
+    let yard = yard("", gates, &[("plans/p/plan.md", PLAN)]);
+    assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
+    yard.workspace.write(".worktrees/plan-p-a/a.txt", "right\n");
+    yard.git(&["-C", ".worktrees/plan-p-a", "commit", "-qam", "fix"]);
+    let ended = yard.piton(&["run", "plan:p", "--retry"]);
+    assert_eq!((ended.code, is_on_main(&yard, "a.txt")), (Some(0), true), "{}", said(&ended));
+    assert_eq!(workers(&yard), ["a", "b"], "no worker is paid for it: {}", said(&ended));
 }
 
 #[test]

@@ -330,7 +330,8 @@ impl Lead<'_> {
             LaneState::Paused { reason } => Some((lane.name.as_str(), reason.as_str())),
             _ => None,
         });
-        let halted = self.work.fleet.groups.iter().filter_map(|group| Some(group.halted.as_ref()?.reason.as_str()));
+        let halted = self.work.fleet.groups.iter();
+        let halted = halted.filter_map(|group| Some((group.name.as_str(), group.halted.as_ref()?.reason.as_str())));
         place_of_fix(self.workspace, &self.memory, paused, halted).unwrap_or_else(|| "when it is fixed".to_owned())
     }
 

@@ -188,7 +188,7 @@ pub(super) fn place_of_fix<'a>(
     workspace: &Workspace,
     memory: &Memory,
     paused: impl Iterator<Item = (&'a str, &'a str)>,
-    mut halted: impl Iterator<Item = &'a str>,
+    halted: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Option<String> {
     let place = |name: &str, reason: &str| {
         let lane = memory.lanes.get(name)?;
@@ -213,8 +213,22 @@ pub(super) fn place_of_fix<'a>(
         }
     }
     let in_places = (!places.is_empty()).then(|| format!("it is fixed and committed in {}", places.join(", ")));
-    let base = memory.run.base.as_ref().filter(|_| !is_of_lane && halted.any(is_refused_work));
-    let places = in_places.or_else(|| base.map(|base| format!("it is fixed and committed on {base}")));
+    // What the gates of a phase refused is in the worktrees of its lanes, or on the base where the base has the file.
+    let refused = halted.filter(|(_, reason)| !is_of_lane && is_refused_work(reason)).map(|(unit, _)| unit);
+    let collected = |unit: &'a str| {
+        let of_unit = memory.lanes.iter().filter(move |(name, _)| is_of_unit(name, unit));
+        of_unit.filter(|(_, lane)| lane.state == SavedState::Integrated).filter_map(|(name, _)| place(name, ""))
+    };
+    let on_base = || {
+        let trees: Vec<String> =
+            refused.map(|unit| collected(unit).map(|tree| format!("in {tree}, ")).collect()).collect();
+        let base = memory.run.base.as_ref().filter(|_| !trees.is_empty());
+        base.map(|base| match trees.concat() {
+            trees if trees.is_empty() => format!("it is fixed and committed on {base}"),
+            trees => format!("it is fixed and committed {trees}or on {base}"),
+        })
+    };
+    let places = in_places.or_else(on_base);
     // What a validation misses is not in any worktree.
     let unready = (!unready.is_empty()).then(|| {
         let (names, its) = (unready.join(" and "), if unready.len() == 1 { "its" } else { "their" });
@@ -224,19 +238,23 @@ pub(super) fn place_of_fix<'a>(
     (!both.is_empty()).then(|| format!("when {}", both.join(", and ")))
 }
 
+/// Whether a lane is that of a unit or of one of its steps.
+fn is_of_unit(lane: &str, unit: &str) -> bool {
+    lane.strip_prefix(unit).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
 /// Where a person corrects what was refused of a unit, as its last lead left it.
 pub(crate) fn place_of_unit(workspace: &Workspace, unit: &str) -> Option<String> {
     let memory = Memory::load(workspace).ok()?;
-    let is_of_unit = |name: &str| name.strip_prefix(unit).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
     let paused: Vec<(&str, &str)> = memory
         .lanes
         .iter()
         .filter_map(|(name, lane)| match &lane.state {
-            SavedState::Paused { reason } if is_of_unit(name) => Some((name.as_str(), reason.as_str())),
+            SavedState::Paused { reason } if is_of_unit(name, unit) => Some((name.as_str(), reason.as_str())),
             _ => None,
         })
         .collect();
-    let halted = memory.groups.get(unit).and_then(|group| group.halted.as_deref());
+    let halted = memory.groups.get(unit).and_then(|group| Some((unit, group.halted.as_deref()?)));
     place_of_fix(workspace, &memory, paused.into_iter(), halted.into_iter())
 }
 

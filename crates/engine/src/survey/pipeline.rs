@@ -73,13 +73,23 @@ pub(super) fn has_strays(workspace: &Workspace, base: &str) -> bool {
     !strays(workspace, base).is_empty()
 }
 
+/// Whether the worker of a story may have written its checkpoint in a worktree. In the worktree of another story, and where
+/// merges are judged, a checkpoint is one that git checked out.
+fn is_worktree_of(worktree: &str, story: &str) -> bool {
+    let Some(name) = worktree.strip_prefix("story-") else { return worktree != "piton-merge" };
+    // A worktree whose place was taken has a number behind its name.
+    let number = name.strip_prefix(story).and_then(|rest| rest.strip_prefix('-'));
+    name == story || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Checkpoints that workers wrote inside of their worktrees, where the walk does not go.
 fn strays(workspace: &Workspace, base: &str) -> Vec<(String, File)> {
     let worktrees = below(base, layout::WORKTREES);
     let mut strays = Vec::new();
     for worktree in workspace.disk.list(&worktrees) {
         let directory = format!("{worktrees}/{worktree}/{}", layout::DIRECTORY);
-        let names = workspace.disk.list(&directory).into_iter().filter(|name| layout::story_of(name).is_some());
+        let is_own = |name: &String| layout::story_of(name).is_some_and(|story| is_worktree_of(&worktree, story));
+        let names = workspace.disk.list(&directory).into_iter().filter(is_own);
         strays.extend(names.map(|name| (format!("{directory}/{name}"), File::Stray)));
     }
     strays
