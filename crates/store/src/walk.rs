@@ -125,10 +125,11 @@ mod tests {
         }
         let mut seen = Vec::new();
         walk(&root, &mut |path| seen.push(path.to_owned()));
+        std::fs::write(root.join("piton.toml"), "").expect("a file");
         let located = crate::locate(&root.join("sandboxed"));
         std::fs::remove_dir_all(&root).expect("it is removed");
         assert_eq!(seen, ["sandboxed/a.json"]);
-        assert_ne!(located.root, root.join("sandboxed"));
+        assert_eq!(located.root, root);
     }
 
     #[test]

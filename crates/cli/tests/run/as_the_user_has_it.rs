@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::whose_word::{is_on_main, meanwhile, said, set_hook, workers, yard};
-use crate::yard::{Yard, wait_for};
+use crate::yard::wait_for;
 
 const PLAN: &str = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n";
 
@@ -15,16 +15,6 @@ const SPEC: &str = "docs/EXECUTION-SPEC-PRD-095.md";
 const BUILD: &str = "---\nprd: PRD-095\nprd_title: A shed\nworkstreams:\n  WS1: {name: Floor, outputs: [WS1.txt]}\n  \
                      WS2: {name: Walls, outputs: [WS2.txt]}\nexecution_phases:\n  - {name: Ground, parallel: [WS1]}\n  \
                      - {name: Rest, parallel: [WS2]}\n---\n# A shed\n";
-
-/// A repository whose lead starts one worker at a time, and whose commits are older than the run.
-fn one_worker(hook: &str, more: &str, files: &[(&str, &str)]) -> Yard {
-    let yard = yard(hook, more, files);
-    yard.workspace.write("piton.toml", yard.text("piton.toml").replace("workers = 2", "workers = 1"));
-    yard.commit("one worker");
-    let amend = "alias.old=!GIT_COMMITTER_DATE=2026-01-01T00:00:00Z git commit -q --allow-empty --amend --no-edit";
-    yard.git(&["-c", amend, "old"]);
-    yard
-}
 
 #[test]
 fn set_up_that_is_named_after_the_first_worker_failed_is_done_for_its_worktree() {
@@ -125,32 +115,6 @@ fn removed_box_is_not_merged_whatever_an_old_stash_has() {
     });
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(is_on_main(&yard, "a.txt") && !is_on_main(&yard, "b.txt"), "{}", said(&ended));
-}
-
-#[test]
-fn story_whose_addition_is_undone_in_an_editor_gets_no_worker() {
-    let yard = one_worker(r#"if [ "$step" = S-1 ]; then hold S-1; fi"#, STORY, &[]);
-    let committed = yard.text("piton.toml");
-    let second = "[[stories]]\nid = \"S-2\"\ntitle = \"Two\"\nstages = [2, 3]\n";
-    yard.workspace.write("piton.toml", format!("{committed}{second}"));
-    let ended = meanwhile(&yard, &["run", "--yes"], "S-1", || {
-        yard.workspace.write("piton.toml", &committed);
-    });
-    assert_eq!(ended.code, Some(0), "{}", said(&ended));
-    assert!(!workers(&yard).contains(&"S-2".to_owned()), "{}", said(&ended));
-}
-
-#[test]
-fn workstream_whose_addition_is_undone_in_an_editor_gets_no_worker() {
-    let both = BUILD.replace("[WS1]}\n  - {name: Rest, parallel: [WS2]}", "[WS1, WS2]}");
-    let first = both.replace("  WS2: {name: Walls, outputs: [WS2.txt]}\n", "").replace("[WS1, WS2]", "[WS1]");
-    let yard = one_worker(r#"if [ "$step" = WS1 ]; then hold WS1; fi"#, "", &[(SPEC, &first)]);
-    yard.workspace.write(SPEC, both);
-    let ended = meanwhile(&yard, &["run", SPEC, "--yes"], "WS1", || {
-        yard.workspace.write(SPEC, &first);
-    });
-    assert!(!workers(&yard).contains(&"WS2".to_owned()), "{}", said(&ended));
-    assert!(is_on_main(&yard, "WS1.txt") && !is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
 }
 
 #[test]

@@ -97,8 +97,6 @@ pub(super) struct Lead<'w> {
     pub restored: BTreeSet<String>,
     /// The event that last freed each halted group.
     pub freed_groups: BTreeMap<usize, u64>,
-    /// Where the base was when this lead began.
-    pub begun_base: Option<String>,
     /// Files of approvals that were taken and are removed with the next save.
     pub taken_approvals: BTreeSet<String>,
     outcome: Option<Outcome>,
@@ -201,7 +199,6 @@ impl<'w> Lead<'w> {
             restored: BTreeSet::new(),
             begun_with: BTreeMap::new(),
             freed_groups: BTreeMap::new(),
-            begun_base: None,
             taken_approvals: BTreeSet::new(),
             outcome: None,
             last_look: steady,
@@ -231,7 +228,7 @@ impl<'w> Lead<'w> {
             lead.tell(None, "gone", &format!("{gone} {what}"));
         }
         lead.open_repository()?;
-        lead.begun_base = lead.base_tip();
+        lead.note_beginning();
         lead.tell_missing_scripts();
         lead.tell_undefined();
         lead.recover(request)?;

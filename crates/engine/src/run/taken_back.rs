@@ -210,18 +210,22 @@ impl Lead<'_> {
         is_lost && self.is_merge_on_base(at) && self.is_finished_in_journal(at)
     }
 
-    pub(super) fn base_tip(&self) -> Option<String> {
-        self.repository.as_ref()?.tip(self.memory.run.base.as_ref()?).ok().flatten()
+    /// Remembers where the base was when the run began.
+    pub(super) fn note_beginning(&mut self) {
+        let base = self.repository.as_ref().zip(self.memory.run.base.as_ref());
+        if let Some(tip) = base.and_then(|(repository, base)| repository.tip(base).ok().flatten()) {
+            self.memory.begun_at.entry(self.run.number).or_insert(tip);
+        }
     }
 
-    /// A file as the base had it when this lead began.
+    /// A file as the base had it when the run began.
     pub(super) fn at_beginning(&self, path: &str) -> Option<Vec<u8>> {
         let repository = self.repository.as_ref()?;
         let path = repository.inside().join(path).display().to_string();
-        repository.text_at(self.begun_base.as_ref()?, &path).ok().flatten()
+        repository.text_at(self.memory.begun_at.get(&self.run.number)?, &path).ok().flatten()
     }
 
-    /// Whether git put the version of a file in its place that the base had when this lead began: the user stashed or discarded
+    /// Whether git put the version of a file in its place that the base had when the run began: the user stashed or discarded
     /// what they had not committed. What is committed or pulled since is another version.
     pub(super) fn is_put_back(&self, path: &str, bytes: &[u8]) -> bool {
         let Some(repository) = &self.repository else { return false };

@@ -5,6 +5,7 @@ use piton_dialect::build::is_same_gate;
 use piton_dialect::pipeline::layout::path_of;
 use piton_model::hint::verbs;
 use piton_model::{Arg, Audience, Dialect, GateState, Hint, Invocation, State, Time, Unit, UnitRef};
+use piton_store::journal::Hash;
 use piton_supervisor::{Repository, quoted};
 use serde_json::{Value, json};
 
@@ -116,8 +117,8 @@ impl Way {
 /// Why a unit waits whose document is gone, with what brings it back.
 #[track_caller]
 pub(super) fn gone(workspace: &Workspace, unit: &str, document: &str, now: Time) -> Hint {
-    let since = UnitRef::parse(unit).map_or(0, |unit| last_recorded(workspace, &unit, now));
-    match whereabouts(workspace, document, since) {
+    let newest = UnitRef::parse(unit).ok().and_then(|unit| newest(workspace, &unit, document, now));
+    match whereabouts(workspace, document, newest.as_ref()) {
         Some(words) => Hint::from(words),
         None => verbs::REPAIR.on(unit).to(GONE),
     }
@@ -137,25 +138,25 @@ pub(super) fn brought_back(workspace: &Workspace, name: &str, reasons: &[&str], 
         }
         None => return None,
     };
-    let since = last_recorded(workspace, &unit, now);
-    let fetch = whereabouts(workspace, &document, since).map(|words| Way::Fetch { words });
+    let newest = newest(workspace, &unit, &document, now);
+    let fetch = whereabouts(workspace, &document, newest.as_ref()).map(|words| Way::Fetch { words });
     Some(vec![fetch.unwrap_or_else(|| Way::Repair { unit: name.to_owned() })])
 }
 
-/// When the last event of a unit was recorded, in seconds: an older stash has an older version of its document.
-fn last_recorded(workspace: &Workspace, unit: &UnitRef, now: Time) -> i64 {
-    let last = crate::log(workspace, unit, now).ok().and_then(|mut log| log.log.events.pop());
-    last.and_then(|last| piton_dialect::time::read(&last.at).time()).map_or(0, Time::unix_seconds)
+/// The newest version of a document that was recorded: a stash that has another one is not offered.
+fn newest(workspace: &Workspace, unit: &UnitRef, document: &str, now: Time) -> Option<Hash> {
+    let events = crate::log(workspace, unit, now).ok()?.log.events;
+    events.iter().rev().find_map(|entry| entry.document(document)?.hash.clone())
 }
 
 /// The way out for a run whose list or specification git has: in the stash, or on the run's base.
 pub(super) fn fetched(workspace: &Workspace, file: &str) -> Option<Way> {
-    whereabouts(workspace, file, 0).map(|words| Way::Fetch { words })
+    whereabouts(workspace, file, None).map(|words| Way::Fetch { words })
 }
 
-/// Where a document is that is not in the work tree: in a stash that was made since a moment, or on the base of a run, which
+/// Where a document is that is not in the work tree: in a stash that has its newest version, or on the base of a run, which
 /// is not checked out.
-fn whereabouts(workspace: &Workspace, document: &str, since: i64) -> Option<String> {
+fn whereabouts(workspace: &Workspace, document: &str, newest: Option<&Hash>) -> Option<String> {
     let repository = Repository::find(workspace.root()).ok().flatten().filter(|_| !document.is_empty())?;
     if workspace.root().join(document).symlink_metadata().is_ok() {
         return None;
@@ -172,7 +173,8 @@ fn whereabouts(workspace: &Workspace, document: &str, since: i64) -> Option<Stri
     if document.starts_with(".pipeline/") {
         return None;
     }
-    let stashed = repository.stashed_since(&path.display().to_string(), since).ok().flatten();
+    let stashed = repository.stashed_since(&path.display().to_string(), 0).ok().flatten();
+    let stashed = stashed.filter(|text| newest.is_none_or(|newest| Hash::of(text) == *newest));
     stashed.map(|_| format!("{NOT_THERE}in the stash: git stash pop"))
 }
 
