@@ -135,7 +135,7 @@ fn a_plan_that_went_with_a_stash_is_brought_back_as_printed() {
     let refused = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
     assert!(said(&refused).contains("git stash pop; then continue: piton run plan:p"), "{}", said(&refused));
     yard.git(&["stash", "pop", "-q"]);
-    let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
+    let ended = yard.piton(&["run", "plan:p", "--retry"]);
     assert_eq!((ended.code, count(&yard, "a")), (Some(0), 1), "{}", said(&ended));
 }
 

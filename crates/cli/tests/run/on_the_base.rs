@@ -120,3 +120,16 @@ fn committed_checkpoint_that_another_worktree_checks_out_takes_nothing_back() {
     let ended = yard.piton(&["run"]);
     assert_eq!((ended.code, is_on_main(&yard, "S-2.txt")), (Some(0), true), "{}", said(&ended));
 }
+
+#[test]
+fn plan_whose_text_is_removed_after_its_run_is_brought_back_as_printed() {
+    let yard = yard("", "", &[]);
+    yard.workspace.write("plans/p/plan.md", "# P\n\n- [ ] A <!-- TASK: a -->\n");
+    yard.run(&["run", "plan:p", "--yes"]);
+    std::fs::remove_file(yard.workspace.path("plans/p/plan.md")).expect("it was there");
+    let refused = yard.piton(&["run", "plan:p"]);
+    assert!(said(&refused).contains("bring it back: piton repair plan:p && piton run plan:p"), "{}", said(&refused));
+    yard.run(&["repair", "plan:p"]);
+    let ended = yard.piton(&["run", "plan:p"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(0), 1), "{}", said(&ended));
+}
