@@ -13,8 +13,8 @@ const DEEPEST: usize = 24;
 /// files before its subdirectories. What has the name of a document counts as a file, whatever it is.
 ///
 /// Links to directories are not followed. A directory with a `.git` of its own is another workspace (a
-/// nested repository, a submodule, a worktree) and is not entered, so that no unit is seen twice; an empty `.git` is none
-/// ([`is_repository`]). What cannot be listed is passed over: a file that matters is reported when it is read.
+/// nested repository, a submodule, a worktree) and is not entered, so that no unit is seen twice; an empty `.git` makes
+/// none. What cannot be listed is passed over: a file that matters is reported when it is read.
 pub fn walk(root: &Path, visit: &mut dyn FnMut(&str)) {
     directory(root, &mut String::new(), 0, visit);
 }
