@@ -1,4 +1,4 @@
-//! What workers know of the gates that judge them and of the work before theirs, and what a person is told at the end.
+//! What workers know of the gates that judge them and of the work before theirs, and the next steps that a run prints at its end.
 
 use std::fs;
 

@@ -82,9 +82,9 @@ impl Lead<'_> {
         let (repository, candidate) = (self.repository.as_ref()?, merged.candidate.as_ref()?);
         let path = repository.inside().join(SETTINGS).display().to_string();
         let text = |commit: &str| repository.text_at(commit, &path).ok().flatten();
-        let own = text(&candidate.commit)?;
-        let is_changed = text(&candidate.base_commit).as_ref() != Some(&own);
-        is_changed.then(|| Settings::parse(&String::from_utf8_lossy(&own)).ok()).flatten().map(|own| own.gates)
+        // Settings that the base does not have were not a part of the question.
+        let (before, own) = (text(&candidate.base_commit)?, text(&candidate.commit)?);
+        (before != own).then(|| Settings::parse(&String::from_utf8_lossy(&own)).ok()).flatten().map(|own| own.gates)
     }
 
     pub(super) fn gate_command(&self, group: usize, gate: &str) -> Option<String> {
