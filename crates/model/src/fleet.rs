@@ -169,7 +169,7 @@ impl Fleet {
             FleetEvent::WorkerExited { lane, end, standing, words } => {
                 self.exited(lane, &Exited { end, standing, words }, now, &mut decisions);
             }
-            FleetEvent::LaneAdded(lane) => self.lane_added(*lane),
+            FleetEvent::LanesAdded => {}
             FleetEvent::LaneSettled { lane } => self.lane_settled(lane),
             FleetEvent::LaneFreed { lane } => self.lane_freed(lane),
             FleetEvent::GroupFreed { group } => self.group_freed(group),

@@ -118,6 +118,26 @@ fn a_phase_that_is_put_between_two_others_is_done_between_them() {
     assert_eq!(workers(&yard), ["one", "two", "three"], "{}", said(&ended));
 }
 
+#[test]
+fn boxes_that_are_added_together_each_get_a_worker() {
+    let plan = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n";
+    let yard = yard(r#"if [ "$step" = a ]; then hold a; fi"#, "", &[("plans/p/plan.md", plan)]);
+    let lead = yard.command(&["run", "plan:p", "--yes"]).spawn().expect("it starts");
+    let shown = || yard.piton(&["status"]).stdout;
+    wait_for("the worker", || yard.outer("marks/held-a").exists(), shown);
+    let phase = "## Two\n<!-- CHECKPOINT: two -->\n- [ ] B <!-- TASK: b -->\n- [ ] C <!-- TASK: c -->\n- [ ] D <!-- TASK: d -->\n";
+    yard.workspace.write("plans/p/phase-02-two.md", phase);
+    yard.workspace.write("plans/p/plan.md", format!("{plan}- [ ] E <!-- TASK: e -->\n"));
+    let log = || std::fs::read_to_string(yard.workspace.path(".piton/run/runs/1/events.jsonl")).unwrap_or_default();
+    wait_for("the new boxes", || log().matches("its box was added to the plan").count() == 4, log);
+    std::fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    for made in ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"] {
+        assert!(is_on_main(&yard, made), "{made}: {}", said(&ended));
+    }
+}
+
 const PLAN: &str = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n\n## Two\n<!-- CHECKPOINT: two -->\n\
                     - [ ] B <!-- TASK: b -->\n- [ ] Good <!-- ACCEPT: good -->\n\n## Three\n<!-- CHECKPOINT: three -->\n\
                     - [ ] C <!-- TASK: c -->\n";

@@ -360,8 +360,8 @@ impl Lead<'_> {
     }
 
     /// Lanes for boxes that are new. The fleet has each of them at the same place as soon as it takes the event.
-    fn add_steps(&mut self, group: usize, unit: &UnitRef, plan: &Unit) -> Vec<FleetEvent> {
-        let mut news = Vec::new();
+    fn add_steps(&mut self, group: usize, unit: &UnitRef, plan: &Unit) -> Option<FleetEvent> {
+        let mut is_added = false;
         let own = self.work.lanes.iter().filter(|work| work.dialect == Dialect::Plan && work.unit == *unit);
         let known: Vec<String> = own.filter_map(|work| work.step.clone()).collect();
         for (place, step) in plan.steps.iter().enumerate() {
@@ -369,18 +369,20 @@ impl Lead<'_> {
             if known.contains(&step.id) || !is_open || Id::parse(&step.id).is_err() {
                 continue;
             }
-            let phase = self.phase_for(group, plan, &stage_of(&step.stage), &mut news);
+            let phase = self.phase_for(group, plan, &stage_of(&step.stage));
             let (lane, work) = plan_lane(unit, step, group, phase, place);
             self.tell(Some(&lane.name), "plan", "its box was added to the plan");
+            // Both at once: a lane has the same place in either list.
             self.work.lanes.push(work);
-            news.push(FleetEvent::LaneAdded(Box::new(lane)));
+            self.work.fleet.add_lane(lane);
+            is_added = true;
         }
-        news
+        is_added.then_some(FleetEvent::LanesAdded)
     }
 
     /// The place of a phase of a plan. One that is new comes where the text has it, unless a later one has begun: then it
     /// comes after all that are there.
-    fn phase_for(&mut self, group: usize, plan: &Unit, name: &str, news: &mut [FleetEvent]) -> usize {
+    fn phase_for(&mut self, group: usize, plan: &Unit, name: &str) -> usize {
         let phases = &self.work.fleet.groups[group].phases;
         let known = |name: &str| phases.iter().position(|phase| phase.name == name);
         if let Some(known) = known(name) {
@@ -396,12 +398,7 @@ impl Lead<'_> {
         let place = behind.filter(|place| !has_begun(*place)).unwrap_or(phases.len());
         let new = plan_phase(plan, name, place == phases.len(), &|gate| self.settings.gates.contains_key(gate));
         self.work.fleet.groups[group].phases.insert(place, new);
-        let added = news.iter_mut().chain(&mut self.queue).filter_map(|event| match event {
-            FleetEvent::LaneAdded(lane) => Some(&mut **lane),
-            _ => None,
-        });
-        let lanes = self.work.fleet.lanes.iter_mut().chain(added);
-        for lane in lanes.filter(|lane| lane.group == group && lane.phase >= place) {
+        for lane in self.work.fleet.lanes.iter_mut().filter(|lane| lane.group == group && lane.phase >= place) {
             lane.phase += 1;
         }
         place

@@ -64,7 +64,7 @@ impl Lead<'_> {
             | FleetEvent::Approved { .. }
             | FleetEvent::LaneApproved { .. }
             | FleetEvent::NotStarted { .. }
-            | FleetEvent::LaneAdded(_)
+            | FleetEvent::LanesAdded
             | FleetEvent::LaneSettled { .. }
             | FleetEvent::LaneFreed { .. }
             | FleetEvent::GroupFreed { .. }

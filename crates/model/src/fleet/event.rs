@@ -1,6 +1,6 @@
 //! What can happen to a fleet.
 
-use super::{GateResult, GroupAt, How, Lane, LaneAt, MergeOf, MergeResult, Prepared, Request, Standing};
+use super::{GateResult, GroupAt, How, LaneAt, MergeOf, MergeResult, Prepared, Request, Standing};
 use crate::Time;
 use crate::proof::Proof;
 
@@ -39,8 +39,8 @@ pub enum FleetEvent {
         /// What else is known about the end, for people: its last words, denied commands.
         words: Option<String>,
     },
-    /// A person added work while the run is under way.
-    LaneAdded(Box<Lane>),
+    /// A person added work while the run is under way: [`Fleet::add_lane`](super::Fleet::add_lane) took it in.
+    LanesAdded,
     /// A person did a lane's work, or took it out of the document, before a worker began.
     LaneSettled {
         /// Which.

@@ -304,8 +304,9 @@ impl Fleet {
         }
     }
 
-    /// Takes in work that a person added; its phase is judged again, with all that it has become.
-    pub(super) fn lane_added(&mut self, lane: super::Lane) {
+    /// Takes in work that a person added; its phase is judged again, with all that it has become. It begins with the next
+    /// event.
+    pub fn add_lane(&mut self, lane: super::Lane) {
         self.open_phase(lane.group, lane.phase);
         self.lanes.push(lane);
     }
