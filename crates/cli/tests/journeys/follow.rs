@@ -1,10 +1,8 @@
 //! Hints are promises: what a command or a run prints as the next thing to type is typed, and has to work.
 
-use std::collections::BTreeSet;
-
 use crate::ground::{Ground, Typed};
 use crate::lead::Ended;
-use crate::printed::{self, Printed};
+use crate::moment::Moment;
 use crate::workers::words::{self, Placeholder};
 
 /// What the words of a hint stand for in a situation.
@@ -110,11 +108,13 @@ impl Ground {
 }
 
 /// Notes the sites of commands that were printed before, and that worked when a line typed them.
-pub fn note_typed(before: &BTreeSet<Printed>, line: &str) {
-    for command in line.split(" && ") {
-        let words: Vec<String> = words::split(command).into_iter().map(|word| word.text).collect();
-        printed::typed(before, &words);
-    }
+pub fn note_typed(before: &Moment, line: &str) {
+    commands_of(line).for_each(|words| before.typed(&words));
+}
+
+/// The words of each command of a line.
+pub fn commands_of(line: &str) -> impl Iterator<Item = Vec<String>> {
+    line.split(" && ").map(|command| words::split(command).into_iter().map(|word| word.text).collect())
 }
 
 #[test]

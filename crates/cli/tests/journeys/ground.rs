@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::follow::note_typed;
 use crate::lead::Lead;
-use crate::printed;
+use crate::moment::Moment;
 use crate::workers::{self, Who};
 
 /// No single thing that is waited for takes longer, however busy the machine is.
@@ -131,7 +131,7 @@ impl Ground {
 
     /// Types a line into a shell, and waits for its end.
     pub fn types(&self, line: &str) -> Typed {
-        let before = printed::read(&self.outer("hints"));
+        let before = Moment::now(&self.outer);
         let mut command = self.prepared("/bin/sh");
         command.args(["-c", line]).stdout(Stdio::piped()).stderr(Stdio::piped());
         let (code, stdout, stderr) = crate::lead::finish(command.spawn().expect("a shell starts"), line);

@@ -1,6 +1,5 @@
 //! A lead at work: what it tells, event by event, and how it ends.
 
-use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -10,13 +9,13 @@ use serde_json::Value;
 
 use crate::follow::note_typed;
 use crate::ground::{Ground, PATIENCE};
-use crate::printed::{self, Printed};
+use crate::moment::Moment;
 
 /// A lead whose events are read as they come.
 pub struct Lead<'a> {
     ground: &'a Ground,
     line: String,
-    before: BTreeSet<Printed>,
+    before: Moment,
     child: Child,
     events: Receiver<Value>,
     stderr: Option<std::thread::JoinHandle<String>>,
@@ -35,7 +34,7 @@ pub struct Ended {
 impl<'a> Lead<'a> {
     /// Types a line that begins a run.
     pub fn start(ground: &'a Ground, line: &str) -> Lead<'a> {
-        let before = printed::read(&ground.outer("hints"));
+        let before = Moment::now(&ground.outer(""));
         let line = format!("{line} --json");
         let mut command = ground.prepared("/bin/sh");
         command.args(["-c", &format!("exec {line}")]).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -19,6 +19,8 @@ mod killed_worker;
 mod lead;
 mod limits;
 mod meanwhile;
+#[path = "../support/moment.rs"]
+mod moment;
 mod more_gates;
 mod nothing_done;
 mod on_the_base;

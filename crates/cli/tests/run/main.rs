@@ -1,8 +1,11 @@
 //! The lead, with real processes, real git and real signals.
 
+#[path = "../support/moment.rs"]
+mod moment;
 #[path = "../support/mod.rs"]
 #[expect(dead_code, reason = "these tests use a part of the support that all tests share")]
 mod support;
+use support::printed;
 
 mod another_lead;
 mod answers;

@@ -1,4 +1,3 @@
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -7,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::moment::Moment;
 use crate::support::Workspace;
-use crate::support::printed::{self, Printed};
 
 /// No run takes longer, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -25,7 +24,7 @@ pub struct Yard {
 /// A command that was typed and has not ended.
 pub struct Typed {
     pub child: Child,
-    before: BTreeSet<Printed>,
+    before: Moment,
     arguments: Vec<String>,
 }
 
@@ -135,7 +134,7 @@ impl Yard {
 
     /// Runs the binary to its end.
     pub fn piton(&self, arguments: &[&str]) -> Ended {
-        let before = self.printed();
+        let before = Moment::now(self.workspace.outer());
         let ended = finish(self.command(arguments).spawn().expect("the binary starts"));
         if ended.code == Some(0) {
             note_typed(&before, arguments);
@@ -145,14 +144,9 @@ impl Yard {
 
     /// Types a command that takes its time.
     pub fn types(&self, arguments: &[&str]) -> Typed {
-        let before = self.printed();
+        let before = Moment::now(self.workspace.outer());
         let child = self.command(arguments).spawn().expect("the binary starts");
         Typed { child, before, arguments: arguments.iter().map(|word| (*word).to_owned()).collect() }
-    }
-
-    /// The commands that the binary printed here so far.
-    pub fn printed(&self) -> BTreeSet<Printed> {
-        printed::read(&self.outer("hints"))
     }
 
     /// Runs it to its end, well.
@@ -246,10 +240,10 @@ impl Yard {
 }
 
 /// Notes the sites of commands that were printed before and that worked when they were typed.
-pub fn note_typed(before: &BTreeSet<Printed>, arguments: &[&str]) {
+pub fn note_typed(before: &Moment, arguments: &[&str]) {
     let typed = arguments.iter().filter(|word| **word != "--json");
     let argv: Vec<String> = ["piton"].iter().chain(typed).map(|word| (*word).to_owned()).collect();
-    printed::typed(before, &argv);
+    before.typed(&argv);
 }
 
 /// Waits for a process.

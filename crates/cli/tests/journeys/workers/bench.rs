@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::follow::note_typed;
+use crate::follow::commands_of;
 use crate::{printed, prompts};
 
 /// How long a worker waits for something that a test has to do.
@@ -143,7 +143,7 @@ impl Bench {
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let code = output.status.code().unwrap_or(-1);
         if code == 0 {
-            note_typed(&before, command);
+            commands_of(command).for_each(|words| printed::typed(&before, &words));
             note_of_prompt(command);
         }
         self.note(&format!("$ {command}\n{text}= {code}"));
