@@ -5,7 +5,7 @@
 //! earlier lead left; a fresh start is the case in which that is nothing.
 
 mod act;
-mod added_subtasks;
+mod task_list;
 mod approvals;
 mod attach;
 mod by_hand;

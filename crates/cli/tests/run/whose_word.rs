@@ -310,6 +310,19 @@ fn a_subtask_that_is_added_to_the_tasks_file_is_a_part_of_the_task() {
 }
 
 #[test]
+fn a_subtask_that_is_taken_out_of_the_tasks_file_is_skipped() {
+    let tasks = tasks().replace("\"two\"]", "\"two\", \"three\"]");
+    let yard = yard("exit 1", "", &[("tasks.toml", &tasks)]);
+    assert_eq!(yard.piton(&["run", "tasks.toml", "--yes"]).code, Some(4));
+    set_hook(&yard, "");
+    yard.workspace.write("tasks.toml", tasks.replace(", \"three\"]", "]"));
+    yard.commit("one less");
+    let ended = yard.piton(&["run", "tasks.toml", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "the worker does two of two: {}", said(&ended));
+    assert!(ended.stdout.contains("taken out of its list, and skipped: three"), "{}", said(&ended));
+}
+
+#[test]
 fn a_workers_attempt_is_of_its_own_unit() {
     let tasks = tasks();
     let hook = r#"if [ "$step" = T2 ]; then keep half; hold T2; fi

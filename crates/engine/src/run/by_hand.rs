@@ -109,9 +109,12 @@ pub(super) fn taken(dialect: Dialect, events: &[Entry], liveness: Liveness) -> O
 pub(super) fn begun_by_person(events: &[Entry]) -> Option<&Entry> {
     // Who opens a unit again gives it back.
     let begins = |entry: &&Entry| matches!(entry.event.as_str(), "started" | "resumed" | "restarted" | "taken_over");
-    // A lead claims a unit in the name of the worker that it starts.
-    let is_own = |entry: &Entry| ["story-", "worker-"].iter().any(|start| entry.by.starts_with(start));
-    events.iter().rfind(begins).filter(|entry| is_by_person(entry) && !is_own(entry))
+    events.iter().rfind(begins).filter(|entry| is_by_person(entry) && !is_claim(entry))
+}
+
+/// Whether a lead claimed a unit with an event: it does so in the name of the worker that it starts.
+pub(super) fn is_claim(entry: &Entry) -> bool {
+    ["story-", "worker-"].iter().any(|start| entry.by.starts_with(start))
 }
 
 /// The last event about a step, when a person began it.

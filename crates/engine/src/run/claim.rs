@@ -253,7 +253,7 @@ impl Lead<'_> {
                     self.reopen_refused(at)?;
                 }
                 let claimed = self.resume_unit(at, worker)?;
-                self.add_subtasks(at, &found.unit)?;
+                self.follow_list(at, &found.unit)?;
                 Ok(claimed)
             }
         }

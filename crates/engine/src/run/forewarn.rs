@@ -6,7 +6,7 @@ use piton_model::Time;
 use piton_model::hint::verbs;
 use piton_supervisor::{GitError, Repository};
 
-use super::added_subtasks::added_to_done;
+use super::task_list::added_to_done;
 use super::attach::lead_at_work;
 use super::memory::Memory;
 use super::other_work::retitled;

@@ -7,7 +7,7 @@ use piton_model::{Dialect, State, Step, StepState, Unit};
 use piton_store::journal::Entry;
 use serde_json::Value;
 
-use super::added_subtasks::left_out_of;
+use super::task_list::left_out_of;
 use super::freed::LEAD;
 use super::lead::Lead;
 use crate::evidence::toml_key;

@@ -1,21 +1,28 @@
-//! Subtasks and criteria that the user adds to a task in its list after the task began.
+//! Subtasks and criteria that the user adds to a task in its list after the task began, and subtasks that they take out.
 
 use piton_model::fleet::{LaneAt, LaneState};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Event, GateJudgement, Hint, State, StepMove, StepTo, Time, Unit};
+use piton_model::{Dialect, Event, GateJudgement, Hint, State, Step, StepMove, StepState, StepTo, Time, Unit};
 use piton_store::journal::Entry;
 
+use super::by_hand::is_claim;
 use super::lead::Lead;
 use super::work::{LaneWork, Work};
 use crate::Workspace;
 
 impl Lead<'_> {
-    /// Adds what a task's list has and its checkpoint does not have, before a worker starts.
-    pub(super) fn add_subtasks(&mut self, at: LaneAt, known: &Unit) -> Result<(), String> {
+    /// Adds what a task's list has and its checkpoint does not have, before a worker starts, and skips open subtasks that the
+    /// user took out of the list.
+    pub(super) fn follow_list(&mut self, at: LaneAt, known: &Unit) -> Result<(), String> {
         if self.work.lanes[at].dialect != Dialect::Task {
             return Ok(());
         }
         let events = self.events_of(&self.work.lanes[at].unit);
+        let removed = removed_steps(&self.work.lanes[at], known, &events);
+        if !removed.is_empty() {
+            self.tell_lane(at, "settled", &format!("taken out of its list, and skipped: {}", removed.join(", ")));
+            self.record_lane(at, &Event::StepMoved(StepMove::new(StepTo::Skipped, removed)))?;
+        }
         let new = missing_steps(&self.work.lanes[at], known, &events);
         if !new.is_empty() {
             self.record_lane(at, &Event::StepMoved(StepMove::new(StepTo::Begun, new)))?;
@@ -60,6 +67,16 @@ fn missing_steps(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String>
     // A task that is not divided is its own subtask.
     let is_stand_in = |step: &String| known.id.rsplit('/').next() == Some(step.as_str());
     listed.iter().filter(|step| !is_there(step) && !is_stand_in(step)).cloned().collect()
+}
+
+/// Open subtasks that a lead began a task with and that its list has no more. A task of which only the name is known has no list.
+fn removed_steps(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String> {
+    let is_led = events.iter().rfind(|entry| entry.event == "started").is_some_and(is_claim);
+    let (before, listed) = (begun_with(events, "steps"), &work.start.steps);
+    let is_open = |step: &&Step| matches!(step.state, StepState::Pending | StepState::Running);
+    let is_removed = |step: &&Step| is_open(step) && before.contains(&step.id) && !listed.contains(&step.id);
+    let removed = known.steps.iter().filter(is_removed).map(|step| step.id.clone());
+    if is_led && !listed.is_empty() { removed.collect() } else { Vec::new() }
 }
 
 fn missing_criteria(work: &LaneWork, known: &Unit) -> Vec<String> {
