@@ -5,7 +5,6 @@
 //! earlier lead left; a fresh start is the case in which that is nothing.
 
 mod act;
-mod task_list;
 mod approvals;
 mod attach;
 mod by_hand;
@@ -33,7 +32,7 @@ mod memory;
 mod merging;
 mod nowhere;
 mod observe;
-mod other_settings;
+mod other_sources;
 mod other_work;
 mod others;
 mod outputs;
@@ -53,6 +52,7 @@ mod scripts;
 mod section;
 mod settings;
 mod signs;
+mod sources;
 mod standing;
 mod state_file;
 mod status;
@@ -61,6 +61,7 @@ mod strangers;
 mod strays;
 mod sync_point;
 mod taken_back;
+mod task_list;
 mod teller;
 mod told;
 mod trees;
@@ -230,7 +231,7 @@ pub(crate) fn failed(what: impl std::fmt::Display) -> RunError {
 
 /// Reads what would be run. Nothing is started, nothing is written.
 pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Result<RunPlan, RunError> {
-    other_settings::refuse(workspace, request)?;
+    other_sources::refuse(workspace, request)?;
     let mut settings = Settings::load(workspace)?;
     settings.workers.detect(&std::env::var("PATH").unwrap_or_default());
     let Continued { wanted, mut work, gone } = continued::read(workspace, &settings, request, now)?;

@@ -150,26 +150,16 @@ impl Lead<'_> {
         Ok(())
     }
 
-    /// Whether a build's specification, as it is now, has a workstream; true where it cannot be read, and where git has
-    /// another version in its place.
+    /// Whether a build's specification has a workstream; true where it cannot be read.
     pub(super) fn is_specified(&self, unit: &UnitRef, stream: &str) -> bool {
         let is_named = |spec: Spec| spec.workstreams.iter().any(|known| known.id == stream);
-        self.specification(unit).is_none_or(is_named) || self.is_specification_of_git(unit)
+        self.specification(unit).is_none_or(is_named)
     }
 
-    /// Whether a build's specification is that of another branch, or an earlier version that a stash or a discarded change
-    /// left: it says nothing about this run.
-    pub(super) fn is_specification_of_git(&self, unit: &UnitRef) -> bool {
-        let group = self.work.groups.iter().find(|group| group.unit.as_ref() == Some(unit));
-        let Some(path) = group.and_then(|group| group.spec.clone()) else { return false };
-        let Ok(content) = self.workspace.disk.read(&path) else { return false };
-        !self.is_base_checked_out() || self.is_put_back(&path, &content.bytes)
-    }
-
-    /// A build's specification as it is now; nothing where it cannot be read.
+    /// A build's specification as its user has it; nothing where it cannot be read.
     pub(super) fn specification(&self, unit: &UnitRef) -> Option<Spec> {
         let found = crate::find(self.workspace, unit, self.time()).ok();
-        specification(self.workspace, unit, found.as_ref().map(|found| &found.unit), self.time())
+        specification(&self.as_user_has_it(), unit, found.as_ref().map(|found| &found.unit), self.time())
     }
 
     /// Workstreams that a person took out of the specification are not built. Those that they added since this lead began

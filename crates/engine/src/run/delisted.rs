@@ -9,19 +9,16 @@ use super::memory::LaneMemory;
 use super::work::{Before, Lists, without};
 
 impl Lead<'_> {
-    /// Whether the user took a lane's unit out of its list since this lead began, before anything was done for it. What
-    /// another branch or a stash has in the list's place says nothing, nor does a list in which something waits for it.
+    /// Whether the user took a lane's unit out of its list since this lead began, before anything was done for it. A list in
+    /// which something waits for it says nothing.
     pub(super) fn is_delisted(&mut self, at: LaneAt) -> bool {
         let unit = self.work.lanes[at].unit.clone();
         let Some(before) = self.lists.as_ref().filter(|lists| lists.names(&unit)) else { return false };
-        if self.has_begun(at) || !self.is_base_checked_out() {
+        if self.has_begun(at) {
             return false;
         }
-        let Some(now) = Lists::read(self.workspace, &self.run.wanted) else { return false };
-        let is_named = now.names(&unit) || now.needs(&unit) || !now.has_same_files(before);
-        let changed = now.files.iter().filter(|file| !before.files.contains(file));
-        let mut is_gits = changed.map(|(file, bytes)| self.is_put_back(file, bytes));
-        if is_named || is_gits.any(|is_gits| is_gits) {
+        let Some(now) = Lists::read(&self.as_user_has_it(), &self.run.wanted) else { return false };
+        if now.names(&unit) || now.needs(&unit) || !now.has_same_files(before) {
             return false;
         }
         self.tell_lane(at, "settled", "it was taken out of its list; no worker starts");
@@ -61,10 +58,5 @@ impl Lead<'_> {
         let is_known = known.is_some_and(LaneMemory::has_begun);
         let document = self.document_of(at);
         is_known || !document.is_empty() && matches!(self.workspace.disk.stamp(&document), Ok(Some(_)))
-    }
-
-    pub(super) fn is_base_checked_out(&self) -> bool {
-        let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return true };
-        repository.head().is_ok_and(|head| head.branch() == Some(base))
     }
 }

@@ -6,11 +6,11 @@ use piton_model::Time;
 use piton_model::hint::verbs;
 use piton_supervisor::{GitError, Repository};
 
-use super::task_list::added_to_done;
 use super::attach::lead_at_work;
 use super::memory::Memory;
 use super::other_work::retitled;
 use super::scripts::{Base, missing_scripts};
+use super::task_list::added_to_done;
 use super::work::{Work, undefined};
 use super::{RunPlan, runs};
 use crate::Workspace;

@@ -128,7 +128,7 @@ impl Lead<'_> {
     /// The gates that a build's specification has in a phase by now, and that this lead does not have there.
     fn added_gates(&self, group: usize, unit: &UnitRef) -> Vec<String> {
         let is_build = self.work.groups[group].dialect == Dialect::Build;
-        let spec = self.specification(unit).filter(|_| is_build && !self.is_specification_of_git(unit));
+        let spec = self.specification(unit).filter(|_| is_build);
         let known = &self.work.fleet.groups[group];
         let keys: Vec<String> = (0..known.phases.len()).map(|place| known.phase_key(place)).collect();
         let of_lanes = self.work.fleet.lanes.iter().filter(|lane| lane.group == group).flat_map(|lane| &lane.gates);
@@ -177,24 +177,10 @@ impl Lead<'_> {
         self.command(&["--retry"]).to(format!("gates changed during the run: {gates}; judge by them")).to_string()
     }
 
-    /// The gates of the settings as their user has them now: in the work tree, or committed on the base while another branch is
-    /// checked out. What git put back (a stash, a discarded change) says nothing: the lead judges by its own.
+    /// The gates of the settings as their user has them now.
     pub(super) fn gates_of_user(&self) -> BTreeMap<String, String> {
-        let own = || self.settings.gates.clone();
-        let Some(base) = self.memory.run.base.as_ref().filter(|_| !self.is_base_checked_out()) else {
-            let is_put_back = || {
-                let text = self.workspace.disk.read(SETTINGS);
-                text.is_ok_and(|text| self.is_put_back(SETTINGS, &text.bytes))
-            };
-            let settings = Settings::load(self.workspace).ok().filter(|_| !is_put_back());
-            return settings.map_or_else(own, |settings| settings.gates);
-        };
-        let repository = self.repository.as_ref();
-        let text =
-            repository.and_then(|it| it.text_of(base, &it.inside().join(SETTINGS).display().to_string()).ok()?);
-        let text = text.filter(|text| self.at_beginning(SETTINGS).as_ref() != Some(text));
-        let settings = text.and_then(|text| Settings::parse(&String::from_utf8_lossy(&text)).ok());
-        settings.map_or_else(own, |settings| settings.gates)
+        let settings = Settings::load(&self.as_user_has_it());
+        settings.map_or_else(|_| self.settings.gates.clone(), |settings| settings.gates)
     }
 
     /// Where a gate is run: where both sides of the merge are.

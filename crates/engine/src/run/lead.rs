@@ -1,5 +1,6 @@
 //! The loop.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use super::requests::{self, Asked, Signals};
 use super::runs::RunRecord;
 use super::settings::Settings;
 use super::signs::Afar;
+use super::sources::Sources;
 use super::teller::Teller;
 use super::told::EventLog;
 use super::view::Published;
@@ -66,6 +68,8 @@ pub(super) struct Lead<'w> {
     pub ticked: HashMap<usize, BTreeSet<String>>,
     /// The lists of its stories and tasks as they were when this lead began.
     pub lists: Option<Lists>,
+    /// The files that steer it, as their user has them.
+    pub sources: RefCell<Sources>,
     /// Lanes whose end is recorded.
     pub finished: HashSet<LaneAt>,
     /// The attempt of each group's unit, once this lead has claimed it.
@@ -155,7 +159,8 @@ impl<'w> Lead<'w> {
             Repository::find(workspace.root()).map_err(RunError::Git)?;
         }
         let units = plan.work.units();
-        let run = RunRecord::begin(workspace, request, (units, &plan.gone), Some(own.clone()), now)?;
+        let specifications = plan.work.groups.iter().filter_map(|group| group.spec.clone());
+        let run = RunRecord::begin(workspace, request, (units, &plan.gone), specifications, Some(own.clone()), now)?;
         let gone = plan.gone;
         let log = EventLog::open(&workspace.root().join(run.directory())).ok();
         let jobs = Jobs::new()?;
@@ -181,6 +186,7 @@ impl<'w> Lead<'w> {
             plans: HashMap::new(),
             ticked: HashMap::new(),
             lists: Lists::read(workspace, &run.wanted),
+            sources: RefCell::default(),
             finished: HashSet::new(),
             claimed: vec![None; groups],
             queue: VecDeque::new(),
@@ -228,7 +234,7 @@ impl<'w> Lead<'w> {
             lead.tell(None, "gone", &format!("{gone} {what}"));
         }
         lead.open_repository()?;
-        lead.note_beginning();
+        lead.note_sources();
         lead.tell_missing_scripts();
         lead.tell_undefined();
         lead.recover(request)?;

@@ -38,8 +38,6 @@ pub(super) struct Memory {
     pub run: RunFacts,
     /// The branch that each run merges into, by the run's number: a run that is continued after another one keeps its own.
     pub bases: BTreeMap<u64, String>,
-    /// Where the base of each run was when the run began.
-    pub begun_at: BTreeMap<u64, String>,
     /// Where the base of each run was when the run last looked at it or merged into it.
     pub base_tips: BTreeMap<u64, String>,
     /// Each lane, by its name.

@@ -7,9 +7,9 @@ use piton_model::{Dialect, Hint, Lifecycle, State, Time, Unit};
 use piton_store::journal::Entry;
 use serde_json::Value;
 
-use super::task_list::begun_with;
 use super::lead::Lead;
 use super::memory::SavedState;
+use super::task_list::begun_with;
 use super::work::{LaneWork, Work};
 use crate::Workspace;
 

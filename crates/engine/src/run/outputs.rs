@@ -40,7 +40,7 @@ impl Lead<'_> {
     fn specified_outputs(&self, at: LaneAt) -> Option<Vec<String>> {
         let work = &self.work.lanes[at];
         let step = work.step.as_ref().filter(|_| work.dialect == Dialect::Build)?;
-        let spec = self.specification(&work.unit).filter(|_| !self.is_specification_of_git(&work.unit))?;
+        let spec = self.specification(&work.unit)?;
         let stream = spec.workstreams.into_iter().find(|stream| stream.id == *step)?;
         Some(stream.outputs.iter().map(|path| path.trim_start_matches("./").to_owned()).collect())
     }

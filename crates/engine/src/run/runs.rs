@@ -11,7 +11,7 @@ use piton_store::disk::{Access, Disk};
 use piton_supervisor::Identity;
 use serde_json::{Value, json};
 
-use super::settings::SETTINGS;
+use super::sources::{is_list, paths_of};
 use super::view::Waiting;
 use super::{RunError, RunRequest, read_time as time};
 use crate::Workspace;
@@ -39,6 +39,14 @@ impl Wanted {
         }
         let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
         Wanted::File(workspace.relative(path).unwrap_or_else(absolute))
+    }
+
+    /// Its path, when it is a list of units.
+    pub(super) fn list(&self) -> Option<&str> {
+        match self {
+            Wanted::File(file) if is_list(file) => Some(file),
+            Wanted::File(_) | Wanted::Unit(_) => None,
+        }
     }
 
     /// As it can be typed in a directory.
@@ -108,6 +116,7 @@ impl RunRecord {
         workspace: &Workspace,
         request: &RunRequest,
         (units, gone): (BTreeSet<String>, &[String]),
+        specifications: impl Iterator<Item = String>,
         lead: Option<Identity>,
         now: Time,
     ) -> Result<RunRecord, RunError> {
@@ -137,22 +146,28 @@ impl RunRecord {
         run.waiting.clear();
         (run.lead, run.lead_since, run.ended, run.yes) = (lead, now, None, request.yes);
         run.save(workspace)?;
-        run.keep_lists(workspace)?;
+        run.keep_sources(workspace, specifications)?;
         run.prune(workspace, &numbers);
         Ok(run)
     }
 
-    /// Keeps the settings and the lists that it names as they are now: their user may move or remove them before all of it
-    /// is done, and git may put others in their place.
-    fn keep_lists(&self, workspace: &Workspace) -> Result<(), RunError> {
-        let mut lists = self.lists(workspace);
-        if let Ok(settings) = std::fs::read_to_string(workspace.root().join(SETTINGS)) {
-            lists.insert(SETTINGS.to_owned(), settings);
+    /// Keeps the files that steer it as they are now: their user may move or remove them before all of it is done, and git
+    /// may put others in their place.
+    fn keep_sources(
+        &self,
+        workspace: &Workspace,
+        specifications: impl Iterator<Item = String>,
+    ) -> Result<(), RunError> {
+        let mut sources = self.lists(workspace);
+        for path in paths_of(&self.wanted, specifications) {
+            if let Ok(Some(text)) = workspace.read_text(&path) {
+                sources.insert(path, text);
+            }
         }
-        if lists.is_empty() {
+        if sources.is_empty() {
             return Ok(());
         }
-        let bytes = format!("{:#}\n", json!(lists)).into_bytes();
+        let bytes = format!("{:#}\n", json!(sources)).into_bytes();
         piton_store::replace(&*workspace.disk, &self.kept_lists(), &bytes, Access::Private)?;
         Ok(())
     }
@@ -160,11 +175,8 @@ impl RunRecord {
     /// The run files that it names, each with its text: as it is now, or as it was when it was last there.
     pub(super) fn lists(&self, workspace: &Workspace) -> BTreeMap<String, String> {
         let mut lists = self.kept(workspace);
-        lists.remove(SETTINGS);
-        let named = self.wanted.iter().filter_map(|wanted| match wanted {
-            Wanted::File(file) if file.ends_with(".toml") || file.ends_with(".json") => Some(file.clone()),
-            Wanted::File(_) | Wanted::Unit(_) => None,
-        });
+        lists.retain(|path, _| is_list(path));
+        let named = self.wanted.iter().filter_map(Wanted::list).map(str::to_owned);
         let all: BTreeSet<String> = lists.keys().cloned().chain(named).collect();
         for file in all {
             if let Ok(text) = std::fs::read_to_string(workspace.root().join(&file)) {
@@ -174,12 +186,8 @@ impl RunRecord {
         lists
     }
 
-    /// The settings that its last lead began with.
-    pub(super) fn settings(&self, workspace: &Workspace) -> Option<String> {
-        self.kept(workspace).remove(SETTINGS)
-    }
-
-    fn kept(&self, workspace: &Workspace) -> BTreeMap<String, String> {
+    /// The files that steered it when its last lead began, each with its text.
+    pub(super) fn kept(&self, workspace: &Workspace) -> BTreeMap<String, String> {
         let kept = workspace.disk.read(&self.kept_lists()).ok();
         kept.and_then(|content| serde_json::from_slice(&content.bytes).ok()).unwrap_or_default()
     }

@@ -7,9 +7,9 @@ use piton_model::{Dialect, State, Step, StepState, Unit};
 use piton_store::journal::Entry;
 use serde_json::Value;
 
-use super::task_list::left_out_of;
 use super::freed::LEAD;
 use super::lead::Lead;
+use super::task_list::left_out_of;
 use crate::evidence::toml_key;
 use crate::record::{DiskFiles, TICKET};
 

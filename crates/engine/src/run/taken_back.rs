@@ -210,31 +210,6 @@ impl Lead<'_> {
         is_lost && self.is_merge_on_base(at) && self.is_finished_in_journal(at)
     }
 
-    /// Remembers where the base was when the run began.
-    pub(super) fn note_beginning(&mut self) {
-        let base = self.repository.as_ref().zip(self.memory.run.base.as_ref());
-        if let Some(tip) = base.and_then(|(repository, base)| repository.tip(base).ok().flatten()) {
-            self.memory.begun_at.entry(self.run.number).or_insert(tip);
-        }
-    }
-
-    /// A file as the base had it when the run began.
-    pub(super) fn at_beginning(&self, path: &str) -> Option<Vec<u8>> {
-        let repository = self.repository.as_ref()?;
-        let path = repository.inside().join(path).display().to_string();
-        repository.text_at(self.memory.begun_at.get(&self.run.number)?, &path).ok().flatten()
-    }
-
-    /// Whether git put the version of a file in its place that the base had when the run began: the user stashed or discarded
-    /// what they had not committed. What is committed or pulled since is another version.
-    pub(super) fn is_put_back(&self, path: &str, bytes: &[u8]) -> bool {
-        let Some(repository) = &self.repository else { return false };
-        let inside = repository.inside().join(path).display().to_string();
-        let committed = repository.text_at("HEAD", &inside).ok().flatten();
-        let is_same = committed.as_deref() == Some(bytes) && self.at_beginning(path).as_deref() == Some(bytes);
-        is_same && repository.is_written_by_git(&inside).unwrap_or(false)
-    }
-
     /// Whether a file is as the commit that is checked out has it, git wrote it, and it was not committed since a moment. A file
     /// that its user edited until it was the same again is not as git wrote it.
     pub(super) fn is_gits(&self, path: &str, bytes: &[u8], since: Time) -> bool {

@@ -24,7 +24,7 @@ pub(super) use self::build::{gates_by_phase, specification, streams_by_phase, un
 use self::listed::Listed;
 pub(super) use self::lists::Lists;
 pub use self::pipeline::Story;
-pub(super) use self::pipeline::{stories, without};
+pub(super) use self::pipeline::{BOARDS, stories, without};
 pub(super) use self::plan::{left_out, plan_lane, plan_phase, stage_of};
 use super::left_work::heir_of;
 use super::section::{BadFile, parse};

@@ -8,7 +8,7 @@ use piton_model::{Dialect, Gate, GateState, Rework, StepState, Unit};
 use super::super::claim::Claimed;
 use super::super::lead::Lead;
 use super::super::memory::LaneMemory;
-use super::super::work::{LaneWork, specification};
+use super::super::work::LaneWork;
 use super::{
     CriterionFacts, DependencyFacts, Excerpt, GateFacts, PromptContext, PromptKind, ResumeFacts, TaskFacts, TaskState,
 };
@@ -64,7 +64,7 @@ impl Lead<'_> {
         let (sources, criteria) = self.documents(work, unit.as_ref());
         let known = Known { lane, work, unit: unit.as_ref() };
         let is_build = work.dialect == Dialect::Build;
-        let spec = is_build.then(|| specification(self.workspace, &work.unit, unit.as_ref(), self.time())).flatten();
+        let spec = is_build.then(|| self.specification(&work.unit)).flatten();
         PromptContext {
             kind: kind(work.dialect, lane.stage),
             piton: self.piton_word(),

@@ -1,5 +1,7 @@
 //! The lists that stories and tasks of a run come from, as they are at a moment.
 
+use std::path::Path;
+
 use piton_model::{Dialect, UnitRef};
 
 use super::super::runs::Wanted;
@@ -23,12 +25,13 @@ impl Lists {
     pub fn read(workspace: &Workspace, wanted: &[Wanted]) -> Option<Lists> {
         let mut lists = Lists { files: Vec::new(), stories: Vec::new(), tasks: Vec::new() };
         let own = [SETTINGS].into_iter().chain(pipeline::BOARDS).map(str::to_owned);
-        let named = wanted.iter().filter_map(|wanted| match wanted {
-            Wanted::File(file) if file.ends_with(".toml") || file.ends_with(".json") => Some(file.clone()),
-            Wanted::File(_) | Wanted::Unit(_) => None,
-        });
+        let named = wanted.iter().filter_map(Wanted::list).map(str::to_owned);
         for file in own.chain(named) {
-            let Ok(bytes) = std::fs::read(workspace.root().join(&file)) else { continue };
+            let read = match Path::new(&file).is_absolute() {
+                true => std::fs::read(&file).ok(),
+                false => workspace.disk.read(&file).ok().map(|content| content.bytes),
+            };
+            let Some(bytes) = read else { continue };
             let text = String::from_utf8(bytes).ok()?;
             match file == SETTINGS {
                 true => lists.stories.extend(Settings::parse(&text).ok()?.stories),

@@ -13,7 +13,7 @@ use super::{Before, Draft, DraftLane, GroupWork, LaneWork, WorkError, id, new_ph
 use crate::Workspace;
 
 /// Where a board may stand.
-pub(super) const BOARDS: [&str; 2] = [".pipeline/board.json", ".pipeline/board.toml"];
+pub(in crate::run) const BOARDS: [&str; 2] = [".pipeline/board.json", ".pipeline/board.toml"];
 
 /// A story as somebody listed it.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,214 @@
+//! Files that steer a run: its settings, its lists and its specifications. What counts is their user's word: what they edit,
+//! commit or pull. What git puts in a file's place (another branch, a stash, a discarded change) says nothing, and the file
+//! counts as its user last had it.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+use std::time::Duration;
+
+use piton_store::Behind;
+use piton_supervisor::{GitError, Repository};
+
+use super::lead::Lead;
+use super::runs::Wanted;
+use super::settings::SETTINGS;
+use super::work::BOARDS;
+use crate::Workspace;
+
+/// How often, and how far apart, the branch is looked at that git is about to check out.
+const LOOKS_AT_HEAD: u32 = 5;
+const LOOK_AT_HEAD: Duration = Duration::from_millis(20);
+
+/// A file that steers a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Source {
+    /// As its user last had it; nothing where it was not there.
+    pub text: Option<Vec<u8>>,
+    /// As the base had it then.
+    pub on_base: Option<Vec<u8>>,
+    /// As it was when the lead began.
+    pub began: Option<Vec<u8>>,
+}
+
+/// What is in the place of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// What its user had there before.
+    Same,
+    /// What they changed it to.
+    Changed(Option<Vec<u8>>),
+    /// Something that git put there.
+    PutByGit,
+}
+
+/// What git knows of a file and of the work tree that has it.
+pub(super) trait History {
+    /// Whether the base is checked out.
+    fn is_base_here(&self) -> Result<bool, GitError>;
+    /// The file as the commit that is checked out has it.
+    fn on_head(&self) -> Result<Option<Vec<u8>>, GitError>;
+    /// Whether nothing was written to the file since git wrote it or looked at it.
+    fn is_written_by_git(&self) -> Result<bool, GitError>;
+    /// Whether the file is in the newest stash.
+    fn is_stashed(&self) -> Result<bool, GitError>;
+}
+
+/// Judges what is in the place of a file now, with the file as the base has it now.
+pub(super) fn judge(
+    known: &Source,
+    now: Option<&[u8]>,
+    on_base: Option<&[u8]>,
+    history: &dyn History,
+) -> Result<Found, GitError> {
+    let (text, before) = (known.text.as_deref(), known.on_base.as_deref());
+    if !history.is_base_here()? {
+        let on_head = history.on_head()?;
+        let on_head = on_head.as_deref();
+        return Ok(match on_base.or(before) {
+            // While another branch is checked out, the base says what its user wants.
+            Some(_) if on_base != before => Found::Changed(on_base.map(<[u8]>::to_vec)),
+            // It was taken for the user's while git was about to check the other branch out.
+            Some(_) if text == on_head && text != on_base => Found::Changed(on_base.map(<[u8]>::to_vec)),
+            _ if now == text => Found::Same,
+            Some(_) => Found::PutByGit,
+            None if now == on_head => Found::PutByGit,
+            None => Found::Changed(now.map(<[u8]>::to_vec)),
+        });
+    }
+    let is_as_before = now == on_base && now == before;
+    Ok(match now {
+        _ if now == text => Found::Same,
+        // An edit that was made and discarded while this lead is at work.
+        _ if now == known.began.as_deref() => Found::Changed(now.map(<[u8]>::to_vec)),
+        Some(_) if is_as_before && history.is_written_by_git()? => Found::PutByGit,
+        None if is_as_before && history.is_stashed()? => Found::PutByGit,
+        _ => Found::Changed(now.map(<[u8]>::to_vec)),
+    })
+}
+
+/// A file of a repository.
+pub(super) struct InRepository<'r> {
+    pub repository: &'r Repository,
+    pub base: &'r str,
+    /// Relative to the repository's root.
+    pub path: String,
+}
+
+impl InRepository<'_> {
+    pub fn on_base(&self) -> Result<Option<Vec<u8>>, GitError> {
+        self.repository.text_of(self.base, &self.path)
+    }
+
+    /// Waits while git may be checking out another branch: it writes the files first, and says last which branch it is.
+    fn settle(&self, now: Option<&[u8]>) -> Result<(), GitError> {
+        for _ in 0..LOOKS_AT_HEAD {
+            let is_between = self.is_written_by_git()? && self.on_head()?.as_deref() != now && self.is_base_here()?;
+            if !is_between {
+                break;
+            }
+            std::thread::sleep(LOOK_AT_HEAD);
+        }
+        Ok(())
+    }
+
+    /// Judges what is in the place of the file, and takes the user's word for it from there on.
+    fn follow(&self, known: &mut Source, now: Option<&[u8]>) -> Result<(), GitError> {
+        if self.repository.tip(self.base)?.is_none() {
+            return Ok(());
+        }
+        if known.text.as_deref() != now {
+            self.settle(now)?;
+        }
+        let on_base = self.on_base()?;
+        match judge(known, now, on_base.as_deref(), self)? {
+            Found::Same | Found::PutByGit => known.on_base = on_base,
+            Found::Changed(text) => (known.text, known.on_base) = (text, on_base),
+        }
+        Ok(())
+    }
+}
+
+impl History for InRepository<'_> {
+    fn is_base_here(&self) -> Result<bool, GitError> {
+        Ok(self.repository.head()?.branch() == Some(self.base))
+    }
+
+    fn on_head(&self) -> Result<Option<Vec<u8>>, GitError> {
+        self.repository.text_at("HEAD", &self.path)
+    }
+
+    fn is_written_by_git(&self) -> Result<bool, GitError> {
+        self.repository.is_written_by_git(&self.path)
+    }
+
+    fn is_stashed(&self) -> Result<bool, GitError> {
+        Ok(self.repository.stashed_since(&self.path, 0)?.is_some())
+    }
+}
+
+/// Whether a path that was typed or is named in a document is one of the workspace.
+fn is_inside(path: &str) -> bool {
+    Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Whether a file is a list of units that a person names for a run.
+pub(super) fn is_list(path: &str) -> bool {
+    let is_own = path == SETTINGS || BOARDS.contains(&path);
+    !is_own && [".toml", ".json"].iter().any(|end| path.ends_with(end))
+}
+
+/// The files that steer a run, relative to the workspace. `specifications` are those of its builds.
+pub(super) fn paths_of(wanted: &[Wanted], specifications: impl Iterator<Item = String>) -> Vec<String> {
+    let own = [SETTINGS].into_iter().chain(BOARDS).map(str::to_owned);
+    let named = wanted.iter().filter_map(Wanted::list).map(str::to_owned);
+    own.chain(named).chain(specifications).filter(|path| is_inside(path)).collect()
+}
+
+impl Lead<'_> {
+    /// Takes every file that steers this run as it is now: this lead was started with it.
+    pub(super) fn note_sources(&mut self) {
+        let specifications = self.work.groups.iter().filter_map(|group| group.spec.clone());
+        for path in paths_of(&self.run.wanted, specifications) {
+            let on_base = self.history_of(&path).and_then(|history| history.on_base().ok().flatten());
+            let text = read(self.workspace, &path);
+            let source = Source { began: text.clone(), text, on_base };
+            self.sources.borrow_mut().insert(path, source);
+        }
+    }
+
+    /// The workspace with each file that steers this run as its user has it, for readers.
+    pub(super) fn as_user_has_it(&self) -> Workspace {
+        let paths: Vec<String> = self.sources.borrow().keys().cloned().collect();
+        let behind = paths.into_iter().filter_map(|path| {
+            let (bytes, now) = (self.look_at_source(&path), read(self.workspace, &path));
+            (bytes != now).then(|| Behind { path, bytes, written: 0 })
+        });
+        self.workspace.with(behind.collect())
+    }
+
+    /// A file as its user has it by now.
+    fn look_at_source(&self, path: &str) -> Option<Vec<u8>> {
+        let now = read(self.workspace, path);
+        let mut sources = self.sources.borrow_mut();
+        let Some(known) = sources.get_mut(path) else { return now };
+        let Some(history) = self.history_of(path) else { return now };
+        // What git cannot tell changes nothing.
+        let _ = history.follow(known, now.as_deref());
+        known.text.clone()
+    }
+
+    fn history_of(&self, path: &str) -> Option<InRepository<'_>> {
+        let (repository, base) = (self.repository.as_ref()?, self.memory.run.base.as_ref()?);
+        Some(InRepository { repository, base, path: repository.inside().join(path).display().to_string() })
+    }
+}
+
+fn read(workspace: &Workspace, path: &str) -> Option<Vec<u8>> {
+    workspace.disk.read(path).ok().map(|content| content.bytes)
+}
+
+/// The files that steer a run, by their path.
+pub(super) type Sources = BTreeMap<String, Source>;
+
+#[cfg(test)]
+mod tests;
