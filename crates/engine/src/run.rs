@@ -127,6 +127,8 @@ pub struct RunRequest {
     pub retry: bool,
     /// The directory with the user's own prompt templates.
     pub prompts: Option<PathBuf>,
+    /// Where commands that it prints are typed; nothing for the workspace's root.
+    pub directory: Option<PathBuf>,
 }
 
 /// A run that could begin.

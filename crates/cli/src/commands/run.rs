@@ -63,8 +63,8 @@ pub struct RunArgs {
 
 pub fn run(matches: &ArgMatches, args: RunArgs) -> Result<u8, Failure> {
     let context = Context::new(matches)?;
-    let prompts = prompts_directory();
-    let request = RunRequest { wanted: args.wanted.clone(), yes: args.yes, retry: args.retry, prompts };
+    let (prompts, directory) = (prompts_directory(), std::env::current_dir().ok());
+    let request = RunRequest { wanted: args.wanted.clone(), yes: args.yes, retry: args.retry, prompts, directory };
     if args.explain {
         let mut plan =
             plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error, &args.wanted))?;

@@ -48,7 +48,7 @@ mod meanwhile;
 mod new_gates;
 mod next_steps;
 mod on_the_base;
-mod other_settings;
+mod other_sources;
 mod other_work;
 mod output;
 mod outside;

@@ -9,7 +9,7 @@ use piton_model::fleet::{
 };
 use piton_model::{Dialect, Event, Evidence, Gate, GateJudgement, GateState, NotePurpose, Rework, StepState, UnitRef};
 use piton_store::journal::Entry;
-use piton_supervisor::Scratch;
+use piton_supervisor::{Scratch, quoted};
 use serde_json::Value;
 
 use super::RunError;
@@ -174,7 +174,12 @@ impl Lead<'_> {
     }
 
     fn judge_by_changed(&self, gates: &str) -> String {
-        self.command(&["--retry"]).to(format!("gates changed during the run: {gates}; judge by them")).to_string()
+        let mut text = format!("gates changed during the run: {gates}; ");
+        if let Some(base) = self.memory.run.base.as_ref().filter(|_| !self.is_base_here()) {
+            // A lead reads its settings from what is checked out.
+            text += &format!("check {base} out: git checkout {}; then ", quoted(base));
+        }
+        self.command(&["--retry"]).to(text + "judge by them").to_string()
     }
 
     /// The gates of the settings as their user has them now.

@@ -159,8 +159,7 @@ impl<'w> Lead<'w> {
             Repository::find(workspace.root()).map_err(RunError::Git)?;
         }
         let units = plan.work.units();
-        let specifications = plan.work.groups.iter().filter_map(|group| group.spec.clone());
-        let run = RunRecord::begin(workspace, request, (units, &plan.gone), specifications, Some(own.clone()), now)?;
+        let run = RunRecord::begin(workspace, request, (units, &plan.gone), Some(own.clone()), now)?;
         let gone = plan.gone;
         let log = EventLog::open(&workspace.root().join(run.directory())).ok();
         let jobs = Jobs::new()?;
@@ -234,7 +233,7 @@ impl<'w> Lead<'w> {
             lead.tell(None, "gone", &format!("{gone} {what}"));
         }
         lead.open_repository()?;
-        lead.note_sources();
+        lead.note_sources()?;
         lead.tell_missing_scripts();
         lead.tell_undefined();
         lead.recover(request)?;

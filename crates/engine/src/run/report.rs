@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::denials::is_denial;
 use super::lead::Lead;
 use super::memory::{DIRECTORY, LaneMemory};
+use super::other_sources::way_back;
 use super::status::waits;
 use super::ways::{Judging, WHEN_MET, brought_back, place_of_fix, ways_out};
 use super::{EndedLane, LaneView, RunEnd, RunError, View};
@@ -264,7 +265,8 @@ impl Lead<'_> {
 
     /// What a person does next.
     fn next_steps(&self, outcome: Outcome) -> Vec<Hint> {
-        let mut next = Vec::new();
+        let back = way_back(self.workspace, &self.run).filter(|_| outcome != Outcome::Done);
+        let mut next: Vec<Hint> = back.iter().map(|way| way.hint(|options| self.command(options))).collect();
         let units: BTreeSet<String> = self.left_waiting().into_iter().map(|it| it.unit).collect();
         if !units.is_empty() {
             let approve = units.iter().fold(verbs::APPROVE.call(), |approve, unit| approve.arg(Arg::unit(unit)));
@@ -298,7 +300,7 @@ impl Lead<'_> {
         // A crew has no unit of its own to ask about.
         let is_stuck = !stuck.is_empty() || self.work.fleet.groups.iter().any(|group| group.halted.is_some());
         // A retry is no answer to a question, whose own way names the command that continues the run.
-        if is_stuck && !(has_way && is_all_told) {
+        if is_stuck && back.is_none() && !(has_way && is_all_told) {
             next.push(self.command(&["--retry"]).to(self.when_fixed()));
         }
         if outcome == Outcome::Stopped {

@@ -11,7 +11,7 @@ use piton_store::disk::{Access, Disk};
 use piton_supervisor::Identity;
 use serde_json::{Value, json};
 
-use super::sources::{is_list, paths_of};
+use super::sources::{Source, is_list, kept};
 use super::view::Waiting;
 use super::{RunError, RunRequest, read_time as time};
 use crate::Workspace;
@@ -116,7 +116,6 @@ impl RunRecord {
         workspace: &Workspace,
         request: &RunRequest,
         (units, gone): (BTreeSet<String>, &[String]),
-        specifications: impl Iterator<Item = String>,
         lead: Option<Identity>,
         now: Time,
     ) -> Result<RunRecord, RunError> {
@@ -146,36 +145,16 @@ impl RunRecord {
         run.waiting.clear();
         (run.lead, run.lead_since, run.ended, run.yes) = (lead, now, None, request.yes);
         run.save(workspace)?;
-        run.keep_sources(workspace, specifications)?;
         run.prune(workspace, &numbers);
         Ok(run)
     }
 
-    /// Keeps the files that steer it as they are now: their user may move or remove them before all of it is done, and git
-    /// may put others in their place.
-    fn keep_sources(
-        &self,
-        workspace: &Workspace,
-        specifications: impl Iterator<Item = String>,
-    ) -> Result<(), RunError> {
-        let mut sources = self.lists(workspace);
-        for path in paths_of(&self.wanted, specifications) {
-            if let Ok(Some(text)) = workspace.read_text(&path) {
-                sources.insert(path, text);
-            }
-        }
-        if sources.is_empty() {
-            return Ok(());
-        }
-        let bytes = format!("{:#}\n", json!(sources)).into_bytes();
-        piton_store::replace(&*workspace.disk, &self.kept_lists(), &bytes, Access::Private)?;
-        Ok(())
-    }
-
     /// The run files that it names, each with its text: as it is now, or as it was when it was last there.
     pub(super) fn lists(&self, workspace: &Workspace) -> BTreeMap<String, String> {
-        let mut lists = self.kept(workspace);
-        lists.retain(|path, _| is_list(path));
+        let kept = kept::load(&*workspace.disk, &self.directory()).into_iter().filter(|(path, _)| is_list(path));
+        let text = |source: Source| source.text.and_then(|text| String::from_utf8(text).ok());
+        let mut lists: BTreeMap<String, String> =
+            kept.filter_map(|(path, source)| Some((path, text(source)?))).collect();
         let named = self.wanted.iter().filter_map(Wanted::list).map(str::to_owned);
         let all: BTreeSet<String> = lists.keys().cloned().chain(named).collect();
         for file in all {
@@ -184,16 +163,6 @@ impl RunRecord {
             }
         }
         lists
-    }
-
-    /// The files that steered it when its last lead began, each with its text.
-    pub(super) fn kept(&self, workspace: &Workspace) -> BTreeMap<String, String> {
-        let kept = workspace.disk.read(&self.kept_lists()).ok();
-        kept.and_then(|content| serde_json::from_slice(&content.bytes).ok()).unwrap_or_default()
-    }
-
-    fn kept_lists(&self) -> String {
-        format!("{}/lists.json", self.directory())
     }
 
     /// The same run, without units that are in no list any more.

@@ -2,13 +2,17 @@
 //! commit or pull. What git puts in a file's place (another branch, a stash, a discarded change) says nothing, and the file
 //! counts as its user last had it.
 
+pub(super) mod kept;
+
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use std::time::Duration;
 
 use piton_store::Behind;
+use piton_store::disk::DiskError;
 use piton_supervisor::{GitError, Repository};
 
+use super::RunError;
 use super::lead::Lead;
 use super::runs::Wanted;
 use super::settings::SETTINGS;
@@ -165,8 +169,9 @@ pub(super) fn paths_of(wanted: &[Wanted], specifications: impl Iterator<Item = S
 }
 
 impl Lead<'_> {
-    /// Takes every file that steers this run as it is now: this lead was started with it.
-    pub(super) fn note_sources(&mut self) {
+    /// Takes every file that steers this run as it is now: this lead was started with it. Durably: the user may move or
+    /// remove it before all is done, and git may put another one in its place.
+    pub(super) fn note_sources(&mut self) -> Result<(), RunError> {
         let specifications = self.work.groups.iter().filter_map(|group| group.spec.clone());
         for path in paths_of(&self.run.wanted, specifications) {
             let on_base = self.history_of(&path).and_then(|history| history.on_base().ok().flatten());
@@ -174,6 +179,17 @@ impl Lead<'_> {
             let source = Source { began: text.clone(), text, on_base };
             self.sources.borrow_mut().insert(path, source);
         }
+        Ok(self.keep_sources(&self.sources.borrow())?)
+    }
+
+    /// Keeps the files that steer this run, and lists that are not there any more.
+    fn keep_sources(&self, sources: &Sources) -> Result<(), DiskError> {
+        let (disk, directory) = (&*self.workspace.disk, self.run.directory());
+        let is_there = |path: &String| sources.get(path).is_some_and(|source| source.text.is_some());
+        let mut all = kept::load(disk, &directory);
+        all.retain(|path, _| is_list(path) && !is_there(path));
+        all.extend(sources.iter().filter(|(path, _)| is_there(path)).map(|(path, it)| (path.clone(), it.clone())));
+        kept::save(disk, &directory, &all)
     }
 
     /// The workspace with each file that steers this run as its user has it, for readers.
@@ -192,9 +208,20 @@ impl Lead<'_> {
         let mut sources = self.sources.borrow_mut();
         let Some(known) = sources.get_mut(path) else { return now };
         let Some(history) = self.history_of(path) else { return now };
+        let before = known.clone();
         // What git cannot tell changes nothing.
         let _ = history.follow(known, now.as_deref());
-        known.text.clone()
+        let text = known.text.clone();
+        if *known != before {
+            // Not kept, it is judged once more by the next lead.
+            let _ = self.keep_sources(&sources);
+        }
+        text
+    }
+
+    /// Whether the branch that this run merges into is checked out; true without a repository.
+    pub(super) fn is_base_here(&self) -> bool {
+        self.history_of(SETTINGS).is_none_or(|history| history.is_base_here().unwrap_or(true))
     }
 
     fn history_of(&self, path: &str) -> Option<InRepository<'_>> {

@@ -15,6 +15,7 @@ use super::denials;
 use super::freed::is_changed;
 use super::left_work::{continued_by, heir_of};
 use super::memory::MEMORY;
+use super::other_sources::way_back;
 use super::recover_groups::taken_by_session;
 use super::runs::{self, RunRecord, Wanted};
 use super::settings::Settings;
@@ -285,7 +286,8 @@ fn status_of(workspace: &Workspace, run: RunRecord, last: Option<Published>, now
             Wanted::File(file) => Some(file),
             Wanted::Unit(_) => None,
         });
-        if let Some(way) = files.into_iter().find_map(|file| fetched(workspace, file)) {
+        let way = files.into_iter().find_map(|file| fetched(workspace, file));
+        if let Some(way) = way.or_else(|| way_back(workspace, &run)) {
             let open = view.lanes.iter().filter(|lane| lane.state != "done");
             asked.extend(open.map(|lane| (lane.unit.clone(), vec![way.clone()])));
         }

@@ -114,3 +114,108 @@ fn settings_that_are_undone_in_an_editor_continue_the_run() {
     let ended = yard.piton(&["run", "--yes"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
 }
+
+const ASKS: &str = r#"if [ "$step$PITON_STAGE" = S-12 ] && mkdir "$MARKS/asked" 2>/dev/null; then hold S-1; "$PITON" block "$PITON_UNIT" --message 'which port?'; exit 0; fi"#;
+
+#[test]
+fn settings_that_are_pulled_during_a_run_continue_it() {
+    let yard = yard(ASKS, STORIES, &[]);
+    // A teammate committed it before the run began.
+    yard.git(&["checkout", "-q", "-b", "teammate"]);
+    yard.workspace.write("piton.toml", format!("{}[project]\nname = \"shop\"\n", yard.text("piton.toml")));
+    yard.commit("name the project");
+    let dated = "alias.old=!GIT_COMMITTER_DATE=2026-01-01T00:00:00Z git commit -q --amend --no-edit";
+    yard.git(&["-c", dated, "old"]);
+    yard.git(&["checkout", "-q", "main"]);
+    let ended = meanwhile(&yard, &["run", "--yes"], "S-1", || {
+        yard.git(&["merge", "-q", "--ff-only", "teammate"]);
+    });
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    yard.run(&["unblock", "pipeline:S-1", "--message", "80"]);
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn gate_that_comes_back_with_a_revert_judges() {
+    let gates = "[gates]\nreview = \"test -e reviewed.txt\"\n";
+    let yard = yard("exit 1", &format!("{STORIES}{gates}"), &[]);
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace(gates, ""));
+    yard.commit("no review for now");
+    set_hook(&yard, r#"if [ "$step$PITON_STAGE" = S-12 ]; then hold S-1; fi"#);
+    let ended = meanwhile(&yard, &["run", "--yes", "--retry"], "S-1", || {
+        yard.git(&["revert", "--no-edit", "HEAD"]);
+    });
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(said(&ended).contains("gates changed during the run: review"), "{}", said(&ended));
+    assert!(!is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn gate_that_the_base_gets_while_another_branch_is_checked_out_judges_as_printed() {
+    let yard = yard(r#"if [ "$step$PITON_STAGE" = S-12 ]; then hold S-1; fi"#, STORIES, &[]);
+    yard.git(&["branch", "lint"]);
+    yard.git(&["worktree", "add", "-q", "../elsewhere", "lint"]);
+    let elsewhere = yard.outer("elsewhere");
+    let ended = meanwhile(&yard, &["run", "--yes"], "S-1", || {
+        yard.git(&["checkout", "-q", "-b", "topic"]);
+        let settings = format!("{}[gates]\nlint = \"test -e README.md\"\n", yard.text("piton.toml"));
+        std::fs::write(elsewhere.join("piton.toml"), settings).expect("it can be written");
+        let there = elsewhere.display().to_string();
+        yard.git(&["-C", &there, "commit", "-q", "-am", "lint judges too"]);
+        yard.git(&["branch", "-f", "main", "lint"]);
+    });
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let next =
+        "piton.toml is another on main, which is not checked out: git checkout main; then continue: piton run --retry";
+    for doors in [said(&ended), said(&yard.piton(&["status"]))] {
+        assert!(doors.contains(next), "{doors}");
+    }
+    yard.git(&["checkout", "-q", "main"]);
+    let ended = yard.piton(&["run", "--retry", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(said(&ended).contains("gate lint passed"), "{}", said(&ended));
+}
+
+const SPEC: &str = "---\nprd: PRD-009\ntitle: x\nworkstreams:\n  WS1:\n    name: one\n    outputs: [WS1.txt]\n";
+
+#[test]
+fn specification_of_another_branch_continues_no_build() {
+    let old = format!("{SPEC}execution_phases:\n  - name: one\n    parallel: [WS1]\n---\n");
+    let new = format!(
+        "{SPEC}  WS2:\n    name: two\n    outputs: [WS2.txt]\nexecution_phases:\n  - name: one\n    parallel: [WS1, WS2]\n---\n"
+    );
+    let yard = yard("exit 1", "", &[("EXECUTION-SPEC-PRD-009.md", &old)]);
+    yard.git(&["branch", "old"]);
+    yard.workspace.write("EXECUTION-SPEC-PRD-009.md", &*new);
+    yard.commit("two workstreams");
+    let run = ["run", "EXECUTION-SPEC-PRD-009.md", "--yes", "--retry"];
+    assert_eq!(yard.piton(&run).code, Some(4));
+    set_hook(&yard, "");
+    yard.git(&["checkout", "-q", "old"]);
+    let ended = yard.piton(&run);
+    assert_eq!(ended.code, Some(2), "{}", said(&ended));
+    let hint = "check it out: git checkout main; then continue: piton run EXECUTION-SPEC-PRD-009.md --yes --retry";
+    assert!(said(&ended).contains(hint), "{}", said(&ended));
+    yard.git(&["checkout", "-q", "main"]);
+    let ended = yard.piton(&run);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "WS1.txt") && is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn specification_of_another_branch_judges_no_build_that_is_led() {
+    let spec = format!(
+        "{SPEC}execution_phases:\n  - name: one\n    parallel: [WS1]\n    gates: [size]\ngates:\n  size:\n    command: COMMAND\n---\n"
+    );
+    let yard = yard("hold WS1", "", &[("EXECUTION-SPEC-PRD-009.md", &spec.replace("COMMAND", "test -s never.txt"))]);
+    yard.git(&["branch", "old"]);
+    yard.workspace.write("EXECUTION-SPEC-PRD-009.md", spec.replace("COMMAND", "test -s WS1.txt"));
+    yard.commit("another command");
+    let ended = meanwhile(&yard, &["run", "EXECUTION-SPEC-PRD-009.md", "--yes"], "WS1", || {
+        yard.git(&["checkout", "-q", "old"]);
+    });
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "WS1.txt"), "{}", said(&ended));
+}
