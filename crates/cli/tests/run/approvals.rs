@@ -42,6 +42,44 @@ fn while_other_work_goes_on_the_lead_waits_for_an_approval_and_goes_on_with_it()
 }
 
 #[test]
+fn approved_phase_stays_approved_when_a_later_gate_fails() {
+    let gates = "    gates: [rails]\n  - name: Roof\n    parallel: [WS3]\ngates:\n  rails:\n    command: test -s nails.txt\n---\n";
+    let spec = SPEC.replace("execution_phases", "  WS3:\n    name: Roof\n    outputs: [WS3.txt]\nexecution_phases");
+    let yard = Yard::with("[run]\nworkers = 3\nheartbeat = 1\npatience = 60\ngrace = 0.3\nreworks = 0\n", "");
+    let path = "EXECUTION-SPEC-PRD-044.md";
+    yard.workspace.write(path, spec.replace("    parallel: [WS2]\n---\n", &format!("    parallel: [WS2]\n{gates}")));
+    yard.commit("a specification");
+    yard.run(&["approve", path]);
+    assert_eq!(yard.piton(&["run", path]).code, Some(4));
+    yard.run(&["approve", "build:PRD-044"]);
+    // The second lead only repeats what the first found, and where it has to be corrected.
+    for _ in 0..2 {
+        let refused = yard.piton(&["run", path]);
+        assert_eq!(refused.code, Some(4), "{}{}", refused.stdout, refused.stderr);
+        let place = "when it is fixed and committed in .worktrees/build-PRD-044-WS2 (branch feature/PRD-044-WS2-rails), or on main";
+        assert!(refused.stdout.contains(place), "{}", refused.stdout);
+        let why = yard.run(&["why", "build:PRD-044"]);
+        assert!(why.stdout.contains(place), "{}", why.stdout);
+    }
+    yard.workspace.write("nails.txt", "ten\n");
+    yard.commit("nails");
+    let ended = yard.piton(&["run", path, "--retry"]);
+    assert!(ended.stdout.contains("Rest is complete and waits for approval"), "{}{}", ended.stdout, ended.stderr);
+    assert!(!ended.stdout.contains("Ground is complete and waits"), "{}", ended.stdout);
+}
+
+#[test]
+fn run_that_finds_all_done_names_the_report_of_the_work() {
+    let yard = Yard::new(&[("S-1", &[])]);
+    let first = yard.run(&["run", "--yes"]);
+    assert!(first.stdout.contains("report: .piton/run/runs/1/report.md"), "{}", first.stdout);
+    for _ in 0..2 {
+        let again = yard.run(&["run", "--yes"]);
+        assert!(again.stdout.contains("report: .piton/run/runs/1/report.md"), "{}", again.stdout);
+    }
+}
+
+#[test]
 fn files_that_are_copied_into_worktrees_are_shown_and_approved() {
     let settings = "[worktree]\ncopy = [\".env\"]\n[[stories]]\nid = \"S-1\"\ntitle = \"One\"\n";
     let yard = Yard::with("[run]\npatience = 60\n", "");

@@ -36,6 +36,9 @@ pub(super) struct Memory {
     version: u32,
     /// The run that is under way, or the last one.
     pub run: RunFacts,
+    /// Whether a lead is taking up what an earlier one left.
+    #[serde(skip)]
+    pub is_recovering: bool,
     /// The branch that each run merges into, by the run's number: a run that is continued after another one keeps its own.
     pub bases: BTreeMap<u64, String>,
     /// Where the base of each run was when the run last looked at it or merged into it.
@@ -252,7 +255,8 @@ impl Memory {
         for lane in &fleet.lanes {
             self.lane(&lane.name).take_rules(lane);
         }
-        for group in &fleet.groups {
+        // Groups are taken up last: until then the fleet does not know what an earlier lead knew of them.
+        for group in fleet.groups.iter().filter(|_| !self.is_recovering) {
             self.groups.entry(group.name.clone()).or_default().take_rules(group);
         }
         let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();

@@ -19,6 +19,7 @@ pub(super) fn is_beginning(entry: &Entry) -> bool {
 impl Lead<'_> {
     /// Brings every lane to where it was left.
     pub(super) fn recover(&mut self, request: &RunRequest) -> Result<(), RunError> {
+        self.memory.is_recovering = true;
         self.end_old_gates();
         self.finish_records();
         self.restore_taken_back();
@@ -77,6 +78,7 @@ impl Lead<'_> {
         }
         self.tell_added_subtasks();
         self.tell_retitled();
+        self.memory.is_recovering = false;
         self.save()
     }
 

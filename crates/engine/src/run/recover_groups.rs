@@ -184,6 +184,16 @@ impl Lead<'_> {
         record(self.workspace, name, &continued, &self.recorder(LEAD)).err().map(explain)
     }
 
+    /// Why an earlier lead halted a group, with what it had tried, when its own record of that is the last word about the unit.
+    fn halted_before(&self, group: usize, events: &[Entry]) -> Option<String> {
+        let is_own = |entry: &Entry| {
+            entry.by == LEAD && matches!(entry.event.as_str(), "failed" | "paused" | "blocked" | "gate_failed")
+        };
+        let is_last = events.iter().rfind(|entry| !is_seen(entry)).is_some_and(is_own);
+        let known = self.memory.groups.get(&self.work.fleet.groups[group].name).filter(|_| is_last);
+        known.and_then(|known| known.halted.clone())
+    }
+
     /// A unit that several lanes share: its document says whether it may continue.
     fn recover_unit_group(&mut self, group: usize, unit: &UnitRef, request: &RunRequest) {
         let is_done =
@@ -217,7 +227,8 @@ impl Lead<'_> {
         let events = self.events_of(unit);
         let taken = taken_by_session(&found.unit, found.judgement.liveness, &events)
             .or_else(|| self.paused_by_person(unit, &found.unit, &events));
-        let reason = taken.clone().or_else(|| halted_because(&found.unit));
+        let reason =
+            taken.clone().or_else(|| self.halted_before(group, &events)).or_else(|| halted_because(&found.unit));
         let mut lanes = self.work.fleet.lanes.iter().filter(|lane| lane.group == group);
         let are_done =
             lanes.all(|lane| lane.state == LaneState::Done) || waits_for_commands(&self.work.fleet, group, &found.unit);

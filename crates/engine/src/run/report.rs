@@ -17,6 +17,7 @@ use super::denials::is_denial;
 use super::lead::Lead;
 use super::memory::{DIRECTORY, LaneMemory};
 use super::other_sources::way_back;
+use super::runs::{self, RunRecord};
 use super::status::waits;
 use super::ways::{Judging, WHEN_MET, brought_back, place_of_fix, ways_out};
 use super::{EndedLane, LaneView, RunEnd, RunError, View};
@@ -200,6 +201,19 @@ impl Lead<'_> {
         Ok(end)
     }
 
+    /// The report of the newest earlier run that had all units of this one, and workers.
+    fn report_of_work(&self) -> Option<String> {
+        let is_other = |run: &RunRecord| run.number != self.run.number && run.units.is_superset(&self.run.units);
+        let has_worked = |run: &RunRecord| {
+            let content = self.workspace.disk.read(&format!("{}/report.json", run.directory())).ok();
+            let report: Value = content.and_then(|it| serde_json::from_slice(&it.bytes).ok()).unwrap_or_default();
+            let lanes = report["lanes"].as_array().cloned().unwrap_or_default();
+            lanes.iter().any(|lane| lane["workers"].as_u64() > Some(0))
+        };
+        let run = runs::all(self.workspace).filter(is_other).find(has_worked)?;
+        Some(format!("{}/report.md", run.directory()))
+    }
+
     /// The report of this run, and the same as the latest one; for stories also beside their state.
     fn write_reports(&mut self, outcome: Outcome) -> Result<Vec<String>, RunError> {
         let (markdown, value) = (self.page(outcome), self.json(outcome));
@@ -212,7 +226,7 @@ impl Lead<'_> {
         if !is_idle && self.work.lanes.iter().any(|lane| lane.dialect == Dialect::Pipeline) {
             directories.push(piton_dialect::pipeline::layout::DIRECTORY.to_owned());
         }
-        let mut reports = Vec::new();
+        let mut reports: Vec<String> = self.report_of_work().filter(|_| is_idle).into_iter().collect();
         for directory in directories {
             let access = if directory.starts_with(DIRECTORY) { Access::Private } else { Access::Shared };
             for (name, text) in [("report.md", markdown.clone()), ("report.json", format!("{value:#}\n"))] {

@@ -9,7 +9,7 @@ use piton_store::journal::Hash;
 use piton_supervisor::{Repository, quoted};
 use serde_json::{Value, json};
 
-use super::memory::{Memory, SavedState};
+use super::memory::{LaneMemory, Memory, SavedState};
 use crate::Workspace;
 use crate::lost::lost;
 
@@ -219,7 +219,10 @@ pub(super) fn place_of_fix<'a>(
     let refused = halted.filter(|(_, reason)| !is_of_lane && is_refused_work(reason)).map(|(unit, _)| unit);
     let collected = |unit: &'a str| {
         let of_unit = memory.lanes.iter().filter(move |(name, _)| is_of_unit(name, unit));
-        of_unit.filter(|(_, lane)| lane.state == SavedState::Integrated).filter_map(|(name, _)| place(name, ""))
+        let is_collected = |lane: &LaneMemory| {
+            lane.state == SavedState::Integrated || lane.collected.is_some() && lane.merged.is_none()
+        };
+        of_unit.filter(move |(_, lane)| is_collected(lane)).filter_map(|(name, _)| place(name, ""))
     };
     let on_base = || {
         let trees: Vec<String> =
