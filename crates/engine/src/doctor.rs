@@ -228,7 +228,9 @@ fn of_clients(programs: &Programs) -> Vec<Checkup> {
             Login::Yes => Checkup::good("clients", format!("{name} is logged in")),
             Login::No => Checkup::note(
                 "clients",
-                format!("{name} says that it is not logged in, so workers of that kind cannot work"),
+                format!(
+                    "{name} says that it is not logged in; its workers work only with a model provider that needs no login"
+                ),
                 advice,
             ),
             Login::Unknown => Checkup::good("clients", format!("{name} does not say whether it is logged in")),

@@ -99,7 +99,7 @@ pub use section::BadFile;
 pub use settings::{Choice, SETTINGS, Settings, Why, WorkerSpec, Workers};
 pub use status::{RunState, RunStatus, run_status, status_of_run};
 pub use stop::{LeftWorker, StopRequest, Stopping, stop_run};
-pub(crate) use sync_point::DoneByLeads;
+pub(crate) use sync_point::LedAgents;
 pub use teller::Pending;
 pub use told::event_json;
 pub use view::{LaneView, OtherWorker, View, Waiting};

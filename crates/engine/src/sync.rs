@@ -4,7 +4,7 @@ use piton_dialect::crew::{AtSync, sync_ready};
 use piton_model::{Dialect, Patience, Refusal, Time};
 
 use crate::crew::{Crew, crews, directory, is_meant, no_crew};
-use crate::run::DoneByLeads;
+use crate::run::LedAgents;
 use crate::{Found, Workspace};
 
 /// A crew before its sync point.
@@ -22,12 +22,18 @@ pub struct SyncPoint {
 pub fn sync(workspace: &Workspace, epic: Option<&str>, now: Time) -> Result<Vec<SyncPoint>, Refusal> {
     let all = crews(workspace, now);
     let wanted = epic.map(directory);
-    let done = DoneByLeads::look(workspace);
+    let led = LedAgents::look(workspace);
     let points: Vec<SyncPoint> = all
         .iter()
         .filter(|crew| is_meant(&crew.base, wanted))
         .map(|crew| {
-            let missing = missing_at_sync(crew, |agent| done.has(&agent.full_name), now);
+            let mut missing = missing_at_sync(crew, |agent| led.is_done(&agent.full_name), now);
+            // An agent that calls itself complete is not there before its run has merged what it did.
+            let is_open = |agent: &&Found| {
+                led.is_open(&agent.full_name) && missing.iter().all(|(name, _)| *name != agent.unit.id)
+            };
+            let open: Vec<String> = crew.agents.iter().filter(is_open).map(|agent| agent.unit.id.clone()).collect();
+            missing.extend(open.into_iter().map(|agent| (agent, "its run has not merged its work yet".to_owned())));
             SyncPoint { crew: crew.base.clone(), agents: crew.agents.len(), missing }
         })
         .collect();

@@ -91,3 +91,18 @@ fn an_agent_that_is_named_alone_is_done_without_the_others() {
     let ended = yard.run(&["run", "crew:Secondary-B", "--yes", "--retry"]);
     assert!(!said(&ended).contains("sync point"), "{}", said(&ended));
 }
+
+#[test]
+fn agent_whose_work_its_gate_refused_is_missing_at_the_sync_point() {
+    let list = crew(&["Secondary-A"]);
+    let yard = yard(FINISHES, "[gates]\ntest = \"test -e never.txt\"\n", &[("crew.toml", &list)]);
+    let ended = yard.piton(&["run", "crew.toml", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let sync = yard.piton(&["sync", "epics/e"]);
+    assert_eq!(sync.code, Some(7), "{}", said(&sync));
+    assert!(said(&sync).contains("its run has not merged its work yet"), "{}", said(&sync));
+    yard.workspace.write("never.txt", "");
+    yard.commit("what the gate asks for");
+    yard.run(&["run", "crew.toml", "--yes", "--retry"]);
+    yard.run(&["sync", "epics/e"]);
+}

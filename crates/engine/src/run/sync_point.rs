@@ -9,31 +9,45 @@ use piton_supervisor::quoted;
 
 use super::lead::Lead;
 use super::left_work::heir_of;
-use super::memory::{Memory, SavedState};
+use super::memory::{LaneMemory, Memory, SavedState};
+use super::runs;
 use crate::Workspace;
 use crate::crew::{Crew, crews};
 use crate::sync::missing_at_sync;
 
-/// The agents that leads brought to their end, in whichever run.
+/// The agents of all runs, by what leads remember of them.
 #[derive(Debug, Default)]
-pub struct DoneByLeads {
-    agents: Vec<UnitRef>,
+pub struct LedAgents {
+    done: Vec<UnitRef>,
+    /// Agents of unfinished runs that are not done.
+    open: Vec<UnitRef>,
 }
 
-impl DoneByLeads {
-    /// Reads what leads remember; nobody where that cannot be read.
-    pub fn look(workspace: &Workspace) -> DoneByLeads {
-        Memory::load(workspace).map(|memory| DoneByLeads::of(&memory)).unwrap_or_default()
+impl LedAgents {
+    /// Reads what leads remember; no agents where that cannot be read.
+    pub fn look(workspace: &Workspace) -> LedAgents {
+        let Ok(memory) = Memory::load(workspace) else { return LedAgents::default() };
+        let unfinished: BTreeSet<u64> =
+            runs::all(workspace).filter(|run| !run.is_finished).map(|it| it.number).collect();
+        let is_done = |lane: &LaneMemory| lane.state == SavedState::Done;
+        let named = |is_such: &dyn Fn(&LaneMemory) -> bool| {
+            let lanes = memory.lanes.iter().filter(|(_, lane)| is_such(lane));
+            lanes.filter_map(|(name, _)| UnitRef::parse(name).ok()).collect()
+        };
+        LedAgents {
+            done: named(&is_done),
+            open: named(&|lane| !is_done(lane) && lane.workers > 0 && unfinished.contains(&lane.run)),
+        }
     }
 
-    fn of(memory: &Memory) -> DoneByLeads {
-        let done = memory.lanes.iter().filter(|(_, lane)| lane.state == SavedState::Done);
-        DoneByLeads { agents: done.filter_map(|(name, _)| UnitRef::parse(name).ok()).collect() }
+    /// Whether a lead brought an agent to its end, by all of its name.
+    pub fn is_done(&self, full_name: &str) -> bool {
+        self.done.iter().any(|agent| agent.means(Dialect::Crew, full_name))
     }
 
-    /// Whether an agent is among them, by all of its name.
-    pub fn has(&self, full_name: &str) -> bool {
-        self.agents.iter().any(|agent| agent.means(Dialect::Crew, full_name))
+    /// Whether an unfinished run has an agent that it did not bring to its end.
+    pub fn is_open(&self, full_name: &str) -> bool {
+        self.open.iter().any(|agent| agent.means(Dialect::Crew, full_name))
     }
 }
 
