@@ -24,7 +24,9 @@ impl Moment {
     /// Notes the sites of a command that was printed before, typed since, and that worked.
     pub fn typed(&self, argv: &[String]) {
         let has_moved = self.files != files_of(&self.outer);
-        let moved = self.printed.iter().filter(|hint| hint.reads || has_moved).cloned().collect();
+        // A run that is only explained starts nothing.
+        let reads = |hint: &Printed| hint.reads || hint.argv.iter().any(|word| word == "--explain");
+        let moved = self.printed.iter().filter(|hint| reads(hint) || has_moved).cloned().collect();
         printed::typed(&moved, argv);
     }
 }
