@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use piton_store::Behind;
 use piton_store::disk::DiskError;
-use piton_supervisor::{GitError, Repository};
+use piton_supervisor::{GitError, Head, Repository};
 
 use super::RunError;
 use super::lead::Lead;
@@ -117,9 +117,6 @@ impl InRepository<'_> {
 
     /// Judges what is in the place of the file, and takes the user's word for it from there on.
     fn follow(&self, known: &mut Source, now: Option<&[u8]>) -> Result<(), GitError> {
-        if self.repository.tip(self.base)?.is_none() {
-            return Ok(());
-        }
         if known.text.as_deref() != now {
             self.settle(now)?;
         }
@@ -177,13 +174,13 @@ impl Lead<'_> {
             let on_base = self.history_of(&path).and_then(|history| history.on_base().ok().flatten());
             let text = read(self.workspace, &path);
             let source = Source { began: text.clone(), text, on_base };
-            self.sources.borrow_mut().insert(path, source);
+            self.sources.borrow_mut().files.insert(path, source);
         }
-        Ok(self.keep_sources(&self.sources.borrow())?)
+        Ok(self.keep_sources(&self.sources.borrow().files)?)
     }
 
     /// Keeps the files that steer this run, and lists that are not there any more.
-    fn keep_sources(&self, sources: &Sources) -> Result<(), DiskError> {
+    fn keep_sources(&self, sources: &BTreeMap<String, Source>) -> Result<(), DiskError> {
         let (disk, directory) = (&*self.workspace.disk, self.run.directory());
         let is_there = |path: &String| sources.get(path).is_some_and(|source| source.text.is_some());
         let mut all = kept::load(disk, &directory);
@@ -194,29 +191,40 @@ impl Lead<'_> {
 
     /// The workspace with each file that steers this run as its user has it, for readers.
     pub(super) fn as_user_has_it(&self) -> Workspace {
-        let paths: Vec<String> = self.sources.borrow().keys().cloned().collect();
-        let behind = paths.into_iter().filter_map(|path| {
-            let (bytes, now) = (self.look_at_source(&path), read(self.workspace, &path));
-            (bytes != now).then(|| Behind { path, bytes, written: 0 })
-        });
-        self.workspace.with(behind.collect())
+        let mut sources = self.sources.borrow_mut();
+        let ground = self.ground();
+        let is_same_ground = ground.is_some() && sources.ground == ground;
+        let (mut behind, mut is_changed) = (Vec::new(), false);
+        for (path, known) in &mut sources.files {
+            let now = read(self.workspace, path);
+            let before = known.clone();
+            match self.history_of(path) {
+                // Without a repository every change is the user's.
+                None => known.text.clone_from(&now),
+                // What git cannot tell changes nothing.
+                Some(_) if ground.is_none() || is_same_ground && known.text == now => {}
+                Some(history) => drop(history.follow(known, now.as_deref())),
+            }
+            is_changed |= *known != before;
+            if known.text != now {
+                behind.push(Behind { path: path.clone(), bytes: known.text.clone(), written: 0 });
+            }
+        }
+        sources.ground = ground;
+        if is_changed {
+            // Not kept, it is judged once more by the next lead.
+            let _ = self.keep_sources(&sources.files);
+        }
+        self.workspace.with(behind)
     }
 
-    /// A file as its user has it by now.
-    fn look_at_source(&self, path: &str) -> Option<Vec<u8>> {
-        let now = read(self.workspace, path);
-        let mut sources = self.sources.borrow_mut();
-        let Some(known) = sources.get_mut(path) else { return now };
-        let Some(history) = self.history_of(path) else { return now };
-        let before = known.clone();
-        // What git cannot tell changes nothing.
-        let _ = history.follow(known, now.as_deref());
-        let text = known.text.clone();
-        if *known != before {
-            // Not kept, it is judged once more by the next lead.
-            let _ = self.keep_sources(&sources);
+    /// The branch that is checked out, and where the base is; nothing where git cannot tell, and where the base is gone.
+    fn ground(&self) -> Option<Ground> {
+        let (repository, base) = (self.repository.as_ref()?, self.memory.run.base.as_ref()?);
+        match repository.head().ok()? {
+            Head::Branch { name, commit } if name == *base => Some((Some(name), commit)),
+            head => Some((head.branch().map(str::to_owned), repository.tip(base).ok()??)),
         }
-        text
     }
 
     /// Whether the branch that this run merges into is checked out; true without a repository.
@@ -234,8 +242,17 @@ fn read(workspace: &Workspace, path: &str) -> Option<Vec<u8>> {
     workspace.disk.read(path).ok().map(|content| content.bytes)
 }
 
-/// The files that steer a run, by their path.
-pub(super) type Sources = BTreeMap<String, Source>;
+/// The files that steer a run.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    /// Each by its path.
+    files: BTreeMap<String, Source>,
+    /// Where they were last looked at.
+    ground: Option<Ground>,
+}
+
+/// The branch that is checked out, and the commit of the base.
+type Ground = (Option<String>, String);
 
 #[cfg(test)]
 mod tests;
