@@ -20,7 +20,6 @@ mod write;
 pub use checkpoint::is_ours;
 pub use command::{gate_command, spec_of};
 pub use excerpt::{StreamExcerpt, excerpt};
-pub use gates::is_same_gate;
 pub use read::{FoundSpec, Wanted, read_checkpoint};
 pub use resume::{question, resume};
 pub use spec::{GateRule, Phase, Spec, SpecReading, Workstream, prd_of, read_spec};

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Evidence, Refusal, Time, UnitRef, secret};
+use piton_model::{Dialect, Evidence, Refusal, Time, UnitRef, meant_gate, secret};
 use piton_store::journal::Hash;
 use piton_supervisor::{clear_foreign, tree_of};
 
@@ -55,7 +55,7 @@ pub fn gate_command(workspace: &Workspace, wanted: &UnitRef, gate: &str, now: Ti
         Dialect::Pipeline | Dialect::Plan | Dialect::Task | Dialect::Crew => None,
     };
     let configured = configured_gates(workspace)?;
-    if let Some(command) = specified.or_else(|| configured.get(gate).cloned()) {
+    if let Some(command) = specified.or_else(|| named_command(&configured, gate).cloned()) {
         return Ok(command);
     }
     let found = find(workspace, wanted, now).map_err(RecordError::NotFound)?;
@@ -79,6 +79,11 @@ pub(crate) fn configured_gates(workspace: &Workspace) -> Result<BTreeMap<String,
         RecordError::Refused(error.hint.into_iter().fold(refusal, Refusal::hint))
     };
     Settings::load(workspace).map(|settings| settings.gates).map_err(bad)
+}
+
+/// The command of a gate among those of the settings, by the name that means it.
+pub(crate) fn named_command<'g>(gates: &'g BTreeMap<String, String>, gate: &str) -> Option<&'g String> {
+    gates.get(meant_gate(gates.keys().map(String::as_str), gate)?)
 }
 
 /// A name as it is written before an equals sign in a settings file.

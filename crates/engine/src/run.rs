@@ -24,6 +24,7 @@ mod freed;
 mod gates;
 mod gone;
 mod jobs;
+mod judges;
 mod lead;
 mod led_units;
 mod left_out;

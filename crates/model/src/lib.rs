@@ -8,6 +8,7 @@ mod dialect;
 mod event;
 mod finding;
 pub mod fleet;
+mod gate_name;
 pub mod hint;
 mod id;
 mod led;
@@ -36,6 +37,7 @@ pub use event::{
     StepMove, StepTo, Verdict,
 };
 pub use finding::{Code, Finding, Place, Severity, Tally};
+pub use gate_name::{fold_gate, is_gate, is_same_gate, meant_gate};
 pub use hint::{Arg, Audience, Hint, Invocation};
 pub use id::{BadId, BadUnit, Id, UnitRef};
 pub use led::{Led, LedWork, USED_UP, UnitLead};

@@ -66,6 +66,13 @@ pub enum Rework {
         /// What is wrong.
         issues: String,
     },
+    /// The settings on its branch cannot be read: no run could begin with them.
+    BadSettings {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Something is recorded as done that is not there, or that nothing proves.
     Unproved {
         /// Each claim.
@@ -96,6 +103,7 @@ impl Rework {
             Rework::NothingDone { missing, .. } => format!("its worker ended and did not do: {}", listed(missing)),
             Rework::Incomplete { missing } => format!("the checkpoint lacks {}", listed(missing)),
             Rework::ReviewFailed { issues } => format!("FAIL: {issues}"),
+            Rework::BadSettings { file, why } => format!("{file} of its branch cannot be read: {why}"),
             Rework::Unproved { claims } => claims.join("; "),
         };
         text::printable(&text).into_owned()
@@ -143,6 +151,10 @@ mod tests {
                 "the checkpoint lacks readiness (1 to 10)",
             ),
             (Rework::ReviewFailed { issues: "two\ntests".to_owned() }, "FAIL: two tests"),
+            (
+                Rework::BadSettings { file: "piton.toml".to_owned(), why: "line 3: a value is missing".to_owned() },
+                "piton.toml of its branch cannot be read: line 3: a value is missing",
+            ),
             (Rework::Unproved { claims: list(&["a", "b"]) }, "a; b"),
         ] {
             assert_eq!(rework.summary(), want);

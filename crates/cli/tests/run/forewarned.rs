@@ -24,7 +24,7 @@ fn gates_whose_script_is_not_committed_cost_no_worker() {
     }
     let ended = yard.piton(&["run"]);
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
-    let why = "verify.sh is not in the tree that it judges; it is in the workspace, but not committed";
+    let why = "verify.sh is not in the tree that it judges; it is in the workspace, but not in what is merged";
     assert!(ended.stdout.contains(told) && ended.stdout.contains(why), "{}", said(&ended));
     assert!(!ended.stdout.contains("FAIL"), "no verdict on the work: {}", said(&ended));
     let before = workers(&yard).len();

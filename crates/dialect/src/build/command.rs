@@ -1,4 +1,4 @@
-use piton_model::Time;
+use piton_model::{Time, meant_gate};
 
 use super::find_spec::find_spec;
 use super::{FoundSpec, Spec, Wanted, layout, read_checkpoint};
@@ -36,5 +36,6 @@ pub fn gate_command(place: &Place, files: &dyn Files, gate: &str, now: Time) -> 
     let path = place.document.clone().unwrap_or_else(|| layout::path_of(&place.base, id));
     files.read(&path).ok().flatten()?;
     let spec = spec_of(place, files, now)?;
-    spec.gates.into_iter().find(|rule| rule.name == gate).and_then(|rule| rule.command)
+    let meant = meant_gate(spec.gates.iter().map(|rule| rule.name.as_str()), gate)?.to_owned();
+    spec.gates.into_iter().find(|rule| rule.name == meant).and_then(|rule| rule.command)
 }

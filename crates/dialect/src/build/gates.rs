@@ -1,5 +1,7 @@
 //! Gates as checkpoints list them: `lint (WS1)`, and the other forms of real files.
 
+pub(super) use piton_model::fold_gate as fold;
+
 use crate::content;
 use crate::json::{Kind, Value};
 
@@ -26,16 +28,6 @@ pub(super) fn listed(list: Option<Value<'_, '_>>, is_step: &dyn Fn(&str) -> bool
         Kind::Object => list.entries().map(|(name, result)| from_entry(name, result, is_step)).take(MOST).collect(),
         _ => content::as_text(list).into_iter().map(|text| parse(&text, is_step)).collect(),
     }
-}
-
-/// Whether two names are the same gate: they differ in case and `_` alone.
-pub fn is_same_gate(one: &str, other: &str) -> bool {
-    fold(one) == fold(other)
-}
-
-/// Two names are the same gate when they differ in case and `_` alone.
-pub(super) fn fold(name: &str) -> String {
-    name.chars().map(|c| if c == '_' { '-' } else { c.to_ascii_lowercase() }).collect()
 }
 
 /// The workstreams that a listed gate belongs to: some files name several for one.

@@ -1,10 +1,11 @@
 //! What an event changes in a build's checkpoint.
 
 use piton_model::hint::verbs;
-use piton_model::{BuildStatus, Change, Dialect, Event, Lifecycle, Moment, NotePurpose, Refusal, StepTo, permit};
+use piton_model::{
+    BuildStatus, Change, Dialect, Event, Lifecycle, Moment, NotePurpose, Refusal, StepTo, is_same_gate, permit,
+};
 
 use super::checkpoint::Bucket;
-use super::gates::is_same_gate;
 use super::layout;
 use crate::{Files, Place};
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{RecordError, Recorded, Recorder, Session};
 use crate::Workspace;
-use crate::evidence::{Trust, configured_gates, is_approved};
+use crate::evidence::{Trust, configured_gates, is_approved, named_command};
 use crate::target::Target;
 
 impl Session<'_> {
@@ -30,7 +30,7 @@ impl Session<'_> {
             return Ok(None);
         }
         let gates = configured_gates(self.workspace())?;
-        let has_command = |name: &str| gates.contains_key(name);
+        let has_command = |name: &str| named_command(&gates, name).is_some();
         let awaited = task::awaited(&place, &self.files(), &has_command, &moment).map_err(RecordError::Refused)?;
         if awaited.is_empty() {
             return Ok(None);
@@ -52,7 +52,7 @@ impl Session<'_> {
 /// How a criterion that has a command is run without a lead.
 fn run_criterion(workspace: &Workspace, unit: &str, criterion: &str, gates: &BTreeMap<String, String>) -> Hint {
     let run = verbs::GATE_RUN.on(unit).word("run").name(criterion, "NAME");
-    let command = gates.get(criterion).map_or("", String::as_str);
+    let command = named_command(gates, criterion).map_or("", String::as_str);
     match is_approved(&Trust::of(workspace, command)) {
         true => run.to("run it"),
         // A command of the repository runs when its user has read it.
@@ -78,7 +78,7 @@ pub(super) fn with_next(
     let gates = LazyCell::new(|| configured_gates(workspace).unwrap_or_default());
     let led = RefCell::new(Vec::new());
     let next = task::next_step(&target.name, bytes, &|name| {
-        let is_led = gates.contains_key(name);
+        let is_led = named_command(&gates, name).is_some();
         led.borrow_mut().extend(is_led.then(|| name.to_owned()));
         is_led
     });

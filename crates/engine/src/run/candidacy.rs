@@ -243,6 +243,10 @@ impl Question {
         if !lost.is_empty() {
             return Ok(Err(Prepared::Lost { lanes: lost }));
         }
+        let bad = candidate.as_ref().map(|candidate| self.bad_settings(candidate)).transpose()?;
+        if let Some(bad) = bad.flatten() {
+            return Ok(Err(Prepared::Rework(bad)));
+        }
         let own_gates = match &candidate {
             Some(candidate) => self.unapproved(candidate)?,
             None => Vec::new(),

@@ -7,6 +7,7 @@ use piton_model::hint::verbs;
 use piton_supervisor::{GitError, Repository};
 
 use super::attach::lead_at_work;
+use super::judges::unheard;
 use super::memory::Memory;
 use super::other_work::retitled;
 use super::scripts::{Base, missing_scripts};
@@ -24,6 +25,7 @@ pub fn forewarn(workspace: &Workspace, plan: &RunPlan, now: Time) -> Vec<String>
     let name = |group: usize| &plan.work.fleet.groups[group].name;
     let undefined = undefined_streams(workspace, &plan.work).into_iter();
     all.extend(undefined.map(|(group, text)| format!("{}: {text}", name(group))));
+    all.extend(unheard(&plan.settings, &plan.work));
     if let Some(lead) = lead_at_work(workspace) {
         let show = verbs::RUN.call().to(format!("a lead is at work (process {}); show it", lead.pid));
         all.push(show.to_string());

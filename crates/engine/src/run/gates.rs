@@ -1,15 +1,13 @@
-//! Gates: which command judges what, where, and how the verdict is recorded.
+//! Gates at work: where a command judges, and how its verdict is recorded. Which gates judge is in `judges.rs`.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use piton_dialect::build::is_same_gate;
 use piton_model::fleet::{
-    FleetEvent, GateKind, GateOf, GateProgress, GateResult, LaneAt, MergeOf, PhaseGate, PhaseState, cannot_judge,
+    FleetEvent, GateKind, GateOf, GateProgress, GateResult, LaneAt, MergeOf, Phase, PhaseGate, PhaseState, cannot_judge,
 };
-use piton_model::{Dialect, Event, Evidence, Gate, GateJudgement, GateState, NotePurpose, Rework, StepState, UnitRef};
+use piton_model::{Dialect, Event, Evidence, Gate, GateJudgement, GateState, NotePurpose, Rework, StepState, is_gate};
 use piton_store::journal::Entry;
-use piton_supervisor::{Scratch, quoted};
+use piton_supervisor::Scratch;
 use serde_json::Value;
 
 use super::RunError;
@@ -17,12 +15,11 @@ use super::claim::explain;
 use super::commands::Purpose;
 use super::forewarn::undefined_streams;
 use super::freed::{LEAD, is_by_person};
+use super::judges::command_of;
 use super::lead::Lead;
 use super::merging::Key;
 use super::scripts::{Base, missing_scripts};
-use super::settings::{SETTINGS, Settings};
 use super::ways::Judging;
-use super::work::gates_by_phase;
 use crate::evidence::toml_key;
 use crate::record;
 
@@ -38,19 +35,26 @@ impl Lead<'_> {
     /// Starts a gate's command, or judges what has none.
     pub(super) fn run_gate(&mut self, of: GateOf, gate: &str) -> Result<(), RunError> {
         let group = self.group_of(of);
-        let mut approved = self.approved_gates(of).unwrap_or_default();
-        let own = approved.remove(gate).filter(|own| self.settings.gates.get(gate) != Some(own));
-        let is_own = own.is_some();
-        let command = own.or_else(|| self.gate_command(group, gate));
-        let unit = self.work.groups[group].unit.clone();
-        let changed = match unit {
-            Some(unit) => self.refuse_changed_gates(&unit),
-            None => self.refuse_changed_settings(gate),
+        let merge = match of {
+            GateOf::Lane(at) => MergeOf::Lane(at),
+            GateOf::Phase(group, phase) => MergeOf::Phase(group, phase),
         };
-        let changed = changed.err();
-        let result = match command {
-            _ if changed.is_some() => GateResult::Broken { why: changed.unwrap_or_default() },
-            Some(command) => {
+        let known = self.gate_command(group, gate);
+        let command = match self.approved_gates(merge) {
+            Some(approved) => command_of(&self.work.groups[group].gates, &approved, gate).cloned(),
+            None => known.clone(),
+        };
+        let is_sync_point = self.work.groups[group].dialect == Dialect::Crew && matches!(of, GateOf::Phase(..));
+        let result = match (self.refuse_changed_gate(of, gate), command) {
+            _ if is_sync_point => self.sync_point(group),
+            (Err(why), _) => GateResult::Broken { why },
+            // What is on the base already is not judged in the user's own tree.
+            (Ok(()), Some(_)) if self.is_judged_later(of, gate) => {
+                GateResult::Broken { why: self.judge_by_changed(gate) }
+            }
+            (Ok(()), Some(command)) => {
+                // A person approved it with the branch that it judges, or with one that was merged.
+                let is_own = Some(&command) != known.as_ref() || self.approved_commands.contains(&command);
                 let (directory, scratch) = self.gate_place(of);
                 let purpose = Purpose::Gate { of, gate: gate.to_owned() };
                 // Each gate judges what would be merged, and nothing that another gate wrote.
@@ -65,127 +69,11 @@ impl Lead<'_> {
                     Err(why) => GateResult::Broken { why },
                 }
             }
-            None if self.work.groups[group].dialect == Dialect::Crew => self.sync_point(group),
-            None => self.judged_by_person(of, gate),
+            (Ok(()), None) => self.judged_by_person(of, gate),
         };
         self.tell_gate(of, gate, &result);
         self.queue.push_back(FleetEvent::GateEnded { of, gate: gate.to_owned(), result });
         Ok(())
-    }
-
-    /// The gates of settings that a branch changes and a person approved: its own version judges it.
-    pub(super) fn approved_gates(&self, of: GateOf) -> Option<BTreeMap<String, String>> {
-        let GateOf::Lane(at) = of else { return None };
-        let merged = self.merged.get(&Key::Lane(at)).filter(|merged| merged.own_gates.is_empty())?;
-        // An approval holds for later commits that leave the settings alone.
-        self.memory.lanes.get(&self.work.fleet.lanes[at].name)?.approved.as_ref()?;
-        let (repository, candidate) = (self.repository.as_ref()?, merged.candidate.as_ref()?);
-        let path = repository.inside().join(SETTINGS).display().to_string();
-        let text = |commit: &str| repository.text_at(commit, &path).ok().flatten();
-        // Settings that the base does not have were not a part of the question.
-        let (before, own) = (text(&candidate.base_commit)?, text(&candidate.commit)?);
-        (before != own).then(|| Settings::parse(&String::from_utf8_lossy(&own)).ok()).flatten().map(|own| own.gates)
-    }
-
-    pub(super) fn gate_command(&self, group: usize, gate: &str) -> Option<String> {
-        let own = self.work.groups[group].gates.iter().map(|(name, command)| (name, command));
-        let is_build = self.work.groups[group].dialect == Dialect::Build;
-        let is_it = |(name, _): &(&String, &String)| *name == gate || is_build && is_same_gate(name, gate);
-        let mut known = own.chain(&self.settings.gates);
-        known.find(is_it).map(|(_, command)| command.clone())
-    }
-
-    /// Refuses to judge a unit, and to call it done, whose user added a gate or changed its command since this lead began:
-    /// the next lead judges by that.
-    pub(super) fn refuse_changed_gates(&self, unit: &UnitRef) -> Result<(), String> {
-        let Some(group) = self.work.groups.iter().position(|known| known.unit.as_ref() == Some(unit)) else {
-            return Ok(());
-        };
-        let phases = self.work.fleet.groups[group].phases.iter();
-        let mut names: BTreeSet<String> = phases.flat_map(|phase| &phase.gates).map(|gate| gate.name.clone()).collect();
-        let mut commands: Vec<(String, String)> = Vec::new();
-        if self.work.groups[group].dialect == Dialect::Build
-            && let Some(spec) = self.specification(unit)
-        {
-            names.extend(spec.phases.iter().flat_map(|phase| phase.gates.clone()));
-            let known = spec.gates.into_iter().filter_map(|gate| Some((gate.name, gate.command?)));
-            commands.extend(known);
-        }
-        commands.extend(self.gates_of_user());
-        let command =
-            |gate: &String| commands.iter().find(|(name, _)| is_same_gate(name, gate)).map(|(_, command)| command);
-        let is_changed =
-            |gate: &String| command(gate).is_some_and(|now| self.gate_command(group, gate).as_ref() != Some(now));
-        let mut changed: Vec<String> = names.into_iter().filter(is_changed).collect();
-        let added = self.added_gates(group, unit).into_iter().filter(|gate| !changed.contains(gate));
-        changed.extend(added.collect::<Vec<_>>());
-        match changed.is_empty() {
-            true => Ok(()),
-            false => Err(self.judge_by_changed(&changed.join(", "))),
-        }
-    }
-
-    /// The gates that a build's specification has in a phase by now, and that this lead does not have there.
-    fn added_gates(&self, group: usize, unit: &UnitRef) -> Vec<String> {
-        let is_build = self.work.groups[group].dialect == Dialect::Build;
-        let spec = self.specification(unit).filter(|_| is_build);
-        let known = &self.work.fleet.groups[group];
-        let keys: Vec<String> = (0..known.phases.len()).map(|place| known.phase_key(place)).collect();
-        let of_lanes = self.work.fleet.lanes.iter().filter(|lane| lane.group == group).flat_map(|lane| &lane.gates);
-        let of_lanes: Vec<&String> = of_lanes.collect();
-        let is_known = |key: &String, gate: &String| {
-            let is_it = |name: &String| is_same_gate(name, gate);
-            // A phase that was renamed or added has the gates of all.
-            let here = known.phases.iter().zip(&keys).filter(|(_, other)| *other == key || !keys.contains(key));
-            let here = here.flat_map(|(phase, _)| phase.gates.iter().map(|gate| &gate.name));
-            of_lanes.iter().copied().chain(here).any(is_it)
-        };
-        let all = spec.iter().flat_map(gates_by_phase);
-        all.flat_map(|(key, gates)| gates.into_iter().filter(|gate| !is_known(&key, gate)).collect::<Vec<_>>())
-            .collect()
-    }
-
-    /// The same for a story or a task, which the gates of the settings judge.
-    fn refuse_changed_settings(&self, gate: &str) -> Result<(), String> {
-        let now = self.gates_of_user();
-        match now.get(gate) {
-            Some(now) if Some(now) != self.settings.gates.get(gate) => Err(self.judge_by_changed(gate)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Refuses to merge a story, a task or an agent's work whose user added a gate since this lead began.
-    pub(super) fn refuse_added_gates(&self, at: LaneAt) -> Result<(), String> {
-        let work = &self.work.lanes[at];
-        let criteria: BTreeSet<String> =
-            self.unit_of(at).map(|unit| unit.gates.into_iter().map(|gate| gate.name).collect()).unwrap_or_default();
-        let judges = |gate: &String| match work.dialect {
-            Dialect::Pipeline | Dialect::Crew => true,
-            Dialect::Task => criteria.contains(gate),
-            // They are judged by phases, see `refuse_changed_gates`.
-            Dialect::Plan | Dialect::Build => false,
-        };
-        let is_new = |gate: &String| !self.settings.gates.contains_key(gate) && judges(gate);
-        let added: Vec<String> = self.gates_of_user().into_keys().filter(is_new).collect();
-        match added.is_empty() {
-            true => Ok(()),
-            false => Err(self.judge_by_changed(&added.join(", "))),
-        }
-    }
-
-    fn judge_by_changed(&self, gates: &str) -> String {
-        let mut text = format!("gates changed during the run: {gates}; ");
-        if let Some(base) = self.memory.run.base.as_ref().filter(|_| !self.is_base_here()) {
-            // A lead reads its settings from what is checked out.
-            text += &format!("check {base} out: git checkout {}; then ", quoted(base));
-        }
-        self.command(&["--retry"]).to(text + "judge by them").to_string()
-    }
-
-    /// The gates of the settings as their user has them now.
-    pub(super) fn gates_of_user(&self) -> BTreeMap<String, String> {
-        let settings = Settings::load(&self.as_user_has_it());
-        settings.map_or_else(|_| self.settings.gates.clone(), |settings| settings.gates)
     }
 
     /// Where a gate is run: where both sides of the merge are.
@@ -200,7 +88,15 @@ impl Lead<'_> {
         }
     }
 
-    fn group_of(&self, of: GateOf) -> usize {
+    /// Whether a gate of a phase is judged after its work is on the base.
+    fn is_judged_later(&self, of: GateOf, gate: &str) -> bool {
+        let GateOf::Phase(group, phase) = of else { return false };
+        let mut gates = self.work.fleet.groups[group].phases[phase].gates.iter();
+        let is_it = |known: &&PhaseGate| known.name == gate && known.state == GateProgress::Running;
+        gates.find(is_it).is_some_and(|known| known.kind == GateKind::Later)
+    }
+
+    pub(super) fn group_of(&self, of: GateOf) -> usize {
         match of {
             GateOf::Lane(at) => self.work.fleet.lanes[at].group,
             GateOf::Phase(group, _) => group,
@@ -255,8 +151,9 @@ impl Lead<'_> {
     /// The steps of a phase of a build, where other phases have a gate of that name: its judgement is recorded for these.
     fn judged_steps(&self, group: usize, phase: usize, gate: &str) -> Vec<String> {
         let phases = self.work.fleet.groups[group].phases.iter();
-        let has_it = |phase: &&piton_model::fleet::Phase| phase.gates.iter().any(|it| is_same_gate(&it.name, gate));
-        if self.work.groups[group].dialect != Dialect::Build || phases.filter(has_it).count() < 2 {
+        let dialect = self.work.groups[group].dialect;
+        let has_it = |phase: &&Phase| phase.gates.iter().any(|it| is_gate(dialect, &it.name, gate));
+        if dialect != Dialect::Build || phases.filter(has_it).count() < 2 {
             return Vec::new();
         }
         let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes);
@@ -289,7 +186,7 @@ impl Lead<'_> {
 
     /// What a person said who judged that a gate is not met, when no worker was started since.
     fn refused_by_person(&self, group: usize, judging: &Judging) -> Option<String> {
-        let gate = judging.gate.as_str();
+        let (gate, dialect) = (judging.gate.as_str(), self.work.groups[group].dialect);
         let events = self.events_of(self.work.groups[group].unit.as_ref()?);
         let starts = |entry: &Entry| entry.by == LEAD && matches!(entry.event.as_str(), "step_begun" | "noted");
         let since = events.iter().rposition(starts).map_or(0, |at| at + 1);
@@ -298,7 +195,7 @@ impl Lead<'_> {
             let step = entry.data.get("step").and_then(Value::as_str);
             let is_its = step.is_none() || judging.step.is_none() || step == judging.step.as_deref();
             let mut names = names.filter_map(Value::as_str);
-            entry.event == "gate_failed" && is_by_person(entry) && is_its && names.any(|it| it == gate)
+            entry.event == "gate_failed" && is_by_person(entry) && is_its && names.any(|it| is_gate(dialect, it, gate))
         };
         let refused = events[since..].iter().rfind(is_meant)?;
         let evidence = |key: &str| refused.data.get("evidence").and_then(|it| it[key].as_str());
@@ -445,7 +342,8 @@ impl Lead<'_> {
         };
         let Ok(found) = crate::find(self.workspace, unit, self.time()) else { return false };
         // One gate may be that of several phases: as long as it is due for one of them, it is recorded.
-        let is_meant = |known: &&Gate| names.contains(&known.name) && (step.is_none() || known.step == *step);
+        let is_named = |known: &Gate| names.iter().any(|name| is_gate(found.unit.dialect, name, &known.name));
+        let is_meant = |known: &&Gate| is_named(known) && (step.is_none() || known.step == *step);
         let mut meant = found.unit.gates.iter().filter(is_meant).peekable();
         let is_passed = meant.peek().is_some() && meant.all(|known| matches!(known.state, GateState::Passed { .. }));
         is_passed && self.evidence_of(unit, names, step.as_deref()) == evidence.tree

@@ -58,6 +58,8 @@ pub(super) struct Lead<'w> {
     pub jobs: Jobs,
     /// Trees that are being judged.
     pub merged: HashMap<Key, Merged>,
+    /// Commands of gates that a person approved with a branch that is merged.
+    pub approved_commands: BTreeSet<String>,
     /// Gates that have passed on them.
     pub passed: HashMap<Key, Vec<JudgedGate>>,
     /// The last gate that failed on each.
@@ -180,6 +182,7 @@ impl<'w> Lead<'w> {
             commands: HashMap::new(),
             jobs,
             merged: HashMap::new(),
+            approved_commands: BTreeSet::new(),
             passed: HashMap::new(),
             failed_gates: HashMap::new(),
             plans: HashMap::new(),

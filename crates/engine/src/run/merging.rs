@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use piton_model::fleet::{FleetEvent, GateOf, LaneAt, LaneState, MergeOf, MergeResult, Prepared};
+use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf, MergeResult, Prepared};
 use piton_model::{Dialect, Rework, StepState};
 use piton_supervisor::Repository;
 
@@ -42,10 +42,10 @@ impl Lead<'_> {
         let root = self.workspace.root().to_owned();
         let judges = self.judges_of(of);
         let results = self.results_of(of);
-        let is_judged = !self.gates_of(of).is_empty();
         let base = self.memory.run.base.clone().unwrap_or_default();
         match of {
             MergeOf::Lane(at) => {
+                let has_gates = !self.gates_of_lane(at).is_empty();
                 let target = self.target_of(at)?;
                 let name = self.work.fleet.lanes[at].name.clone();
                 let memory = self.memory.lane(&name).clone();
@@ -80,11 +80,12 @@ impl Lead<'_> {
                     seen,
                     begin_again: self.begin_again(at),
                     leftovers: memory.leftovers,
+                    // Approved settings may have gates where those of this lead have none.
+                    is_judged: has_gates || memory.approved.is_some(),
                     approved: memory.approved.into_iter().collect(),
                     collected: Vec::new(),
                     is_phase: false,
                     needs_commit,
-                    is_judged,
                     root,
                 }))
             }
@@ -97,6 +98,7 @@ impl Lead<'_> {
                 let documents = self.documents_of_phase(group, phase);
                 let collected = self.collected_in(group, phase, &repository);
                 let approved = self.approved_in(group, phase);
+                let is_judged = !unit.phases[phase].gates.is_empty();
                 Ok(Some(Question {
                     repository,
                     target: base.clone(),
@@ -152,12 +154,6 @@ impl Lead<'_> {
         lanes.filter_map(|(at, lane)| Some((at, commit(&lane.name)?))).collect()
     }
 
-    /// The commits of a phase's lanes whose changes of what judges them a person approved.
-    fn approved_in(&self, group: usize, phase: usize) -> Vec<String> {
-        let lanes = self.work.fleet.lanes.iter().filter(|lane| (lane.group, lane.phase) == (group, phase));
-        lanes.filter_map(|lane| self.memory.lanes.get(&lane.name)?.approved.clone()).collect()
-    }
-
     /// Without worktrees there is nothing to merge, unless an earlier lead had them.
     fn left_on_a_branch(&self, of: MergeOf) -> Result<Option<Question>, String> {
         let MergeOf::Lane(at) = of else { return Ok(None) };
@@ -208,13 +204,7 @@ impl Lead<'_> {
 
     /// The prepared tree may be judged.
     pub(super) fn tell_prepared(&mut self, of: MergeOf) {
-        if let MergeOf::Lane(at) = of
-            && matches!(self.work.lanes[at].dialect, Dialect::Pipeline | Dialect::Crew)
-            && let Some(gates) = self.approved_gates(GateOf::Lane(at))
-        {
-            // All gates of the approved settings judge it, and none that they leave out.
-            self.work.fleet.lanes[at].gates = gates.into_keys().collect();
-        }
+        self.choose_gates(of);
         let own_gates = match (of, self.merged.get(&Key::from(of))) {
             (MergeOf::Lane(_), Some(merged)) => merged.own_gates.clone(),
             (MergeOf::Phase(..), _) | (_, None) => Vec::new(),
@@ -283,6 +273,11 @@ impl Lead<'_> {
                 .as_ref()
                 .is_some_and(|candidate| self.memory.run.base.as_ref() != Some(&candidate.base_branch));
         let result = if is_collected { MergeResult::Collected } else { result };
+        if result == MergeResult::Merged
+            && let Some(gates) = self.approved_gates(of)
+        {
+            self.take_over_gates(gates);
+        }
         match (&result, candidate) {
             (MergeResult::Merged | MergeResult::Collected, Some(candidate)) => {
                 let short: String = candidate.commit.chars().take(9).collect();
@@ -350,16 +345,6 @@ impl Lead<'_> {
         match of {
             MergeOf::Lane(at) => self.work.fleet.lanes[at].name.clone(),
             MergeOf::Phase(group, _) => self.work.fleet.groups[group].name.clone(),
-        }
-    }
-
-    /// The gates that judge what is merged.
-    fn gates_of(&self, of: MergeOf) -> Vec<String> {
-        match of {
-            MergeOf::Lane(at) => self.work.fleet.lanes[at].gates.clone(),
-            MergeOf::Phase(group, phase) => {
-                self.work.fleet.groups[group].phases[phase].gates.iter().map(|gate| gate.name.clone()).collect()
-            }
         }
     }
 

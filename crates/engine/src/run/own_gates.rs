@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use piton_model::Rework;
 use piton_supervisor::{Candidate, GitError};
 
 use super::candidacy::Question;
-use super::settings::SETTINGS;
+use super::settings::{SETTINGS, Settings};
 
 /// How many directories of a command are followed.
 const MOST_DIRECTORIES: usize = 64;
@@ -27,6 +28,16 @@ pub(super) fn own_gates(changed: &[String], judges: &[String], outputs: &[String
 }
 
 impl Question {
+    /// Refuses settings that a branch changes and that cannot be read, approved or not: no run could begin with them.
+    pub(super) fn bad_settings(&self, candidate: &Candidate) -> Result<Option<Rework>, GitError> {
+        let path = self.repository.inside().join(SETTINGS).display().to_string();
+        let text = |commit: &str| self.repository.text_at(commit, &path);
+        let (before, own) = (text(&candidate.base_commit)?, text(&candidate.commit)?);
+        let Some(own) = own.filter(|own| before.as_ref() != Some(own)) else { return Ok(None) };
+        let read = Settings::parse(&String::from_utf8_lossy(&own));
+        Ok(read.err().map(|error| Rework::BadSettings { file: path, why: error.message }))
+    }
+
     /// The files of its own gates that a branch changes and that no person approved. What is the same on the base is not
     /// the branch's change: its worker brought it over, or took a change back.
     pub(super) fn unapproved(&self, candidate: &Candidate) -> Result<Vec<String>, GitError> {

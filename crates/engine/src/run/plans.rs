@@ -282,7 +282,7 @@ impl Lead<'_> {
         let last = phases.len().saturating_sub(1);
         for place in open {
             let name = self.work.fleet.groups[group].phases[place].name.clone();
-            let new = plan_phase(plan, &name, place == last, &|gate| self.settings.gates.contains_key(gate));
+            let new = plan_phase(plan, &name, place == last, &|gate| self.has_command(gate));
             self.work.fleet.groups[group].phases[place].gates = new.gates;
         }
         // A phase at work is not judged yet: what the plan does not ask for any more is not asked for.
@@ -396,7 +396,7 @@ impl Lead<'_> {
             !phases[place..].iter().all(is_open) || !lanes.into_iter().all(|lane| lane.state == LaneState::Queued)
         };
         let place = behind.filter(|place| !has_begun(*place)).unwrap_or(phases.len());
-        let new = plan_phase(plan, name, place == phases.len(), &|gate| self.settings.gates.contains_key(gate));
+        let new = plan_phase(plan, name, place == phases.len(), &|gate| self.has_command(gate));
         self.work.fleet.groups[group].phases.insert(place, new);
         for lane in self.work.fleet.lanes.iter_mut().filter(|lane| lane.group == group && lane.phase >= place) {
             lane.phase += 1;

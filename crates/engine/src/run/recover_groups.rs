@@ -1,8 +1,7 @@
 //! Takes up groups that an earlier lead left: which phases are judged, what a person approved, whether a shared unit may continue.
 
-use piton_dialect::build::is_same_gate;
 use piton_model::fleet::{Approval, Fleet, GateKind, GateProgress, Halt, LaneState, PhaseGate, PhaseState};
-use piton_model::{Dialect, Event, Gate, GateState, Liveness, State, Step, StepState, Unit, UnitRef};
+use piton_model::{Dialect, Event, Gate, GateState, Liveness, State, Step, StepState, Unit, UnitRef, is_gate};
 use piton_store::journal::Entry;
 use piton_supervisor::quoted;
 use serde_json::Value;
@@ -135,9 +134,10 @@ impl Lead<'_> {
     fn are_gates_judged_once(&self, group: usize, phase: usize) -> bool {
         let events = self.work.groups[group].unit.as_ref().map(|unit| self.events_of(unit)).unwrap_or_default();
         let known = self.memory.lanes.get(&self.work.fleet.groups[group].name);
+        let dialect = self.work.groups[group].dialect;
         let mut gates = self.work.fleet.groups[group].phases[phase].gates.iter();
         gates.all(|gate| {
-            let is_it = |name: &str| is_same_gate(name, &gate.name);
+            let is_it = |name: &str| is_gate(dialect, name, &gate.name);
             // The record follows the move of the base; a lead that died between the two remembers the gate.
             let is_remembered = || {
                 known
@@ -165,8 +165,10 @@ impl Lead<'_> {
         let events = self.events_of(unit);
         let last_step = events.iter().rposition(changes_steps);
         commands.all(|gate| {
-            let mut known = found.unit.gates.iter().filter(|known| is_same_gate(&known.name, &gate.name)).peekable();
-            let is_fresh = !is_last || last_judgement(&events, &gate.name) > last_step;
+            let mut known =
+                found.unit.gates.iter().filter(|known| is_gate(found.unit.dialect, &known.name, &gate.name)).peekable();
+            let is_fresh =
+                !is_last || last_judgement(&events, |name| is_gate(found.unit.dialect, name, &gate.name)) > last_step;
             let command = self.gate_command(group, &gate.name);
             let holds =
                 |known: &Gate| self.is_proved(unit, known) && !self.is_command_changed(unit, known, command.as_deref());
@@ -315,7 +317,7 @@ pub(super) fn waits_for_commands(fleet: &Fleet, group: usize, unit: &Unit) -> bo
     let is_open = |gate: &&PhaseGate| {
         unit.gates.iter().any(|known| {
             let is_its = gate.step.is_none() || known.step == gate.step;
-            is_same_gate(&known.name, &gate.name) && is_its && !matches!(known.state, GateState::Passed { .. })
+            is_gate(unit.dialect, &known.name, &gate.name) && is_its && !matches!(known.state, GateState::Passed { .. })
         })
     };
     fleet.groups[group].phases.iter().enumerate().any(|(at, phase)| {
@@ -361,6 +363,6 @@ fn gates_of(entry: &Entry) -> impl Iterator<Item = &str> {
 }
 
 /// The place of the last event that has a gate as passed.
-fn last_judgement(events: &[Entry], gate: &str) -> Option<usize> {
-    events.iter().rposition(|entry| entry.event == "gate_passed" && gates_of(entry).any(|name| name == gate))
+fn last_judgement(events: &[Entry], is_it: impl Fn(&str) -> bool) -> Option<usize> {
+    events.iter().rposition(|entry| entry.event == "gate_passed" && gates_of(entry).any(&is_it))
 }

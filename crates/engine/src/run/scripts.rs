@@ -43,7 +43,7 @@ fn is_switch(word: &str) -> bool {
 pub(super) fn missing_script(command: &str, tree: &Path, root: &Path) -> Option<String> {
     let script = script_of(command).filter(|script| !tree.join(script).exists())?;
     let here = match root.join(&script).exists() {
-        true => "it is in the workspace, but not committed",
+        true => "it is in the workspace, but not in what is merged",
         false => "it is not in the workspace either",
     };
     Some(format!("{script} is not in the tree that it judges; {here}"))

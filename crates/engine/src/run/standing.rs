@@ -37,7 +37,7 @@ impl Lead<'_> {
     }
 
     fn whole_standing(&self, at: LaneAt, unit: &Unit) -> Standing {
-        let has_command = |gate: &str| self.settings.gates.contains_key(gate);
+        let has_command = |gate: &str| self.has_command(gate);
         match whole_standing(unit, &has_command) {
             Standing::Complete(result) if unit.dialect == Dialect::Task && !self.is_finished_by_person(at) => {
                 match left_out_of(&self.work.lanes[at], unit, &self.events_of(&self.work.lanes[at].unit), &has_command)

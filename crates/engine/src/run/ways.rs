@@ -1,10 +1,9 @@
 //! What only a person can do about a run's unit: answer what a worker asked, or judge a gate that has no command. No
 //! retry does it for them, so every door names it before the command that continues the run.
 
-use piton_dialect::build::is_same_gate;
 use piton_dialect::pipeline::layout::path_of;
 use piton_model::hint::verbs;
-use piton_model::{Arg, Audience, Dialect, GateState, Hint, Invocation, State, Time, Unit, UnitRef};
+use piton_model::{Arg, Audience, Dialect, GateState, Hint, Invocation, State, Time, Unit, UnitRef, is_gate};
 use piton_store::journal::Hash;
 use piton_supervisor::{Repository, quoted};
 use serde_json::{Value, json};
@@ -48,8 +47,7 @@ impl Judging {
 
     /// Whether a unit's document has the gate in such a state.
     pub(super) fn is(&self, unit: &Unit, state: impl Fn(&GateState) -> bool) -> bool {
-        let is_same =
-            |name: &str| name == self.gate || unit.dialect == Dialect::Build && is_same_gate(name, &self.gate);
+        let is_same = |name: &str| is_gate(unit.dialect, name, &self.gate);
         unit.gates.iter().any(|known| {
             let is_of_step = self.step.as_ref().is_none_or(|step| known.step.as_ref() == Some(step));
             let is_here = |step: &str| self.phase.iter().any(|known| known == step);

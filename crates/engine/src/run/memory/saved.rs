@@ -195,6 +195,7 @@ fn to_json(rework: &Rework) -> Value {
         }
         Rework::Incomplete { missing } => json!({ "kind": "incomplete", "files": missing }),
         Rework::ReviewFailed { issues } => json!({ "kind": "review", "tail": issues }),
+        Rework::BadSettings { file, why } => json!({ "kind": "settings", "file": file, "tail": why }),
         Rework::Unproved { claims } => json!({ "kind": "unproved", "files": claims }),
     }
 }
@@ -215,6 +216,7 @@ fn from_json(value: &Value) -> Option<Rework> {
         "nothing" => Rework::NothingDone { missing: files, printed: text("tail") },
         "incomplete" => Rework::Incomplete { missing: files },
         "review" => Rework::ReviewFailed { issues: text("tail") },
+        "settings" => Rework::BadSettings { file: text("file"), why: text("tail") },
         "unproved" => Rework::Unproved { claims: files },
         _ => return None,
     })
@@ -238,6 +240,7 @@ mod tests {
             Rework::NothingDone { missing: files(), printed: text() },
             Rework::Incomplete { missing: files() },
             Rework::ReviewFailed { issues: text() },
+            Rework::BadSettings { file: text(), why: text() },
             Rework::Unproved { claims: files() },
         ] {
             assert_eq!(from_json(&to_json(&rework)), Some(rework));

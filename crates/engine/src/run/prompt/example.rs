@@ -127,6 +127,7 @@ pub(super) fn reworks() -> Vec<Rework> {
         Rework::NothingDone { missing: list(&["task one is not recorded"]), printed: "I am done.".to_owned() },
         Rework::Incomplete { missing: list(&["readiness (1 to 10)"]) },
         Rework::ReviewFailed { issues: "two tests are red".to_owned() },
+        Rework::BadSettings { file: "piton.toml".to_owned(), why: "line 3: a value is missing".to_owned() },
         Rework::Unproved { claims: list(&["one is claimed done, not there: src/one.rs"]) },
     ]
 }

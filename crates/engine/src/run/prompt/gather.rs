@@ -3,7 +3,7 @@
 use piton_dialect::pipeline::{self, Briefs, Scores, StoryTask, state_path};
 use piton_dialect::{build, crew, plan};
 use piton_model::fleet::{How, Lane, LaneAt, LaneState, Phase};
-use piton_model::{Dialect, Gate, GateState, Rework, StepState, Unit};
+use piton_model::{Dialect, Gate, GateState, Rework, StepState, Unit, is_gate};
 
 use super::super::claim::Claimed;
 use super::super::lead::Lead;
@@ -243,7 +243,7 @@ impl Lead<'_> {
         };
         let rules = || spec.into_iter().flat_map(|spec| &spec.gates);
         let criteria =
-            |name: &str| rules().find(|rule| build::is_same_gate(&rule.name, name))?.success_criteria.clone();
+            |name: &str| rules().find(|rule| is_gate(Dialect::Build, &rule.name, name))?.success_criteria.clone();
         let mut facts: Vec<GateFacts> = Vec::new();
         for name in names {
             if facts.iter().all(|known| known.name != name) {

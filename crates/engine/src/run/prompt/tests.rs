@@ -343,6 +343,7 @@ fn a_repository_cannot_speak_for_piton() {
                 Rework::NothingDone { missing: list.clone(), printed: evil.to_owned() },
                 Rework::Incomplete { missing: list.clone() },
                 Rework::ReviewFailed { issues: evil.to_owned() },
+                Rework::BadSettings { file: evil.to_owned(), why: evil.to_owned() },
                 Rework::Unproved { claims: list.clone() },
             ],
             stages: vec![evil.to_owned(), evil.to_owned()],

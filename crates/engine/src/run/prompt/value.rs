@@ -253,6 +253,11 @@ fn rework_value(context: &PromptContext, rework: &Rework) -> Value {
         Rework::ReviewFailed { issues } => {
             json!({ "kind": "review_failed", "issues_text": quote(std::slice::from_ref(issues)) })
         }
+        Rework::BadSettings { file, why } => json!({
+            "kind": "bad_settings",
+            "file": one_line(file),
+            "why_text": quote(std::slice::from_ref(why)),
+        }),
         Rework::Unproved { claims } => json!({ "kind": "unproved", "claims_text": quote(claims) }),
     }
 }

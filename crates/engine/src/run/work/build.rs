@@ -1,11 +1,12 @@
 //! A build: the phases, workstreams and gates of its specification.
 
-use piton_dialect::build::{Spec, is_same_gate, read_spec, spec_of, waits_for_person};
+use piton_dialect::build::{Spec, read_spec, spec_of, waits_for_person};
 use piton_dialect::{Place, Source};
 use piton_model::fleet::{Approval, Completion, Group, Lane, LaneState, Phase, PhaseGate};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, GateState, Id, Start, StepState, Time, Unit, UnitRef};
+use piton_model::{Dialect, GateState, Id, Start, StepState, Time, Unit, UnitRef, is_gate};
 
+use super::super::judges::command_of;
 use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, phase_gate, unusable};
 use crate::Workspace;
 use crate::find::find_recorded;
@@ -106,9 +107,7 @@ impl Draft<'_> {
         let known = find_recorded(self.workspace, unit, self.now).ok();
         let commands = spec.gates.iter().filter_map(|gate| Some((gate.name.clone(), gate.command.clone()?)));
         let commands: Vec<(String, String)> = commands.collect();
-        let has_command = |gate: &str| {
-            commands.iter().map(|(name, _)| name).chain(self.settings.gates.keys()).any(|name| is_same_gate(name, gate))
-        };
+        let has_command = |gate: &str| command_of(&commands, &self.settings.gates, gate).is_some();
         let known_gates = known.iter().flat_map(|found| &found.unit.gates);
         let (phases, phase_at) = phases_of(spec, known_gates, &has_command);
         // A review that says ship_with_gates asks a person before any work begins.
@@ -137,7 +136,7 @@ impl Draft<'_> {
             let has_passed = |gate: &String| {
                 known.as_ref().is_some_and(|found| {
                     found.unit.gates.iter().any(|known| {
-                        is_same_gate(&known.name, gate)
+                        is_gate(Dialect::Build, &known.name, gate)
                             && known.step.as_deref() == Some(&stream.id)
                             && matches!(known.state, GateState::Passed { .. })
                     })
@@ -216,7 +215,7 @@ fn phases_of<'g>(
         own.extend(by_person.map(|(stream, gate)| phase_gate(gate, Some(&stream.id), false)));
         match phases.last_mut().filter(|_| streams.is_empty()) {
             Some(before) => {
-                own.retain(|gate| !before.gates.iter().any(|known| is_same_gate(&known.name, &gate.name)));
+                own.retain(|gate| !before.gates.iter().any(|known| is_gate(Dialect::Build, &known.name, &gate.name)));
                 before.gates.extend(own);
             }
             None => phases.push(new_phase(name, own, Approval::Needed)),
@@ -230,7 +229,7 @@ fn phases_of<'g>(
     if let Some(last) = phases.last_mut() {
         last.approval = Approval::NotNeeded;
         for gate in all.iter().filter(|gate| has_command(gate)) {
-            if !last.gates.iter().any(|known| is_same_gate(&known.name, gate)) {
+            if !last.gates.iter().any(|known| is_gate(Dialect::Build, &known.name, gate)) {
                 last.gates.push(phase_gate(gate, None, true));
             }
         }

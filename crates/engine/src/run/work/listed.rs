@@ -3,6 +3,7 @@
 use piton_model::fleet::{Lane, LaneState};
 use piton_model::{Dialect, Id, Lifecycle, Start, UnitRef};
 
+use super::super::judges::with_command;
 use super::{Draft, DraftLane, LaneWork};
 use crate::NotFound;
 use crate::find::find_recorded;
@@ -83,17 +84,14 @@ impl Draft<'_> {
         let found = found.map(|found| found.unit);
         let is_done = found.as_ref().is_some_and(|unit| unit.state.lifecycle() == Lifecycle::Done);
         let criteria = found.iter().flat_map(|unit| &unit.gates).map(|gate| gate.name.clone());
-        let mut gates: Vec<String> = listed.start.criteria.iter().cloned().chain(criteria).collect();
+        let criteria = listed.start.criteria.iter().cloned().chain(criteria);
         // A criterion that a command can tell about is not a matter of words. An agent's feature has no criteria of its own:
         // like a story it is judged by all commands.
-        match dialect {
-            Dialect::Crew => gates = self.settings.gates.keys().cloned().collect(),
-            Dialect::Task | Dialect::Pipeline | Dialect::Plan | Dialect::Build => {
-                gates.retain(|gate| dialect == Dialect::Task && self.settings.gates.contains_key(gate));
-            }
-        }
-        gates.sort();
-        gates.dedup();
+        let gates = match dialect {
+            Dialect::Crew => self.settings.gates.keys().cloned().collect(),
+            Dialect::Task => with_command(criteria, &self.settings.gates),
+            Dialect::Pipeline | Dialect::Plan | Dialect::Build => Vec::new(),
+        };
         let title = listed.title.or_else(|| found.and_then(|unit| unit.title));
         let start = match dialect {
             Dialect::Task => Start { title: title.clone(), ..listed.start },

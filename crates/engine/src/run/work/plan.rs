@@ -9,6 +9,7 @@ use piton_model::{Dialect, Finding, Gate, GateState, Hint, Id, Start, Step, Step
 
 use super::{Draft, DraftLane, GroupWork, LaneWork, WorkError, new_phase, phase_gate, unusable};
 use crate::Found;
+use crate::evidence::named_command;
 use crate::find::find_recorded;
 
 impl Draft<'_> {
@@ -35,7 +36,7 @@ impl Draft<'_> {
                 names.push(each);
             }
         }
-        let has_command = |gate: &str| self.settings.gates.contains_key(gate);
+        let has_command = |gate: &str| named_command(&self.settings.gates, gate).is_some();
         let last = names.len().saturating_sub(1);
         let phases = names.iter().enumerate();
         let phases = phases.map(|(place, name)| plan_phase(&found.unit, name, place == last, &has_command)).collect();
