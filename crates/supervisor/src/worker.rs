@@ -337,6 +337,30 @@ impl Worker {
         Err(failed(io::Error::new(io::ErrorKind::TimedOut, "its processes cannot be killed")))
     }
 
+    /// Ends everything that it started, found by its mark. For a worker whose home is gone or cannot be read: no keeper can be
+    /// asked, nothing is written down, and how it ended is not known.
+    pub fn end_by_mark(&self) -> End {
+        let worker = self.home.identity("worker");
+        let leftovers = match self.claim.is_of_this_boot() {
+            true => tree::end_marked(&self.claim.mark, worker.as_ref()),
+            false => 0,
+        };
+        let signs = self.signs().unwrap_or_default();
+        End { exit: Exit::Vanished, at: SystemTime::now(), signs, leftovers, is_swept: true }
+    }
+
+    /// Where it stands, when something of it has ended: it ran, or how it ended. A home that is gone or cannot be read is no
+    /// reason to let it run on unseen: it is ended then.
+    pub fn end(&self) -> Option<End> {
+        let end = match self.condition() {
+            Ok(Condition::Ended(end)) => Ok(end),
+            Ok(Condition::Running { .. }) => return None,
+            Ok(Condition::Orphaned { .. }) => self.force_end(),
+            Err(error) => Err(StopError { home: self.home.path.clone(), error }),
+        };
+        Some(end.unwrap_or_else(|_| self.end_by_mark()))
+    }
+
     /// Removes its home with all that it printed, when it has ended; says whether it had. Nobody can tell afterwards how
     /// it ended.
     pub fn discard(self) -> io::Result<bool> {

@@ -35,7 +35,10 @@ impl Lead<'_> {
             }
             Decision::Prepare { of } => self.prepare_merge(of),
             Decision::Merge { of } => self.merge(of),
-            Decision::StopGates => self.stop_commands(),
+            Decision::StopGates => {
+                self.stop_commands();
+                Ok(())
+            }
             Decision::Rework { lane, why } => self.rework(lane, &why),
             Decision::Finish { lane } => self.finish(lane),
             Decision::Park { lane, until } => {
@@ -322,7 +325,7 @@ impl Lead<'_> {
         };
         if stopped.is_err() {
             // A keeper that does not answer: without it, then.
-            live.worker.force_end().map_err(failed)?;
+            live.worker.force_end().unwrap_or_else(|_| live.worker.end_by_mark());
         }
         let text = match why {
             StopReason::Asked => "its worker is asked to end",

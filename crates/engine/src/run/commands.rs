@@ -7,7 +7,7 @@ use std::time::Duration;
 use piton_model::fleet::{FleetEvent, GateOf, GateResult, How, LaneAt, MergeOf, Prepared};
 use piton_model::hint::verbs;
 use piton_model::{Evidence, Rework};
-use piton_supervisor::{Condition, End, Exit, Launch, Stream, Worker, tail, tree_of};
+use piton_supervisor::{End, Exit, Launch, Stream, Worker, tail, tree_of};
 
 use super::lead::{GATES, Lead, steady};
 use super::memory::DIRECTORY;
@@ -35,6 +35,21 @@ pub(super) struct LiveCommand {
     deadline: Duration,
     /// Why the lead ended it.
     ended: Option<Ended>,
+}
+
+impl LiveCommand {
+    /// Ends it, by its keeper or without. That it has ended is seen as always.
+    fn stop(&mut self, why: Ended) {
+        self.ended = Some(why);
+        if self.worker.stop_now().is_err() {
+            self.worker.end_by_mark();
+        }
+    }
+
+    /// Ends it although its home is gone.
+    pub(super) fn end_by_mark(&self) {
+        self.worker.end_by_mark();
+    }
 }
 
 /// What a command is run for.
@@ -72,7 +87,6 @@ struct Report {
 }
 
 impl Lead<'_> {
-    /// Starts a command as a process that the next lead could find.
     /// Starts the command of a gate. A person approved `is_own`, the version of the branch that it judges, with the branch.
     pub(super) fn start_gate(
         &mut self,
@@ -124,35 +138,27 @@ impl Lead<'_> {
     }
 
     /// Ends commands whose time is over.
-    pub(super) fn end_late_commands(&mut self) -> Result<(), RunError> {
+    pub(super) fn end_late_commands(&mut self) {
         let now = steady();
         for live in self.commands.values_mut().filter(|live| live.ended.is_none() && live.deadline <= now) {
-            live.ended = Some(Ended::TooLong);
-            live.worker.stop_now().map_err(failed)?;
+            live.stop(Ended::TooLong);
         }
-        Ok(())
     }
 
     /// Ends all commands, because the run is being stopped.
-    pub(super) fn stop_commands(&mut self) -> Result<(), RunError> {
+    pub(super) fn stop_commands(&mut self) {
         for live in self.commands.values_mut().filter(|live| live.ended.is_none()) {
-            live.ended = Some(Ended::Stopped);
-            live.worker.stop_now().map_err(failed)?;
+            live.stop(Ended::Stopped);
         }
-        Ok(())
     }
 
     /// A command's process has ended.
     pub(super) fn command_ended(&mut self, number: u64) -> Result<(), RunError> {
         let Some(live) = self.commands.remove(&number) else { return Ok(()) };
-        let end = match live.worker.condition().map_err(failed)? {
-            Condition::Ended(end) => end,
-            Condition::Orphaned { .. } => live.worker.force_end().map_err(failed)?,
-            Condition::Running { .. } => {
-                self.watch.add(number, &live.worker).map_err(failed)?;
-                self.commands.insert(number, live);
-                return Ok(());
-            }
+        let Some(end) = live.worker.end() else {
+            self.watch.add(number, &live.worker).map_err(failed)?;
+            self.commands.insert(number, live);
+            return Ok(());
         };
         self.memory.gate_homes.retain(|home| *home != live.home);
         let report = self.report(&live, &end);

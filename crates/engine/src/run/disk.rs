@@ -63,7 +63,7 @@ impl Lead<'_> {
                 return written;
             }
             let now = steady();
-            if now.saturating_sub(begun) >= patience() {
+            if now.saturating_sub(begun) >= patience() || self.is_lock_lost() {
                 return written;
             }
             self.note_write(written);

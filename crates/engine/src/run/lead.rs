@@ -9,10 +9,12 @@ use piton_model::fleet::{Achievement, Decision, FleetEvent, LaneAt, LaneState, N
 use piton_supervisor::{Identity, KeeperProgram, Reading, Repository, Signs, Wake, Watch, Worker};
 
 use super::candidacy::Merged;
+pub(super) use super::clocks::steady;
 use super::commands::LiveCommand;
 use super::disk::Trouble;
 use super::gates::JudgedGate;
 use super::jobs::{JobEnd, Jobs};
+use super::lost_lock::lock_file;
 use super::memory::Memory;
 use super::merging::Key;
 use super::others::{OTHERS, Others};
@@ -38,9 +40,6 @@ pub(super) const GATES: u64 = 1 << 32;
 /// How often the workers' signs are looked at, at the least and at the most.
 const SLOWEST_LOOK: Duration = Duration::from_secs(1);
 const FASTEST_LOOK: Duration = Duration::from_millis(25);
-
-/// By how many seconds the clock on the wall may differ from a steady one between two looks without having been set.
-const CLOCK_SLACK: u64 = 3;
 
 /// A lead at work.
 pub(super) struct Lead<'w> {
@@ -109,10 +108,12 @@ pub(super) struct Lead<'w> {
     last_look: Duration,
     last_beat: Duration,
     /// How long the machine had slept.
-    slept: Duration,
+    pub slept: Duration,
     /// How far the clock on the wall was ahead of one that nobody sets, in seconds.
-    set_to: i64,
-    began: Duration,
+    pub set_to: i64,
+    pub began: Duration,
+    /// The file that it holds locked, as the disk knows it.
+    pub lock: Option<u64>,
     /// The same by the clock on the wall.
     pub began_at: Time,
 }
@@ -214,6 +215,7 @@ impl<'w> Lead<'w> {
             slept: Duration::ZERO,
             set_to: 0,
             began: steady,
+            lock: lock_file(workspace),
             began_at: now,
         };
         lead.slept = (lead.surroundings.slept)();
@@ -249,8 +251,18 @@ impl<'w> Lead<'w> {
         Ok(lead)
     }
 
-    /// Goes on until the end has been decided.
+    /// Leads the run to its end.
     pub fn lead(mut self) -> Result<RunEnd, RunError> {
+        match self.until_the_end() {
+            // Whatever failed, it failed because `.piton` is not there any more.
+            _ if self.is_lock_lost() => Err(self.leave_lost_workspace()),
+            Ok(outcome) => self.finish_run(outcome),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Goes on until the end has been decided.
+    fn until_the_end(&mut self) -> Result<Outcome, RunError> {
         self.last_beat = steady();
         self.save()?;
         self.write_state_file(false)?;
@@ -263,7 +275,7 @@ impl<'w> Lead<'w> {
                 self.look_at_plans();
             }
             if let Some(outcome) = self.outcome {
-                return self.finish_run(outcome);
+                return Ok(outcome);
             }
             self.write_due_state();
             self.tell_limits();
@@ -337,10 +349,11 @@ impl<'w> Lead<'w> {
                 }
             }
         }
-        self.end_late_commands()?;
+        self.end_late_commands();
         let now = steady();
         if now.saturating_sub(self.last_look) >= self.pace() {
             self.last_look = now;
+            self.refuse_lost_lock()?;
             let asked = requests::take(self.workspace, &self.teller.own, &mut self.kept_requests);
             self.hear(asked);
             self.look()?;
@@ -366,29 +379,6 @@ impl<'w> Lead<'w> {
             }
         }
         Ok(())
-    }
-
-    /// While the machine slept nobody could give a sign; and when the clock was set, times of files say nothing.
-    fn look_at_clocks(&mut self) {
-        let slept = (self.surroundings.slept)();
-        if slept > self.slept + Duration::from_secs(1) {
-            self.queue.push_back(FleetEvent::Woke);
-        }
-        self.slept = slept;
-        let ahead = self.clock_ahead();
-        if ahead.abs_diff(self.set_to) > CLOCK_SLACK {
-            self.forget_moments();
-            let seconds = steady().saturating_sub(self.began).as_secs();
-            let began = self.time().unix_seconds().saturating_sub(i64::try_from(seconds).unwrap_or(i64::MAX));
-            self.began_at = Time::from_unix_seconds(began);
-            self.queue.push_back(FleetEvent::ClockSet);
-        }
-        self.set_to = ahead;
-    }
-
-    fn clock_ahead(&self) -> i64 {
-        let since_boot = steady().saturating_add(self.slept).as_secs();
-        self.time().unix_seconds().saturating_sub(i64::try_from(since_boot).unwrap_or(i64::MAX))
     }
 
     /// Does what is asked, and says what that is.
@@ -483,18 +473,4 @@ fn same_but_signs(before: &piton_model::fleet::Fleet, after: &piton_model::fleet
         && before.mode == after.mode
         && before.parked == after.parked
         && lanes.into_iter().all(|(a, b)| a == b || (plain(&a.state) && plain(&b.state) && a.counts == b.counts))
-}
-
-/// The clock that nobody sets and that does not run while the machine sleeps.
-pub(super) fn steady() -> Duration {
-    duration(rustix::time::clock_gettime(rustix::time::ClockId::Monotonic))
-}
-
-/// How long the machine has slept since it was started.
-pub fn slept() -> Duration {
-    duration(rustix::time::clock_gettime(rustix::time::ClockId::Boottime)).saturating_sub(steady())
-}
-
-fn duration(time: rustix::time::Timespec) -> Duration {
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }

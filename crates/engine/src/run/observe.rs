@@ -7,7 +7,7 @@ use piton_model::fleet::{Approval, Closing, End, FleetEvent, LaneAt, LaneState, 
 use piton_model::{Dialect, Event, Time, Unit};
 use piton_store::journal::Entry;
 use piton_supervisor::{
-    Condition, Denied, Exit, Kind, Limit, LimitScope, Outcome, Reading, Remedy, Stream, Wait, Worker, readable, tail,
+    Denied, Exit, Kind, Limit, LimitScope, Outcome, Reading, Remedy, Stream, Wait, Worker, readable, tail,
 };
 
 use super::approvals::Question;
@@ -39,13 +39,9 @@ impl Lead<'_> {
     /// A worker has ended, or its keeper has.
     pub(super) fn worker_ended(&mut self, at: LaneAt) -> Result<(), RunError> {
         let Some(live) = self.live.get(&at) else { return Ok(()) };
-        let end = match live.worker.condition().map_err(failed)? {
-            Condition::Ended(end) => end,
-            Condition::Orphaned { .. } => live.worker.force_end().map_err(failed)?,
-            Condition::Running { .. } => {
-                self.watch.add(at as u64, &live.worker).map_err(failed)?;
-                return Ok(());
-            }
+        let Some(end) = live.worker.end() else {
+            self.watch.add(at as u64, &live.worker).map_err(failed)?;
+            return Ok(());
         };
         let Some(live) = self.live.remove(&at) else { return Ok(()) };
         let JudgedEnd { end: judged, standing, words } = self.judge_end(at, &live.worker, &end);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use piton_model::fleet::{End, FleetEvent, How, LaneAt, LaneState, Standing};
-use piton_supervisor::{Condition, Exit, Reading, Worker};
+use piton_supervisor::{Exit, Reading, Worker};
 
 use super::lead::{Lead, Live, steady};
 use super::memory::adopted;
@@ -40,17 +40,13 @@ impl Lead<'_> {
                 return Ok(());
             }
         };
-        let end = match worker.condition().map_err(failed)? {
-            Condition::Running { .. } => {
-                self.work.fleet.lanes[at].state = adopted(how, account, steady());
-                self.watch.add(at as u64, &worker).map_err(failed)?;
-                let reading = Reading::new(self.kind_of(at), &worker);
-                self.live.insert(at, Live::new(worker, reading));
-                self.tell_lane(at, "adopted", "its worker is alive and continues");
-                return Ok(());
-            }
-            Condition::Orphaned { .. } => worker.force_end().map_err(failed)?,
-            Condition::Ended(end) => end,
+        let Some(end) = worker.end() else {
+            self.work.fleet.lanes[at].state = adopted(how, account, steady());
+            self.watch.add(at as u64, &worker).map_err(failed)?;
+            let reading = Reading::new(self.kind_of(at), &worker);
+            self.live.insert(at, Live::new(worker, reading));
+            self.tell_lane(at, "adopted", "its worker is alive and continues");
+            return Ok(());
         };
         if let Exit::NotStarted { .. } = end.exit {
             self.work.fleet.lanes[at].state = not_begun(how);

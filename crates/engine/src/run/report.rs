@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use piton_model::fleet::{Closing, Halt, LaneAt, LaneState, Outcome};
 use piton_model::hint::verbs;
-use piton_model::{Arg, Dialect, Hint, LedWork, Lifecycle, State, Time, UnitRef};
+use piton_model::{Arg, Dialect, Hint, LedWork, State, Time, UnitRef};
 use piton_store::disk::Access;
 use piton_supervisor::Spent;
 use serde_json::{Value, json};
@@ -246,35 +246,6 @@ impl Lead<'_> {
             let known = self.memory.lanes.get(name).filter(|known| known.run == self.run.number);
             known.is_some_and(|known| known.workers > 0 || !known.gates.is_empty())
         })
-    }
-
-    /// Writes down how this lead ended the run. It is finished when everything that it was ever about is done.
-    fn close_record(&mut self, outcome: Outcome) -> Result<(), RunError> {
-        let now = self.time();
-        let own = self.work.units();
-        let others: Vec<&String> = self.run.units.difference(&own).collect();
-        let rows = if others.is_empty() { Vec::new() } else { crate::status(self.workspace, None, now).rows };
-        // What was named for it lists units that have not begun, and no longer those that the user took out.
-        let wanted: Vec<String> = self.run.wanted.iter().map(|wanted| wanted.opened(self.workspace.root())).collect();
-        let listed = super::work::read_work(self.workspace, &self.settings, &wanted, now).map(|work| work.units());
-        let is_done = |name: &&String| {
-            let unit = UnitRef::parse(name).ok();
-            let row = unit.as_ref().and_then(|unit| rows.iter().find(|row| unit.means(row.dialect, &row.full_name)));
-            let is_called_done = row.is_some_and(|row| row.state.lifecycle() == Lifecycle::Done);
-            // Documents say everything about a run that is finished: one that calls done what was refused says too much.
-            let is_unmerged = || unit.is_some_and(|unit| self.memory.is_unmerged(name, self.origin_of(&unit)));
-            match (&listed, row) {
-                _ if is_called_done && is_unmerged() => false,
-                (Ok(listed), _) if !listed.contains(*name) => true,
-                (_, Some(_)) => is_called_done,
-                // A file that is gone lists nothing; one that cannot be read may list it.
-                (_, None) => listed.is_err() && !wanted.iter().any(|file| std::path::Path::new(file).is_file()),
-            }
-        };
-        let is_finished = outcome == Outcome::Done && others.iter().all(is_done);
-        (self.run.ended, self.run.waiting, self.run.is_finished) =
-            (Some((outcome, now)), self.left_waiting(), is_finished);
-        self.persist(|lead| lead.run.save(lead.workspace))
     }
 
     /// What a person does next.
