@@ -57,7 +57,7 @@ impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NotFound::Nothing { .. } => write!(f, "no such unit"),
-            NotFound::Ambiguous { names } => write!(f, "{} units have this name", names.len()),
+            NotFound::Ambiguous { names } => write!(f, "{} units have this name ({})", names.len(), names.join(", ")),
         }
     }
 }
@@ -87,6 +87,14 @@ fn survey_one(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<(Sur
         }
     });
     merge_superseded(&mut matching);
+    if matching.len() > 1
+        && let Some(meant) = full_name_of_recorded(workspace, wanted)
+        && let Some(place) = matching.iter().position(|each| each.full_name == meant)
+    {
+        // A copy of its documents, such as a backup, is no reason not to find the unit that is recorded: verbs write to it, and
+        // leads know it by this name.
+        return Ok((matching.swap_remove(place), wanted.to_string()));
+    }
     let short = |dialect, name: &str| {
         let names = shortest_names(all_names.iter().map(|(dialect, name)| (*dialect, name.as_str())));
         let at = all_names.iter().position(|each| each.0 == dialect && each.1 == name).expect("it was surveyed");
@@ -106,6 +114,13 @@ fn survey_one(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<(Sur
             Err(NotFound::Ambiguous { names })
         }
     }
+}
+
+/// The full name of the only unit of a name that Piton has recorded something of.
+fn full_name_of_recorded(workspace: &Workspace, wanted: &UnitRef) -> Option<String> {
+    let target = Target::journaled(workspace, wanted, false).ok().flatten()?;
+    let id = target.place.id.iter().map(piton_model::Id::as_str).collect::<Vec<_>>().join("/");
+    Some(if target.place.base.is_empty() { id } else { format!("{}/{id}", target.place.base) })
 }
 
 /// The same, and where it has no document yet, what the last lead knows about it.
@@ -151,17 +166,24 @@ pub(crate) fn find_alone(workspace: &Workspace, wanted: &UnitRef, now: Time) -> 
 pub(crate) fn find_all(workspace: &Workspace, names: &BTreeSet<String>, now: Time) -> BTreeMap<String, Unit> {
     let wanted = names.iter().filter_map(|name| Some((name, UnitRef::parse(name).ok()?)));
     let wanted: Vec<(&String, UnitRef)> = wanted.collect();
-    let mut all = BTreeMap::new();
+    let (mut all, mut several) = (BTreeMap::new(), Vec::new());
     if wanted.is_empty() {
         return all;
     }
     survey(workspace, &Scope::new(Detail::Full), now, &mut |seen| {
         let Seen::Unit(surveyed) = seen else { return };
         let is_meant = |(_, unit): &&(&String, UnitRef)| unit.means(surveyed.unit.dialect, &surveyed.full_name);
-        if let Some((name, _)) = wanted.iter().find(is_meant) {
-            all.insert((*name).clone(), surveyed.unit);
+        if let Some((name, unit)) = wanted.iter().find(is_meant)
+            && all.insert((*name).clone(), surveyed.unit).is_some()
+        {
+            several.push((*name, unit));
         }
     });
+    for (name, unit) in several {
+        if let Some(found) = find_alone(workspace, unit, now) {
+            all.insert(name.clone(), found);
+        }
+    }
     all
 }
 

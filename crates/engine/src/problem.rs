@@ -74,6 +74,8 @@ impl Problem {
                 Problem::new(ProblemKind::Missing, message).hint(format!("did you mean {}?", similar.join(" or ")))
             }
             NotFound::Ambiguous { names } => {
+                // The hints list them.
+                let message = format!("{} units have this name: {wanted}", names.len());
                 let problem = Problem::new(ProblemKind::Usage, message);
                 names.iter().fold(problem, |problem, name| problem.hint(format!("name one of them: {name}")))
             }

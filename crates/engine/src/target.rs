@@ -97,7 +97,11 @@ impl Target {
     }
 
     /// The one unit of that name that has a journal; where that is asked, only when its document is where it was.
-    fn journaled(workspace: &Workspace, wanted: &UnitRef, with_document: bool) -> Result<Option<Target>, DiskError> {
+    pub(crate) fn journaled(
+        workspace: &Workspace,
+        wanted: &UnitRef,
+        with_document: bool,
+    ) -> Result<Option<Target>, DiskError> {
         let Some(dialect) = wanted.dialect else { return Ok(None) };
         let names = if dialect == Dialect::Task { 2 } else { 1 };
         if wanted.parts.len() < names || seal::inspect(&*workspace.disk)? != seal::Home::Ours {

@@ -23,6 +23,7 @@ mod claims;
 mod clients;
 mod clocks;
 mod continued;
+mod copies;
 mod delisted;
 mod dialects;
 mod doors;

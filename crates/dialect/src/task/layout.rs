@@ -40,11 +40,13 @@ pub fn path_of(agent: &str, task: &str) -> String {
     format!("progress/checkpoints/{}", file_name(agent, task))
 }
 
-/// Where an agent's progress lines are posted, beside the checkpoint of one of its tasks.
-pub fn outbox_of(checkpoint: &str, agent: &str) -> Option<String> {
-    let (base, _) = recognise(checkpoint)?;
+/// The files beside the checkpoint of one of an agent's tasks that Piton writes too: the agent's outbox, and the table of all
+/// tasks.
+pub fn shared_files(checkpoint: &str, agent: &str) -> Vec<String> {
+    let Some((base, _)) = recognise(checkpoint) else { return Vec::new() };
     let slash = if base.is_empty() { "" } else { "/" };
-    Some(format!("{base}{slash}progress/outbox/{agent}.md"))
+    let files = [format!("outbox/{agent}.md"), "STATUS.md".to_owned()];
+    files.iter().map(|file| format!("{base}{slash}progress/{file}")).collect()
 }
 
 /// The name of a task's archive: the plain one is the first.

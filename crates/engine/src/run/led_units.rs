@@ -102,6 +102,10 @@ impl LedUnits {
     pub fn of(&self, dialect: Dialect, full_name: &str, attempt: Option<u64>, written: Option<Time>) -> Option<Led> {
         let LedUnit { attempt: known, led, seen, .. } =
             self.units.iter().find(|known| known.unit.means(dialect, full_name))?;
+        // A document of this name without a journal is a copy: a worker begins nothing before the journal says so.
+        if *known > 0 && attempt.is_none() {
+            return None;
+        }
         // The lead itself, or a session before it, may have begun an attempt that is later than that of its last worker.
         let is_untouched = !led.lead.is_at_work && written <= *seen;
         let is_current = attempt.unwrap_or(0) <= *known || is_untouched;

@@ -29,13 +29,14 @@ impl Lead<'_> {
         documents
     }
 
-    /// The files that a merge of a lane leaves to Piton: the documents of its unit, and the outbox of a task's agent, to which
-    /// both the lead and an agent that never calls Piton post.
+    /// The files that a merge of a lane leaves to Piton: the documents of its unit, and what several units share and
+    /// both Piton and agents that never call Piton write.
     pub(super) fn kept_files(&self, at: LaneAt) -> Vec<String> {
         let (mut files, work) = (self.documents_of(at), &self.work.lanes[at]);
         if work.dialect == Dialect::Task {
             let agent = work.unit.parts.first().map_or("", |agent| agent.as_str());
-            files.extend(files.first().and_then(|checkpoint| task::layout::outbox_of(checkpoint, agent)));
+            let shared = files.first().map(|checkpoint| task::layout::shared_files(checkpoint, agent));
+            files.extend(shared.into_iter().flatten());
         }
         files
     }
