@@ -20,6 +20,7 @@ mod settle;
 mod snapshot;
 mod state;
 mod stray;
+mod submodules;
 mod texts;
 
 pub use list::around_made;

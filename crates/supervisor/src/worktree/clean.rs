@@ -24,6 +24,9 @@ impl Repository {
             true => {
                 reasons.extend(state_reasons(&self.state(&listed.path, base)?, base));
                 reasons.extend(self.ignored_files(&listed.path)?.reasons());
+                reasons.extend(
+                    self.lost_with_submodules(&listed.path)?.into_iter().map(|what| format!("it holds {what}")),
+                );
                 reasons.extend(user_of(&listed.path).map(|pid| format!("process {pid} works in it")));
             }
             // It may be on a disk that is not mounted just now.
@@ -56,8 +59,10 @@ impl Repository {
         if !reasons.is_empty() {
             return Ok(Removal::Kept(Kept { reasons, snapshot: Some(snapshot) }));
         }
-        // Without force: git looks once more whether it is clean.
-        let said = self.git().ask(&["worktree", "remove", utf8(path)?])?;
+        // Without force: git looks once more whether it is clean. It refuses each worktree with submodules, of which nothing is
+        // lost.
+        let force = if self.has_submodules(path)? { &["--force"][..] } else { &[] };
+        let said = self.git().ask(&[&["worktree", "remove"], force, &[utf8(path)?]].concat())?;
         match said.code {
             Some(0) => Ok(Removal::Removed { snapshot }),
             _ => {

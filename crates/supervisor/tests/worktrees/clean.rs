@@ -32,6 +32,35 @@ fn a_clean_and_merged_worktree_goes_and_its_branch_and_snapshot_stay() {
 }
 
 #[test]
+fn a_worktree_with_submodules_goes_when_nothing_of_them_is_lost() {
+    let scratch = Scratch::new();
+    let library = Scratch::new();
+    let from = library.root.to_str().expect("its name is UTF-8");
+    let with_files = |path: &std::path::Path, arguments: &[&str]| {
+        git(path, &[&["-c", "protocol.file.allow=always", "submodule", "--quiet"], arguments].concat())
+    };
+    with_files(&scratch.root, &["add", from, "part"]);
+    commit(&scratch.root, "a submodule");
+    let path = scratch.story().path;
+    with_files(&path, &["update", "--init"]);
+    let part = path.join("part");
+    write(&part.join("new.txt"), "n\n");
+    // A submodule with another file is a change of the worktree, too.
+    assert_eq!(reasons(&remove(&scratch)), ["1 uncommitted file", "it holds files in the submodule part"]);
+    std::fs::remove_file(part.join("new.txt")).expect("it is there");
+    git(&part, &["checkout", "--quiet", "-b", "own"]);
+    git(&part, &["commit", "--quiet", "--allow-empty", "-m", "only here"]);
+    git(&part, &["checkout", "--quiet", "--detach", "HEAD~1"]);
+    assert_eq!(
+        reasons(&remove(&scratch)),
+        ["it holds commits of the submodule part that are on no remote branch of it"]
+    );
+    git(&part, &["branch", "--quiet", "-D", "own"]);
+    assert!(matches!(remove(&scratch), Removal::Removed { .. }));
+    assert!(!path.exists());
+}
+
+#[test]
 fn everything_else_stays_and_is_kept_besides() {
     let scratch = Scratch::new();
     let path = scratch.story().path;
