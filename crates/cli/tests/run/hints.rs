@@ -122,11 +122,19 @@ fn a_unit_that_waits_for_nothing_says_what_can_be_approved() {
     let refused = yard.piton(&["approve", "build:PRD-044"]);
     assert!(refused.stderr.contains("hint: see where it stands: piton status build:PRD-044\n"), "{}", refused.stderr);
     yard.run(&["status", "build:PRD-044"]);
+    let hint = "to approve the commands that a run of it needs: piton approve build:PRD-044 --commands\n";
+    assert!(refused.stderr.contains(hint), "{}", refused.stderr);
+    let approved = yard.run(&["approve", "build:PRD-044", "--commands"]);
+    assert!(approved.stdout.contains("approved worker"), "{}", approved.stdout);
+    // In a workspace of its own, where nothing is approved yet.
+    let yard = Yard::new(&[("S-1", &[])]);
+    yard.workspace.write(SPEC_PATH, SPEC);
+    yard.commit("a specification");
+    yard.run(&["start", "build:PRD-044", "--spec", SPEC_PATH]);
     let mixed = yard.piton(&["approve", "build:PRD-044", SPEC_PATH]);
     let hint = format!("approve the commands of all of them: piton approve build:PRD-044 {SPEC_PATH} --commands\n");
     assert!(mixed.stderr.contains(&hint), "{}", mixed.stderr);
     yard.run(&["approve", "build:PRD-044", SPEC_PATH, "--commands"]);
-    yard.run(&["approve", "build:PRD-044", "--commands"]);
 }
 
 #[test]
