@@ -13,6 +13,7 @@ mod claim;
 mod clocks;
 mod close;
 mod commands;
+mod conflicts;
 mod continued;
 mod costs;
 mod delisted;

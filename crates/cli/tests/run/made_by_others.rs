@@ -1,7 +1,7 @@
 //! A workstream whose file another one made before its turn: its worker's word counts, and nothing else.
 
-use crate::whose_word::{said, workers, yard};
-use crate::yard::Ended;
+use crate::whose_word::{meanwhile, said, workers, yard};
+use crate::yard::{Ended, wait_for};
 
 const SPEC: &str = "docs/EXECUTION-SPEC-PRD-076.md";
 
@@ -31,4 +31,24 @@ fn a_worker_that_finds_its_output_made_and_says_nothing_is_not_done() {
     let (ended, _) = run("true", "");
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
     assert!(said(&ended).contains("PRD-076 WS2 is paused"), "{}", said(&ended));
+}
+
+#[test]
+fn conflict_of_a_phase_goes_to_the_worker_that_made_the_file() {
+    let spec = "---\nprd: PRD-009\ntitle: x\nworkstreams:\n  WS1:\n    name: one\n    outputs: [WS1.txt]\n  WS2:\n    name: two\n    \
+                outputs: [WS2.txt]\nexecution_phases:\n  - name: one\n    parallel: [WS1, WS2]\n    gates: [size]\n  - name: two\n    \
+                parallel: []\ngates:\n  size:\n    command: test -s WS1.txt\n---\n";
+    let hook = r#"if [ "$step" = WS2 ]; then hold WS2; fi
+if [ "$step" = WS1 ] && [ -e "$MARKS/go" ]; then git merge -q main || git checkout -q --theirs WS1.txt; fi"#;
+    let yard = yard(hook, "", &[("EXECUTION-SPEC-PRD-009.md", spec)]);
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace("reworks = 0", "reworks = 1"));
+    yard.commit("one rework");
+    let ended = meanwhile(&yard, &["run", "EXECUTION-SPEC-PRD-009.md", "--yes"], "WS2", || {
+        let collected = || yard.git(&["for-each-ref", "--format=%(contents:subject)", "refs/heads/piton/"]);
+        wait_for("the work of WS1", || collected().contains("WS1"), collected);
+        yard.workspace.write("WS1.txt", "another\n");
+        yard.commit("their own version");
+    });
+    assert_eq!(workers(&yard), ["WS1", "WS2", "WS1"], "{}", said(&ended));
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
 }

@@ -212,12 +212,6 @@ impl Lead<'_> {
         self.queue.push_back(FleetEvent::Prepared { of, result: Prepared::Ready { own_gates } });
     }
 
-    fn note_conflict(&mut self, of: MergeOf, why: &Rework) {
-        if let Rework::Conflict { .. } = why {
-            self.memory.issues.push((self.name_of(of), "merge conflict".to_owned(), why.summary()));
-        }
-    }
-
     /// Moves the target to the judged tree, beside the loop, unless a person wants otherwise by now.
     pub(super) fn merge(&mut self, of: MergeOf) -> Result<(), RunError> {
         self.restore_documents(of);
