@@ -55,7 +55,9 @@ mod requests;
 mod runs;
 mod scripts;
 mod section;
+mod set_right;
 mod settings;
+mod shared_texts;
 mod signs;
 mod sources;
 mod standing;
@@ -241,7 +243,8 @@ pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Resul
     other_sources::refuse(workspace, request)?;
     let mut settings = Settings::load(workspace)?;
     settings.workers.detect(&std::env::var("PATH").unwrap_or_default());
-    let Continued { wanted, mut work, gone } = continued::read(workspace, &settings, request, now)?;
+    let Continued { wanted, mut work, gone } =
+        continued::read(&shared_texts::as_it_counts(workspace, now), &settings, request, now)?;
     if request.yes {
         for group in &mut work.fleet.groups {
             group.begin = piton_model::fleet::Approval::NotNeeded;

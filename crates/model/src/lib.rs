@@ -3,6 +3,7 @@
 //! Nothing in this crate reads a file, a clock or the environment, and no type here knows how it
 //! is written on disk: formats live in `piton-dialect`, effects in `piton-store`.
 
+pub mod authorship;
 mod change;
 mod dialect;
 mod event;

@@ -84,4 +84,5 @@ mod unwanted;
 mod ways_out;
 mod whose_word;
 mod withdrawn;
+mod written_by_workers;
 mod yard;

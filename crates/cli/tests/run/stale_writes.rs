@@ -30,7 +30,7 @@ while [ ! -e "$MARKS/held-a" ]; do sleep 0.02; done"#;
     fs::write(yard.outer("marks/go"), "").expect("it can be written");
     let ended = crate::yard::finish(lead);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
-    assert!(said(&ended).contains("a worker wrote an earlier copy of the plan"), "{}", said(&ended));
+    assert!(said(&ended).contains("wrote plans/p/plan.md by hand (has not done any more: b)"), "{}", said(&ended));
     assert_eq!(workers(&yard).iter().filter(|step| *step == "b").count(), 1, "{}", said(&ended));
     assert!(yard.text(PLAN).contains("[x] A") && yard.text(PLAN).contains("[x] B"));
 }
@@ -166,5 +166,5 @@ if [ "$step" = WS1 ]; then while [ ! -e "$MARKS/held-it" ]; do sleep 0.02; done;
         wait_for("the work of WS1", || is_on_main(&yard, "WS1.txt") && is_done(), || yard.text(checkpoint));
     });
     assert_eq!((ended.code, workers(&yard).len()), (Some(0), 3), "{}", said(&ended));
-    assert!(said(&ended).contains("a worker wrote an earlier copy of the checkpoint"), "{}", said(&ended));
+    assert!(said(&ended).contains("by hand (has not done any more: WS1)"), "{}", said(&ended));
 }

@@ -145,6 +145,8 @@ impl Lead<'_> {
         let next = self.begin_claim(at)?;
         let claimed = self.claim(at, how, &worker_name)?;
         self.end_claim(at, next, claimed.ticket.attempt);
+        // What the worker writes is compared with what is there before it begins.
+        self.set_right(self.work.fleet.lanes[at].group);
         let is_again = how != How::Fresh;
         let origin = self.origin_of(&self.work.lanes[at].unit);
         let account = spec.account();

@@ -10,11 +10,9 @@ use piton_model::{
 
 use super::RunError;
 use super::claim::{explain, plain};
-use super::freed::LEAD;
 use super::lead::Lead;
 use super::merging::Key;
 use super::settings::{SETTINGS, Settings};
-use super::withdrawn::last_about;
 use super::work::{LaneWork, left_out, specification};
 use crate::record;
 use crate::record::record_with;
@@ -92,6 +90,7 @@ impl Lead<'_> {
 
     /// All lanes and gates of a group's unit are done.
     pub(super) fn complete_group(&mut self, group: usize) -> Result<(), RunError> {
+        self.set_right(group);
         let result = match self.work.groups[group].unit.clone() {
             Some(unit) => self.tick_again(group).and_then(|()| self.complete_unit(&unit)),
             None => Ok(()),
@@ -116,38 +115,10 @@ impl Lead<'_> {
         if found.unit.state.lifecycle() == Lifecycle::Done {
             return Ok(());
         }
-        self.record_again(unit, &found.unit)?;
         self.skip_removed(unit, &found.unit)?;
         self.refuse_changed_gates(unit)?;
         self.refuse_added_outputs(unit)?;
         record(self.workspace, unit, &Event::Finished, &self.recorder("lead")).map(drop).map_err(explain)
-    }
-
-    /// Records workstreams again that the lead merged and recorded, and whose record went with an old copy of the checkpoint
-    /// that a worker wrote back.
-    fn record_again(&mut self, unit: &UnitRef, build: &Unit) -> Result<(), String> {
-        let events = self.events_of(unit);
-        let is_lost = |at: &LaneAt| {
-            let (lane, work) = (&self.work.fleet.lanes[*at], &self.work.lanes[*at]);
-            let step = build.steps.iter().find(|step| Some(&step.id) == work.step.as_ref());
-            let is_open = step.is_some_and(|step| matches!(step.state, StepState::Pending | StepState::Running));
-            let is_merged = self.memory.lanes.get(&lane.name).is_some_and(|known| known.merged.is_some());
-            let last = work.step.as_deref().and_then(|step| last_about(&events, step));
-            let is_recorded = last.is_some_and(|entry| entry.event == "step_done" && entry.by == LEAD);
-            work.unit == *unit && lane.state == LaneState::Done && is_open && is_merged && is_recorded
-        };
-        let is_build = build.dialect == Dialect::Build;
-        let lost: Vec<LaneAt> = (0..self.work.lanes.len()).filter(|at| is_build && is_lost(at)).collect();
-        for at in lost {
-            let work = self.work.lanes[at].clone();
-            self.finish_step(&work, work.step.as_deref().unwrap_or_default())?;
-            self.tell_lane(
-                at,
-                "restored",
-                "a worker wrote an earlier copy of the checkpoint: its end is recorded again",
-            );
-        }
-        Ok(())
     }
 
     /// Whether a build's specification has a workstream; true where it cannot be read.
@@ -299,6 +270,7 @@ impl Lead<'_> {
     }
 
     pub(super) fn ask_approval(&mut self, group: usize, phase: Option<usize>) -> Result<(), RunError> {
+        self.set_right(group);
         let name = self.work.fleet.groups[group].name.clone();
         let is_resumed = phase.is_some() && self.is_resumed_by_person(group);
         if self.take_group_approval(group, phase) || is_resumed {

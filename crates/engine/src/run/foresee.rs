@@ -21,6 +21,7 @@ use crate::Workspace;
 /// Marks the lanes of a plan for which a run would start no worker: those that are done, and those that wait for a
 /// person.
 pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, now: Time) {
+    let workspace = &super::shared_texts::as_it_counts(workspace, now);
     let memory = Memory::load(workspace).unwrap_or_default();
     let rows = crate::status::recorded(workspace, now);
     let shared = Shared::of_all(workspace, plan, &rows, now);

@@ -21,6 +21,7 @@ use super::others::{OTHERS, Others};
 use super::prompt::Templates;
 use super::requests::{self, Asked, Signals};
 use super::runs::RunRecord;
+use super::set_right::Judged;
 use super::settings::Settings;
 use super::signs::Afar;
 use super::sources::Sources;
@@ -65,8 +66,10 @@ pub(super) struct Lead<'w> {
     pub failed_gates: HashMap<Key, JudgedGate>,
     /// The texts of each plan, by its group, and how each looked just before it was last read.
     pub plans: HashMap<usize, Vec<(String, Option<piton_store::disk::Stamp>)>>,
-    /// The boxes of each plan that were ticked when it was last read.
-    pub ticked: HashMap<usize, BTreeSet<String>>,
+    /// The documents that workers share, by their group, as they were last judged.
+    pub judged: HashMap<usize, Judged>,
+    /// Whether one was judged since the memory was saved.
+    pub is_judged_due: bool,
     /// The lists of its stories and tasks as they were when this lead began.
     pub lists: Option<Lists>,
     /// The files that steer it, as their user has them.
@@ -187,7 +190,8 @@ impl<'w> Lead<'w> {
             passed: HashMap::new(),
             failed_gates: HashMap::new(),
             plans: HashMap::new(),
-            ticked: HashMap::new(),
+            judged: HashMap::new(),
+            is_judged_due: false,
             lists: Lists::read(workspace, &run.wanted),
             sources: RefCell::default(),
             finished: HashSet::new(),

@@ -215,6 +215,8 @@ pub(super) struct GroupMemory {
     pub branches: BTreeMap<String, String>,
     /// Why it was halted.
     pub halted: Option<String>,
+    /// The event of the unit's journal after which its documents were last found to count as they are.
+    pub judged: u64,
 }
 
 impl Memory {

@@ -124,6 +124,7 @@ impl Lead<'_> {
         self.note_tip(at);
         self.memory.lane(&name).ended = self.memory.lane(&name).tip.clone();
         self.restore_document(at);
+        self.set_right(self.work.fleet.lanes[at].group);
         self.adopt_strays(at);
         self.reopen_partial(at);
         self.take_back_to_own_stage(at);

@@ -1,17 +1,15 @@
 //! A plan is its user's text: boxes that are ticked, added or removed during a run are respected.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use piton_dialect::{Findings, plan};
 use piton_model::fleet::{FleetEvent, Lane, LaneAt, LaneState, Phase, PhaseGate, PhaseState};
 use piton_model::hint::verbs;
 use piton_model::{Dialect, Hint, Id, StepState, Unit, UnitRef};
-use piton_supervisor::quoted;
+use piton_supervisor::{Repository, quoted};
 
 use super::lead::Lead;
 use super::strays::box_without_id;
-use super::withdrawn::last_about;
 use super::work::{LaneWork, left_out, plan_lane, plan_phase, stage_of};
 use crate::Found;
 use crate::find::find_recorded;
@@ -47,12 +45,25 @@ fn open_unmarked(path: &str, text: &str) -> usize {
     parsed.unmarked.iter().filter(|found| found.is_open(text)).count()
 }
 
+/// Whether a plan that the base has is read while another branch is checked out.
+pub(super) fn is_of_another_branch(repository: &Repository, base: &str, plan: &Unit) -> bool {
+    let inside = |path: &str| repository.inside().join(path).display().to_string();
+    let texts = plan.documents.iter().filter(|document| document.path.ends_with(".md"));
+    let texts: Vec<String> = texts.map(|document| inside(&document.path)).collect();
+    let is_tracked = repository.files_in(&format!("refs/heads/{base}"), &texts).is_ok_and(|found| !found.is_empty());
+    let is_here = repository.head().is_ok_and(|head| head.branch() == Some(base));
+    is_tracked && !is_here
+}
+
 /// How long nothing of a plan's text may change until a box that is missing there counts as removed.
 const WRITING: Duration = Duration::from_millis(200);
 
 impl Lead<'_> {
     /// Looks at every plan whose text has changed. What follows comes before everything else that is to be decided.
     pub(super) fn look_at_plans(&mut self) {
+        // What a worker wrote about the steps of others is no word of the user.
+        self.set_all_right();
+        self.save_judged();
         for group in 0..self.work.groups.len() {
             let Some(unit) = self.work.groups[group].unit.clone() else { continue };
             if self.work.groups[group].dialect != Dialect::Plan {
@@ -90,7 +101,7 @@ impl Lead<'_> {
 
     /// A plan as it is when nobody is writing it; nothing while its text is gone. git and editors write a file in two steps,
     /// between which it lacks its end: a box or a criterion that is missing has to be missing for a while.
-    fn written_plan(&self, group: usize, unit: &UnitRef) -> Option<Found> {
+    pub(super) fn written_plan(&self, group: usize, unit: &UnitRef) -> Option<Found> {
         let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes);
         let open = lanes.filter(|(lane, _)| lane.group == group && lane.state != LaneState::Done);
         let steps: Vec<&String> = open.filter_map(|(_, work)| work.step.as_ref()).collect();
@@ -118,13 +129,7 @@ impl Lead<'_> {
     /// nothing about this run.
     pub(super) fn is_elsewhere(&self, plan: &Unit) -> bool {
         let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return false };
-        let inside = |path: &str| repository.inside().join(path).display().to_string();
-        let texts = plan.documents.iter().filter(|document| document.path.ends_with(".md"));
-        let texts: Vec<String> = texts.map(|document| inside(&document.path)).collect();
-        let is_tracked =
-            repository.files_in(&format!("refs/heads/{base}"), &texts).is_ok_and(|found| !found.is_empty());
-        let is_here = repository.head().is_ok_and(|head| head.branch() == Some(base));
-        is_tracked && !is_here
+        is_of_another_branch(repository, base, plan)
     }
 
     /// Reports ids of boxes that the base does not have, when a run begins: its workers see boxes without ids.
@@ -190,7 +195,6 @@ impl Lead<'_> {
     fn follow_plan(&mut self, group: usize, unit: &UnitRef, plan: &Unit) -> Vec<FleetEvent> {
         let mut news = Vec::new();
         self.tick_discarded();
-        let is_outdated = self.is_written_by_worker(group, plan);
         for at in 0..self.work.fleet.lanes.len() {
             if self.work.fleet.lanes[at].group != group {
                 continue;
@@ -231,13 +235,7 @@ impl Lead<'_> {
                 let step = self.work.lanes[at].step.as_deref();
                 self.unit_of(at).is_ok_and(|unit| box_state(&unit, step) == BoxState::Open)
             };
-            if is_reopened && is_outdated && is_open() {
-                let work = self.work.lanes[at].clone();
-                if self.finish_step(&work, work.step.as_deref().unwrap_or_default()).is_ok() {
-                    let text = "a worker wrote an earlier copy of the plan: its box is ticked again";
-                    self.tell_lane(at, "plan", text);
-                }
-            } else if is_reopened && !self.is_untick_of_git(at) && is_open() {
+            if is_reopened && !self.is_untick_of_git(at) && is_open() {
                 self.tell_lane(at, "plan", "its box was unticked: it is done again");
                 news.push(FleetEvent::LaneReopened { lane: at });
             }
@@ -245,24 +243,6 @@ impl Lead<'_> {
         news.extend(self.add_steps(group, unit, plan));
         self.follow_criteria(group, plan);
         news
-    }
-
-    /// Whether the text of a plan was written by one of its workers since it was last read: the box of a task that has a worker
-    /// is ticked now and was not, and no command ticked it. A worker that writes the whole text from a copy takes back the ticks that its siblings made
-    /// meanwhile, and the user ticks no box of a worker while they untick another.
-    fn is_written_by_worker(&mut self, group: usize, plan: &Unit) -> bool {
-        let is_ticked = |step: &&piton_model::Step| matches!(step.state, StepState::Done { .. });
-        let now: BTreeSet<String> = plan.steps.iter().filter(is_ticked).map(|step| step.id.clone()).collect();
-        let Some(before) = self.ticked.insert(group, now.clone()) else { return false };
-        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes).filter(|(lane, _)| lane.group == group);
-        let mut with_worker = lanes.filter(|(lane, _)| {
-            let is_begun = self.memory.lanes.get(&lane.name).is_some_and(|known| known.home.is_some());
-            is_begun && matches!(lane.state, LaneState::Working(_) | LaneState::Closing(_))
-        });
-        let events = self.work.groups[group].unit.as_ref().map(|unit| self.events_of(unit)).unwrap_or_default();
-        let is_recorded = |step: &str| last_about(&events, step).is_some_and(|entry| entry.event == "step_done");
-        let is_new = |step: &String| now.contains(step) && !before.contains(step) && !is_recorded(step);
-        with_worker.any(|(_, work)| work.step.as_ref().is_some_and(is_new))
     }
 
     /// Phases that no worker has begun are judged by what the plan lists now.
@@ -316,6 +296,7 @@ impl Lead<'_> {
     /// Whether the user settled a lane whose worker is about to start: ticked or removed its box, did or skipped its step,
     /// finished its unit, or took it out of its list.
     pub(super) fn is_settled_by_hand(&mut self, at: LaneAt) -> bool {
+        self.set_right(self.work.fleet.lanes[at].group);
         if self.work.lanes[at].dialect != Dialect::Plan {
             return self.is_done_by_person(at) || self.is_delisted(at);
         }

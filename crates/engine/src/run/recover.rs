@@ -23,6 +23,7 @@ impl Lead<'_> {
         self.end_old_gates();
         self.finish_records();
         self.restore_taken_back();
+        self.set_all_right();
         let now = self.time();
         if self.run.leads <= 1 {
             self.forget_denials();

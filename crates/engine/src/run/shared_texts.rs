@@ -1,0 +1,260 @@
+//! Documents that the workers of a unit share, a plan's text and a build's checkpoint, as they count: what a worker wrote
+//! there about the steps of others is taken back. Needs no lead, so that readers see what the next lead will.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use piton_dialect::{build, plan};
+use piton_model::authorship::{Foreign, SharedVersion, StepMark, Writer, Writing, foreign};
+use piton_model::{Dialect, StepState, Time, Unit, UnitRef};
+use piton_store::Behind;
+use piton_store::journal::{Entry, Hash};
+use piton_supervisor::{End, KeeperProgram, Repository, Sight};
+use serde_json::Value;
+
+use super::memory::Memory;
+use super::plans::is_of_another_branch;
+use super::taken_back::is_seen;
+use super::withdrawn::last_about;
+use super::work::left_out;
+use crate::Workspace;
+use crate::find::find_recorded;
+
+/// How shortly before a worker's end a text was written that the end may have cut off.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// By how much the time of a worker's end may be before that of a file that it wrote last: both are rounded.
+const ROUNDED: Duration = Duration::from_millis(100);
+
+/// Documents as they have to be, and what a worker wrote instead.
+pub(super) struct Correction {
+    pub documents: Vec<(String, Vec<u8>)>,
+    pub foreign: Foreign,
+    /// The steps of the workers that may have written it.
+    pub writers: Vec<String>,
+}
+
+/// The workspace with every shared document as it counts, for readers.
+pub(super) fn as_it_counts(workspace: &Workspace, now: Time) -> Workspace {
+    let memory = Memory::load(workspace).unwrap_or_default();
+    let judged = || memory.groups.iter().filter(|(_, known)| known.judged > 0).map(|(name, _)| name);
+    let repository = judged().next().and_then(|_| Repository::find(workspace.root()).ok().flatten());
+    let shared = SharedTexts { workspace, memory: &memory, repository: repository.as_ref(), now };
+    let corrections = judged().filter_map(|name| shared.correction(name, &UnitRef::parse(name).ok()?));
+    let documents = corrections.flat_map(|correction| correction.documents);
+    workspace.with(documents.map(|(path, bytes)| Behind { path, bytes: Some(bytes), written: 0 }).collect())
+}
+
+/// What tells who wrote a shared document.
+pub(super) struct SharedTexts<'a> {
+    pub workspace: &'a Workspace,
+    pub memory: &'a Memory,
+    pub repository: Option<&'a Repository>,
+    pub now: Time,
+}
+
+impl SharedTexts<'_> {
+    /// What is to be put right in the documents of a unit; `name` is that of its group.
+    pub fn correction(&self, name: &str, unit: &UnitRef) -> Option<Correction> {
+        let judged = self.memory.groups.get(name).map_or(0, |known| known.judged);
+        if judged == 0 || !self.has_had_workers(name) {
+            return None;
+        }
+        let found = find_recorded(self.workspace, unit, self.now).ok()?;
+        let is_shared = matches!(found.unit.dialect, Dialect::Plan | Dialect::Build);
+        // A text in which an id is there twice says nothing about it for certain.
+        let is_doubtful = found.unit.dialect == Dialect::Plan && left_out(&found).is_some();
+        if !is_shared || is_doubtful || self.is_elsewhere(&found.unit) {
+            return None;
+        }
+        let events = crate::log(self.workspace, unit, self.now).ok()?.log.events;
+        let base = newest_known(&events, judged)?;
+        let known = crate::show(self.workspace, unit, Some(base.seq), self.now).ok()?.documents;
+        let is_kept = |path: &String| match found.unit.dialect {
+            Dialect::Plan => path.ends_with(".md"),
+            _ => found.unit.documents.first().is_some_and(|main| *main.path == **path),
+        };
+        let known: Vec<(String, Vec<u8>)> = known.into_iter().filter(|(path, _)| is_kept(path)).collect();
+        let behind =
+            known.iter().map(|(path, bytes)| Behind { path: path.clone(), bytes: Some(bytes.clone()), written: 0 });
+        let before = find_recorded(&self.workspace.with(behind.collect()), unit, self.now).ok()?.unit;
+        let (written, now) = (version(&before), version(&found.unit));
+        let mut before = written.clone();
+        fold(&mut before, events.iter().filter(|entry| entry.seq > base.seq), found.unit.dialect);
+        // What a command called done is done, also when git brings a tick back.
+        let is_recorded = |step: &str| last_about(&events, step).is_some_and(|entry| entry.event == "step_done");
+        for (step, mark) in &mut before.steps {
+            if now.steps.get(step) == Some(&StepMark::Done) && is_recorded(step) {
+                *mark = StepMark::Done;
+            }
+        }
+        let writing = Writing {
+            writers: self.writers(name, &events, self.written_since(&events, base, &known)),
+            is_peoples: found.unit.dialect == Dialect::Plan,
+        };
+        let foreign = foreign(&before, &now, &writing)?;
+        if self.is_put_by_git(&known) {
+            return None;
+        }
+        before.steps.extend(foreign.own.iter().map(|step| (step.clone(), StepMark::Done)));
+        before.steps.retain(|step, mark| written.steps.get(step) != Some(mark));
+        let documents = known.iter().map(|(path, bytes)| self.restored(path, bytes, &before.steps, found.unit.dialect));
+        let documents = documents.collect::<Option<Vec<_>>>()?;
+        Some(Correction { documents, foreign, writers: writing.writers.into_iter().map(|it| it.step).collect() })
+    }
+
+    /// A document as it was known, with the steps that are further since, and with what a worker decided or asks.
+    fn restored(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        steps: &BTreeMap<String, StepMark>,
+        dialect: Dialect,
+    ) -> Option<(String, Vec<u8>)> {
+        let now = self.workspace.disk.read(path).map(|content| content.bytes).unwrap_or_default();
+        let bytes = match dialect {
+            Dialect::Plan => {
+                let (text, now) = (String::from_utf8_lossy(bytes), String::from_utf8_lossy(&now));
+                let ticks = steps.iter().map(|(step, mark)| (step.clone(), *mark == StepMark::Done)).collect();
+                plan::with_remarks(path, &plan::with_ticks(path, &text, &ticks), &now).into_bytes()
+            }
+            _ => build::with_workstreams(path, bytes, &now, steps).ok()?,
+        };
+        Some((path.to_owned(), bytes))
+    }
+
+    fn has_had_workers(&self, name: &str) -> bool {
+        self.lanes_of(name).next().is_some()
+    }
+
+    /// The steps of a unit that had a worker, with its home.
+    fn lanes_of<'s>(&'s self, name: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
+        let lanes = self.memory.lanes.iter();
+        lanes.filter_map(move |(lane, known)| {
+            Some((lane.strip_prefix(name)?.strip_prefix(' ')?, known.home.as_deref()?))
+        })
+    }
+
+    /// When the documents were last written by hand, at the earliest. Where a command wrote them since, that is not known any
+    /// more: it was after the version that is known.
+    fn written_since(&self, events: &[Entry], base: &Entry, known: &[(String, Vec<u8>)]) -> SystemTime {
+        let of_base = || {
+            let at = piton_dialect::time::read(&base.at).time().map_or(0, |at| at.unix_seconds());
+            UNIX_EPOCH + Duration::from_secs(u64::try_from(at).unwrap_or(0))
+        };
+        let last = |path: &str| events.last().and_then(|entry| entry.document(path)?.hash.clone());
+        let by_hand = known.iter().filter_map(|(path, _)| {
+            let bytes = self.workspace.disk.read(path).ok()?.bytes;
+            if last(path) == Some(Hash::of(&bytes)) && events.last().is_some_and(|entry| !is_seen(entry)) {
+                return None;
+            }
+            std::fs::metadata(self.workspace.root().join(path)).and_then(|found| found.modified()).ok()
+        });
+        by_hand.max().unwrap_or_else(of_base)
+    }
+
+    /// The workers of a unit that lived at a moment.
+    fn writers(&self, name: &str, events: &[Entry], written: SystemTime) -> Vec<Writer> {
+        let writer = |(step, home): (&str, &str)| {
+            let end = last_life(&self.workspace.root().join(home));
+            if end.is_some_and(|end| end + ROUNDED < written) {
+                return None;
+            }
+            let begins = |entry: &&Entry| entry.event == "step_begun" && names(entry).any(|name| name == step);
+            let began = events.iter().rfind(begins).map_or(u64::MAX, |entry| entry.seq);
+            let is_since = |other: &&str| {
+                let last = last_about(events, other);
+                last.is_some_and(|entry| entry.event == "step_done" && entry.seq > began)
+            };
+            let done = events.iter().filter(|entry| entry.seq > began).flat_map(names).filter(is_since);
+            let done_since: BTreeSet<String> = done.map(str::to_owned).collect();
+            let has_just_ended = end.is_some_and(|end| end <= written + MOMENT);
+            Some(Writer { step: step.to_owned(), done_since, has_just_ended })
+        };
+        self.lanes_of(name).filter_map(writer).collect()
+    }
+
+    fn is_elsewhere(&self, unit: &Unit) -> bool {
+        let (Some(repository), Some(base)) = (self.repository, &self.memory.run.base) else { return false };
+        unit.dialect == Dialect::Plan && is_of_another_branch(repository, base, unit)
+    }
+
+    /// Whether git put the documents where they are, or their user committed them: that is no worker's doing.
+    fn is_put_by_git(&self, known: &[(String, Vec<u8>)]) -> bool {
+        let Some(repository) = self.repository else { return false };
+        let is_gits = |(path, before): &(String, Vec<u8>)| {
+            let now = self.workspace.disk.read(path).map(|content| content.bytes).unwrap_or_default();
+            let inside = repository.inside().join(path).display().to_string();
+            let is_tracked = || repository.committed(&inside).is_ok_and(|found| found.is_some());
+            now == *before || is_tracked() && repository.is_written_by_git(&inside).unwrap_or(false)
+        };
+        known.iter().all(is_gits)
+    }
+}
+
+/// What a unit's documents say that its workers share.
+fn version(unit: &Unit) -> SharedVersion {
+    let mark = |state: &StepState| match state {
+        StepState::Done { .. } | StepState::Skipped => StepMark::Done,
+        StepState::Running if unit.dialect == Dialect::Build => StepMark::Begun,
+        StepState::Running | StepState::Pending | StepState::Failed => StepMark::Open,
+    };
+    // The gates of a build are its specification's.
+    let gates = unit.gates.iter().filter(|_| unit.dialect == Dialect::Plan).map(|gate| gate.name.clone());
+    let decisions = unit.decisions.iter().map(|decision| decision.text.clone());
+    SharedVersion {
+        steps: unit.steps.iter().map(|step| (step.id.clone(), mark(&step.state))).collect(),
+        gates: gates.collect(),
+        remarks: decisions.chain(unit.blockers.iter().cloned()).collect(),
+    }
+}
+
+/// The newest event whose version is known to be in order: what only commands wrote since a version was judged.
+fn newest_known(events: &[Entry], judged: u64) -> Option<&Entry> {
+    let mut newest = events.iter().find(|entry| entry.seq == judged)?;
+    let mut is_clean = true;
+    for entry in events.iter().filter(|entry| entry.seq > judged) {
+        let is_anew = matches!(entry.event.as_str(), "started" | "restarted" | "rolled_back" | "reopened" | "restored");
+        is_clean = is_anew || is_clean && !is_seen(entry);
+        if is_clean {
+            newest = entry;
+        }
+    }
+    Some(newest)
+}
+
+/// Takes up what commands recorded since.
+fn fold<'e>(version: &mut SharedVersion, events: impl Iterator<Item = &'e Entry>, dialect: Dialect) {
+    for entry in events {
+        let mark = match entry.event.as_str() {
+            "step_done" | "step_skipped" => StepMark::Done,
+            "step_begun" if dialect == Dialect::Build => StepMark::Begun,
+            "step_begun" | "step_failed" => StepMark::Open,
+            _ => continue,
+        };
+        for step in names(entry) {
+            version.steps.entry(step.to_owned()).and_modify(|known| *known = mark);
+        }
+    }
+}
+
+/// The steps that an event names.
+fn names(entry: &Entry) -> impl Iterator<Item = &str> {
+    entry.data.get("steps").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// When the worker of a home was last known to live; nothing while it does.
+fn last_life(home: &Path) -> Option<SystemTime> {
+    let sight = piton_supervisor::Worker::adopt(&KeeperProgram::this(), home).ok().and_then(|it| it.sight().ok());
+    match sight {
+        Some(Sight::Running) => None,
+        Some(Sight::Ended(End { at, .. })) => Some(at),
+        // The machine went down with it, for instance: what it printed last is the last sign.
+        Some(Sight::Gone) | None => {
+            let files = std::fs::read_dir(home).into_iter().flatten().flatten();
+            let times = files.filter_map(|file| file.metadata().and_then(|found| found.modified()).ok());
+            Some(times.max().unwrap_or(UNIX_EPOCH))
+        }
+    }
+}
