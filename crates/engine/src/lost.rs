@@ -1,7 +1,7 @@
 //! Units whose document is gone, while their journal knows it.
 
 use piton_model::{Dialect, Time, Unit, UnitRef};
-use piton_supervisor::was_removed;
+use piton_supervisor::has_removed;
 
 use crate::Workspace;
 use crate::find::{NotFound, find_recorded};
@@ -39,5 +39,5 @@ fn has_text(plan: &Unit) -> bool {
 
 /// Whether a commit removed or renamed the document of a unit that is gone: then its user gave the unit up.
 pub(crate) fn was_given_up(workspace: &Workspace, lost: &Lost) -> bool {
-    was_removed(workspace.root(), None, &lost.document)
+    has_removed(workspace.root(), "HEAD", &lost.document)
 }

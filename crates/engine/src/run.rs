@@ -37,6 +37,7 @@ mod memory;
 mod merging;
 mod nowhere;
 mod observe;
+mod on_base;
 mod other_sources;
 mod other_work;
 mod others;

@@ -271,16 +271,9 @@ pub fn tree_of(directory: &Path) -> Option<String> {
     answer(directory, &["rev-parse", "--verify", "--quiet", "HEAD^{tree}"])
 }
 
-/// Whether a commit removed a file on purpose: one that a directory's branch has and its base does not, or any where the
-/// base itself is checked out.
-pub fn was_removed(directory: &Path, base: Option<&str>, path: &str) -> bool {
-    let head = answer(directory, &["symbolic-ref", "--quiet", "HEAD"]);
-    let base = base.map(|base| format!("refs/heads/{base}"));
-    let range = match base.filter(|base| head.as_ref() != Some(base)) {
-        Some(base) => format!("{base}..HEAD"),
-        None => "HEAD".to_owned(),
-    };
-    let log = ["--literal-pathspecs", "log", "-1", "--format=%H", "--diff-filter=D", &range, "--", path];
+/// Whether one of some commits removed a file of a directory on purpose. The commits are given as git reads a range.
+pub fn has_removed(directory: &Path, commits: &str, path: &str) -> bool {
+    let log = ["--literal-pathspecs", "log", "-1", "--format=%H", "--diff-filter=D", commits, "--", path];
     answer(directory, &log).is_some()
 }
 

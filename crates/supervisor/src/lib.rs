@@ -34,7 +34,7 @@ pub use adapter::{
 };
 pub use end::{End, Exit, Signs};
 pub use environment::clear_foreign;
-pub use git::{GitError, are_commits, is_ignored, tree_of, was_removed};
+pub use git::{GitError, are_commits, has_removed, is_ignored, tree_of};
 pub use identity::Identity;
 pub use keeper::keep;
 pub use launch::{About, Input, Launch, Spool};
@@ -43,7 +43,7 @@ pub use readable::readable;
 pub use watch::{Wake, Watch};
 pub use worker::{AdoptError, Condition, Gently, KeeperProgram, Sight, StartError, StopError, Worker};
 pub use worktree::{
-    Advanced, Candidate, Created, Creation, Dropped, ExistingBranch, Head, Kept, LeftBranch, Listed, Maker, Merging,
-    NewWorktree, Prepared, Removal, Repository, RestoreTo, Restored, Scratch, Snapshot, Statistics, Stray,
+    Advanced, Candidate, Created, Creation, Dropped, ExistingBranch, Head, InTree, Kept, LeftBranch, Listed, Maker,
+    Merging, NewWorktree, Prepared, Removal, Repository, RestoreTo, Restored, Scratch, Snapshot, Statistics, Stray,
     WorktreeState, around_made,
 };

@@ -9,6 +9,7 @@ mod find;
 mod fork;
 mod gates;
 mod ignored;
+mod in_tree;
 mod intent;
 mod keep;
 mod list;
@@ -23,6 +24,7 @@ mod stray;
 mod submodules;
 mod texts;
 
+pub use in_tree::InTree;
 pub use list::around_made;
 pub use own_work::{Dropped, LeftBranch};
 

@@ -66,6 +66,7 @@ mod proof;
 mod pty;
 mod record_of_run;
 mod requests;
+mod result_on_base;
 mod seen_to;
 mod signs;
 mod spec_changes;

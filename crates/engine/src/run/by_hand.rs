@@ -1,9 +1,7 @@
 //! What a person did about a unit that a run has: finished it, left it out, holds it, or is at work on it.
 
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, StageResult, Standing};
-use piton_model::{
-    Dialect, Event, Liveness, NotePurpose, Output, Patience, State, StepState, Time, Unit, UnitRef, judge,
-};
+use piton_model::{Dialect, Event, Liveness, NotePurpose, Patience, State, StepState, Time, Unit, UnitRef, judge};
 use piton_store::journal::Entry;
 use piton_supervisor::quoted;
 use serde_json::Value;
@@ -12,7 +10,7 @@ use super::approvals::approved_after;
 use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::memory::SavedState;
-use super::outputs::is_there;
+use super::on_base::Made;
 use super::recover::held_because;
 use super::taken_back::is_seen;
 use crate::find::find_alone;
@@ -147,7 +145,15 @@ impl Lead<'_> {
                     "it was taken out of the specification; no worker starts"
                 }
                 Some(StepState::Done { .. }) if !has_begun && !self.is_workers_word(at, step) => {
-                    "it was done by hand; no worker starts"
+                    match self.made_by_hand(at) {
+                        Made::OnBase => "it was done by hand; no worker starts",
+                        Made::Uncommitted(message) => {
+                            self.queue.push_back(FleetEvent::StartFailed { lane: at, message });
+                            return true;
+                        }
+                        // A worker that writes documents by hand may have called it done.
+                        Made::Missing => return false,
+                    }
                 }
                 _ => return false,
             },
@@ -387,11 +393,10 @@ impl Lead<'_> {
         let is_done = |unit: &piton_model::Unit| {
             unit.steps.iter().any(|known| known.id == step && matches!(known.state, StepState::Done { .. }))
         };
-        // What a person did is where they work. A worker that writes documents by hand may have called it done.
-        let is_made = |output: &Output| is_there(self.workspace.root(), output);
+        // A worker that writes documents by hand may have called it done.
         !was_complete
             && !self.is_workers_word(at, &step)
-            && self.work.lanes[at].files().iter().all(is_made)
+            && self.made_by_hand(at) == Made::OnBase
             && self.unit_of(at).is_ok_and(|unit| is_done(&unit))
     }
 }

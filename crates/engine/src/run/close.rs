@@ -5,7 +5,7 @@ use piton_dialect::task;
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf};
 use piton_model::hint::verbs;
 use piton_model::{
-    Dialect, Event, GateJudgement, GateState, Lifecycle, Step, StepMove, StepState, StepTo, Unit, UnitRef,
+    Dialect, Event, GateJudgement, GateState, Lifecycle, Output, Step, StepMove, StepState, StepTo, Unit, UnitRef,
 };
 
 use super::RunError;
@@ -62,8 +62,8 @@ impl Lead<'_> {
     pub(super) fn finish_step(&mut self, work: &LaneWork, step: &str) -> Result<(), String> {
         let outputs = match work.dialect {
             Dialect::Build => {
-                let is_there = |path: &&String| matches!(self.workspace.disk.stamp(path), Ok(Some(_)));
-                work.file_names().iter().filter(is_there).cloned().collect()
+                let is_made = |path: &String| self.base().has(&Output::File(path.clone()));
+                work.file_names().into_iter().filter(is_made).collect()
             }
             Dialect::Pipeline | Dialect::Plan | Dialect::Task | Dialect::Crew => Vec::new(),
         };

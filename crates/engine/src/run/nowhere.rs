@@ -4,13 +4,13 @@ use piton_dialect::pipeline::layout;
 use piton_model::fleet::{How, LaneAt, LaneState};
 use piton_model::hint::verbs;
 use piton_model::{Dialect, Hint, Output, StepState, Unit};
-use piton_store::journal::Entry;
-use piton_supervisor::{is_ignored, was_removed};
+use piton_supervisor::is_ignored;
 use serde_json::Value;
 
 use super::lead::Lead;
-use super::outputs::is_there;
+use super::on_base::{Base, Made};
 use super::unknown_work::{NOT_ON_BASE, UnknownWork};
+use super::withdrawn::last_about;
 use super::work::LaneWork;
 use crate::Workspace;
 
@@ -22,20 +22,24 @@ impl Lead<'_> {
         let is_known = self.memory.lanes.get(&lane.name).is_some_and(|known| known.origin.attempt > 0);
         let names_files = matches!(work.dialect, Dialect::Build | Dialect::Task);
         let (Some(base), Ok(unit)) = (self.memory.run.base.clone(), self.unit_of(at)) else { return };
-        // What was recorded in this workspace is where its user left it.
-        let is_here = |entry: &Entry| matches!(entry.event.as_str(), "step_done" | "finished");
-        let is_recorded_here = || self.events_of(&work.unit).iter().any(is_here);
         let is_done = lane.state == LaneState::Done && self.repository.is_some();
-        if is_known || !names_files || !is_done || is_recorded_here() {
+        if is_known || !names_files || !is_done {
+            return;
+        }
+        let is_recorded_here = self.is_recorded_here(work);
+        // A task that was recorded in this workspace is where its user left it.
+        if is_recorded_here && work.step.is_none() {
             return;
         }
         let root = self.workspace.root();
         let missing: Vec<String> = self.missing(at, &unit).into_iter().filter(|path| !is_ignored(root, path)).collect();
-        if missing.is_empty() {
-            return;
+        match self.made(missing.iter().filter_map(|path| Output::read(path)).collect()) {
+            Made::OnBase => return,
+            Made::Uncommitted(reason) => return self.hold(at, reason),
+            Made::Missing => {}
         }
         let files = missing.join(", ");
-        if is_retry {
+        if is_retry || is_recorded_here {
             let why = format!("it is recorded as done, and not there: {files}");
             self.work.fleet.lanes[at].state = LaneState::Dead { why, how: How::Brief };
             return;
@@ -46,6 +50,15 @@ impl Lead<'_> {
              --all; a retry does it again here"
         );
         self.hold(at, reason);
+    }
+
+    /// Whether the end of a lane was recorded in this workspace.
+    fn is_recorded_here(&self, work: &LaneWork) -> bool {
+        let events = self.events_of(&work.unit);
+        match &work.step {
+            Some(step) => last_about(&events, step).is_some_and(|entry| entry.event == "step_done"),
+            None => events.iter().any(|entry| matches!(entry.event.as_str(), "step_done" | "finished")),
+        }
     }
 }
 
@@ -73,7 +86,8 @@ impl UnknownWork<'_> {
         let root = self.workspace.root();
         let mut files = unit.files.iter().filter_map(|text| Output::read(text)).peekable();
         if files.peek().is_some() {
-            return files.any(|file| !is_there(root, &file) && !was_removed(root, Some(base), file.name()));
+            let on_base = Base { root, ground: self.ground };
+            return files.any(|file| !on_base.has(&file) && !on_base.has_removed(file.name()));
         }
         // Times that agents write by hand are often invented.
         let began =

@@ -37,7 +37,7 @@ impl Lead<'_> {
         }
     }
 
-    fn specified_outputs(&self, at: LaneAt) -> Option<Vec<String>> {
+    pub(super) fn specified_outputs(&self, at: LaneAt) -> Option<Vec<String>> {
         let work = &self.work.lanes[at];
         let step = work.step.as_ref().filter(|_| work.dialect == Dialect::Build)?;
         let spec = self.specification(&work.unit)?;
@@ -51,8 +51,7 @@ impl Lead<'_> {
         for (at, work) in self.work.lanes.iter().enumerate().filter(|(_, work)| work.unit == *unit) {
             let outputs = self.specified_outputs(at).unwrap_or_default().into_iter();
             let added = outputs.filter(|output| !work.outputs.contains(output));
-            let is_missing =
-                |output: &String| Output::read(output).is_some_and(|output| !is_there(self.workspace.root(), &output));
+            let is_missing = |output: &String| Output::read(output).is_some_and(|output| !self.base().has(&output));
             missing.extend(added.filter(is_missing));
         }
         if missing.is_empty() {
@@ -157,31 +156,43 @@ impl Lead<'_> {
 pub(super) fn is_there(root: &Path, output: &Output) -> bool {
     match output {
         Output::File(name) => root.join(name.trim_end_matches('/')).symlink_metadata().is_ok(),
-        Output::Pattern(pattern) => {
-            // What stands before the first part with a star is a directory.
-            let parts = pattern.split('/').take_while(|part| !part.contains(['*', '?']));
-            let above = parts.collect::<Vec<_>>().join("/");
-            let mut left = MOST_ENTRIES;
-            has_match(root, &above, output, &mut left)
-        }
+        Output::Pattern(_) => !found_below(root, output).is_empty(),
     }
 }
 
-fn has_match(root: &Path, below: &str, output: &Output, left: &mut usize) -> bool {
-    let Ok(entries) = fs::read_dir(root.join(below)) else { return false };
+/// The files of a directory that are an output or in it, and the output itself when it is there.
+pub(super) fn found_below(root: &Path, output: &Output) -> Vec<String> {
+    let name = output.name().trim_end_matches('/');
+    // What stands before the first part with a star is a directory.
+    let above = match output {
+        Output::File(_) => name.to_owned(),
+        Output::Pattern(pattern) => {
+            let parts = pattern.split('/').take_while(|part| !part.contains(['*', '?']));
+            parts.collect::<Vec<_>>().join("/")
+        }
+    };
+    let is_itself = matches!(output, Output::File(_)) && is_there(root, output);
+    let mut found: Vec<String> = is_itself.then(|| name.to_owned()).into_iter().collect();
+    let mut left = MOST_ENTRIES;
+    add_matches(root, &above, output, &mut left, &mut found);
+    found
+}
+
+fn add_matches(root: &Path, below: &str, output: &Output, left: &mut usize, found: &mut Vec<String>) {
+    let Ok(entries) = fs::read_dir(root.join(below)) else { return };
     for entry in entries.flatten() {
         if *left == 0 {
-            return false;
+            return;
         }
         *left -= 1;
         let name = entry.file_name();
         let Some(name) = name.to_str().filter(|name| !matches!(*name, ".git" | "node_modules")) else { continue };
         let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
         let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let is_it = if is_directory { has_match(root, &path, output, left) } else { output.is(&path) };
-        if is_it {
-            return true;
+        if is_directory {
+            add_matches(root, &path, output, left, found);
+        } else if output.is(&path) {
+            found.push(path);
         }
     }
-    false
 }

@@ -7,12 +7,14 @@ use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
 use piton_model::proof::{Correction, DoneStep, Facts, Judged, Proof, prove};
 use piton_model::{Dialect, Event, Gate, GateState, Lifecycle, Output, Rework, Step, StepState, StepTo, Unit, UnitRef};
 use piton_store::journal::Entry;
-use piton_supervisor::was_removed;
+use piton_supervisor::has_removed;
 use serde_json::Value;
 
 use super::claim::step;
 use super::freed::is_by_person;
 use super::lead::Lead;
+use super::outputs::is_there;
+use super::work::LaneWork;
 use super::{RunError, failed};
 use crate::in_git::lost_in_git;
 use crate::record::{DiskFiles, TICKET, resume_plan};
@@ -94,11 +96,17 @@ impl Lead<'_> {
             if own == Some(&known.id) {
                 files.extend(self.work.lanes[at].outputs.iter().cloned());
             }
+            // What was merged is there when all is there that the specification lists now: its user may have moved a file.
+            let merged = self.merged_as(at, known);
+            if let Some(specified) = merged.as_ref().and_then(|(of, _)| self.specified_files(*of)) {
+                files = specified;
+            }
+            let is_moved = |file: &str| merged.as_ref().is_some_and(|(_, commit)| self.base().has_moved(commit, file));
             // A name may be meant from the workspace's root or from the unit's own directory.
             let is_lost = |file: &String| {
                 let ending = format!("/{file}");
                 let mut others = elsewhere.iter().filter(|path| path.ends_with(&ending));
-                self.is_lost(at, is_own, file) && others.all(|path| self.is_lost(at, is_own, path))
+                self.is_lost(at, is_own, file) && others.all(|path| self.is_lost(at, is_own, path)) && !is_moved(file)
             };
             let mut missing: Vec<String> = files.into_iter().filter(is_lost).collect();
             missing.sort();
@@ -106,6 +114,22 @@ impl Lead<'_> {
             steps.push(DoneStep { step: known.id.clone(), is_own, missing });
         }
         steps
+    }
+
+    /// The lane of a step that is merged into the base, with the commit that did it.
+    fn merged_as(&self, at: LaneAt, step: &Step) -> Option<(LaneAt, String)> {
+        let unit = &self.work.lanes[at].unit;
+        let is_its = |work: &LaneWork| work.unit == *unit && work.step.as_deref() == Some(&step.id);
+        let of = self.work.lanes.iter().position(is_its)?;
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[of].name)?;
+        known.merged.clone().map(|commit| (of, commit))
+    }
+
+    /// The files that the specification lists for a lane now; nothing when it lists none.
+    fn specified_files(&self, at: LaneAt) -> Option<Vec<String>> {
+        let outputs = self.specified_outputs(at)?;
+        let is_file = |text: &String| matches!(Output::read(text), Some(Output::File(_)));
+        Some(outputs.into_iter().filter(is_file).collect()).filter(|files: &Vec<String>| !files.is_empty())
     }
 
     /// Whether another lane's step is through: what is still being closed lies in its own worktree, and what no lane has any
@@ -131,39 +155,24 @@ impl Lead<'_> {
         plan.map(|plan| plan.outputs).unwrap_or_default()
     }
 
-    /// Whether a file is not in the workspace, for a lane's own steps not in its worktree either, and was not taken away
-    /// by a commit.
+    /// Whether a file is not on the base, for a lane's own steps not in its worktree either, and was not taken away by a
+    /// commit.
     fn is_lost(&self, at: LaneAt, is_own: bool, path: &str) -> bool {
         // Who recorded a step knows better than a pattern which file it made.
         let Some(Output::File(path)) = Output::read(path) else { return false };
         // A directory may be named with a slash behind it.
         let path = path.trim_end_matches('/');
-        let is_there = |path: &str| !matches!(self.workspace.disk.stamp(path), Ok(None));
-        let tree = self.workspace_in_tree(at).filter(|_| is_own);
-        let is_found = match &tree {
-            Some(tree) => {
-                is_there(&format!("{tree}/{path}"))
-                    || self.is_on_base(path) && is_there(path)
-                    || self.is_on_branch_alone(at, &Output::File(path.to_owned()))
-            }
-            None => is_there(path),
+        let (output, base) = (Output::File(path.to_owned()), self.base());
+        let Some(tree) = self.workspace_in_tree(at).filter(|_| is_own) else {
+            return !base.has(&output) && !base.has_removed(path);
         };
-        if is_found {
-            return false;
-        }
-        let root = self.workspace.root();
-        let directory = tree.map_or_else(|| root.to_owned(), |tree| root.join(tree));
-        self.repository.is_none() || !was_removed(&directory, self.memory.run.base.as_deref(), path)
-    }
-
-    /// Whether a file is more than something that lies in the user's tree: the base has it, or git ignores it.
-    fn is_on_base(&self, path: &str) -> bool {
-        let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return true };
-        let paths = [repository.inside().join(path).display().to_string()];
-        let is_committed =
-            repository.files_in(&format!("refs/heads/{base}"), &paths).is_ok_and(|found| !found.is_empty());
-        let root = self.workspace.root();
-        is_committed || repository.ignored(root, &[path.to_owned()]).is_ok_and(|found| !found.is_empty())
+        let tree = self.workspace.root().join(tree);
+        let is_removed = || match &self.memory.run.base {
+            Some(base) => has_removed(&tree, &format!("refs/heads/{base}..HEAD"), path),
+            None => false,
+        };
+        let is_found = is_there(&tree, &output) || base.has(&output) || self.is_on_branch_alone(at, &output);
+        !is_found && !is_removed()
     }
 
     /// Whether the worker of a lane called its step done, or the lead for it, and not a person.
