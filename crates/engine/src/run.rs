@@ -15,6 +15,7 @@ mod close;
 mod commands;
 mod conflicts;
 mod continued;
+mod copies;
 mod costs;
 mod delisted;
 mod denials;

@@ -35,6 +35,7 @@ mod gate_names;
 mod ghosts;
 mod gone;
 mod held;
+mod helped;
 mod hints;
 mod homes;
 mod judged_by_person;

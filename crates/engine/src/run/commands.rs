@@ -219,20 +219,21 @@ impl Lead<'_> {
         let name = self.work.fleet.lanes[at].name.clone();
         let settings = self.settings.worktree_settings();
         let memory = self.memory.lane(&name);
-        if self.repository.is_none() || memory.is_set_up && memory.set_up_by == settings {
+        if self.repository.is_none() {
             return Ok(true);
         }
-        let is_again = memory.is_set_up;
-        let directory = self.directory_of(at);
-        // A worktree in which a worker was keeps its own version of a file.
-        self.copy_files(&directory, is_again)?;
+        let (is_set_up, is_same) = (memory.is_set_up, memory.set_up_by == settings);
+        self.copy_to_lane(at, is_set_up)?;
+        if is_set_up && is_same {
+            return Ok(true);
+        }
         let Some(command) = self.settings.worktree_setup.clone() else {
             let memory = self.memory.lane(&name);
             (memory.is_set_up, memory.set_up_by) = (true, settings);
             return Ok(true);
         };
         self.tell_lane(at, "setup", &format!("setting up its worktree: {command}"));
-        self.start_command(Purpose::Lane(at, how), &command, directory)?;
+        self.start_command(Purpose::Lane(at, how), &command, self.directory_of(at))?;
         Ok(false)
     }
 
@@ -266,7 +267,7 @@ impl Lead<'_> {
 
     /// Sets up the tree that is to be judged, as a worker's worktree is.
     pub(super) fn set_up_scratch(&mut self, of: MergeOf, directory: &Path) -> Result<(), RunError> {
-        let begun = self.copy_files(directory, false).and_then(|()| match self.settings.worktree_setup.clone() {
+        let begun = self.copy_to_scratch(directory).and_then(|()| match self.settings.worktree_setup.clone() {
             Some(command) => self.start_command(Purpose::Scratch(of), &command, directory.to_owned()).map(|()| true),
             None => Ok(false),
         });
@@ -297,30 +298,6 @@ impl Lead<'_> {
             }),
         };
         self.queue.push_back(FleetEvent::Prepared { of, result });
-        Ok(())
-    }
-
-    /// Copies the files that the settings name from the workspace. What is not there is left out, and what the directory has
-    /// stays where `keeps` says so.
-    fn copy_files(&self, directory: &Path, keeps: bool) -> Result<(), String> {
-        let is_wanted = |path: &&String| !keeps || directory.join(path).symlink_metadata().is_err();
-        for path in self.settings.worktree_copy.iter().filter(is_wanted) {
-            let content = match self.workspace.disk.read(path) {
-                Ok(content) => content,
-                Err(piton_store::ReadError::Missing) => continue,
-                Err(error) => return Err(format!("cannot read `{path}` for its worktree: {error}")),
-            };
-            let to = directory.join(path);
-            let copy = || {
-                if let Some(parent) = to.parent() {
-                    std::fs::create_dir_all(parent)?;
-                }
-                std::fs::write(&to, &content.bytes)?;
-                let mode = std::fs::metadata(self.workspace.root().join(path))?.permissions();
-                std::fs::set_permissions(&to, mode)
-            };
-            copy().map_err(|error: std::io::Error| format!("cannot copy `{path}` into its worktree: {error}"))?;
-        }
         Ok(())
     }
 }

@@ -69,11 +69,12 @@ impl Lead<'_> {
             let old = self.memory.lane(&before);
             let (worktree, branch) = (old.worktree.take(), old.branch.take());
             let (is_set_up, set_up_by) = (old.is_set_up, std::mem::take(&mut old.set_up_by));
+            let copied = std::mem::take(&mut old.copied);
             let (tip, seen, worked) = (old.tip.take(), old.seen.take(), old.worked.take());
             let words = format!("it continues on {}, the branch of {before}", branch.as_deref().unwrap_or_default());
             let lane = self.memory.lane(&name);
             (lane.worktree, lane.branch, lane.is_set_up, lane.set_up_by) = (worktree, branch, is_set_up, set_up_by);
-            (lane.tip, lane.seen, lane.worked) = (tip, seen, worked);
+            (lane.tip, lane.seen, lane.worked, lane.copied) = (tip, seen, worked, copied);
             self.tell_lane(at, "branch", &words);
         }
     }

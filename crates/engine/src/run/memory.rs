@@ -137,6 +137,8 @@ pub(super) struct LaneMemory {
     pub is_set_up: bool,
     /// The settings that it was set up by, see [`super::Settings::worktree_settings`].
     pub set_up_by: String,
+    /// The files that were copied into the worktree, each with a checksum of what was copied.
+    pub copied: BTreeMap<String, String>,
     /// The commit on the base branch that holds its work.
     pub merged: Option<String>,
     /// The commit that holds its work on the branch on which its phase is collected.
@@ -368,6 +370,7 @@ impl LaneMemory {
             leftovers: old.leftovers,
             is_set_up: old.is_set_up,
             set_up_by: old.set_up_by,
+            copied: old.copied,
             results: old.results,
             run: old.run,
             workers: old.workers,

@@ -183,6 +183,19 @@ pub(super) struct ResumeFacts {
     pub left: Vec<String>,
     /// The protocol's own block, word for word, where the protocol prescribes it for a prompt.
     pub block: Option<String>,
+    /// What the base got since the worker's branch left it.
+    pub behind: Option<BehindFacts>,
+}
+
+/// Commits of the base that a worker's branch does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BehindFacts {
+    /// The base branch.
+    pub base: String,
+    /// The newest of them, each as its short name and its subject.
+    pub commits: Vec<String>,
+    /// How many there are.
+    pub count: usize,
 }
 
 /// The whole prompt.

@@ -117,26 +117,12 @@ impl Lead<'_> {
         self.forget_lost_branch(at)?;
         self.check_branch(at)?;
         let memory = self.memory.lane(&lane);
-        let is_set_up = memory.is_set_up;
         let known = memory.branch.clone().map(|branch| (memory.worktree.clone().unwrap_or(place.clone()), branch));
         let created = match known {
             // A branch that it has had stays, whatever became of its title. When all of it is merged, the work begins with
             // what the target has now.
             Some((path, branch)) => {
-                let is_there = self.workspace.root().join(&path).symlink_metadata().is_ok();
-                let tree = self.workspace.root().join(&path);
-                match &self.repository {
-                    // Nothing was begun where its set-up failed; what it lacked may be on the target by now.
-                    Some(repository) if is_there && !is_set_up => {
-                        repository.forward_worktree(&tree, &target).map_err(|error| explain(&error))?;
-                    }
-                    Some(repository) if !is_there => {
-                        let tip = repository.tip(&target).map_err(|error| explain(&error))?;
-                        tip.map_or(Ok(()), |tip| repository.forward_branch(&branch, &tip))
-                            .map_err(|error| explain(&error))?;
-                    }
-                    _ => {}
-                }
+                self.bring_forward(at, &path, &branch, &target).map_err(|error| explain(&error))?;
                 self.create_worktree(&path, &branch, &target)?
             }
             None => self.create_new(at, &place, &name, &target)?,
@@ -151,7 +137,29 @@ impl Lead<'_> {
         Ok(is_new)
     }
 
-    /// Forgets the branch that a lane was going to make, where another lead made it first: nothing was begun on it here.
+    /// Brings a lane's branch forward to its target, as long as it has no commits of its own: what its user committed there may
+    /// be what the worker before lacked.
+    fn bring_forward(&mut self, at: LaneAt, path: &str, branch: &str, target: &str) -> Result<(), GitError> {
+        let Some(repository) = self.repository.clone() else { return Ok(()) };
+        let tree = self.workspace.root().join(path);
+        let before = repository.tip(branch)?;
+        match tree.symlink_metadata() {
+            Ok(_) => repository.forward_worktree(&tree, branch, target)?,
+            Err(_) => {
+                if let Some(tip) = repository.tip(target)? {
+                    repository.forward_branch(branch, &tip)?;
+                }
+            }
+        }
+        let after = repository.tip(branch)?;
+        let memory = self.memory.lane(&self.work.fleet.lanes[at].name);
+        // What the lead moved is no commit of a person.
+        if before.is_some() && memory.ended == before {
+            memory.ended = after;
+        }
+        Ok(())
+    }
+
     /// Remembers what is committed on the branch of a lane that is not merged.
     pub(super) fn measure(&mut self, at: LaneAt) {
         let (name, target) = (self.work.fleet.lanes[at].name.clone(), self.target_of(at));
@@ -165,6 +173,7 @@ impl Lead<'_> {
         }
     }
 
+    /// Forgets the branch that a lane was going to make, where another lead made it first: nothing was begun on it here.
     fn forget_lost_branch(&mut self, at: LaneAt) -> Result<(), String> {
         let Some(repository) = self.repository.clone() else { return Ok(()) };
         let root = self.workspace.root().to_owned();

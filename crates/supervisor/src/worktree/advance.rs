@@ -52,9 +52,14 @@ impl Repository {
         Ok(())
     }
 
-    /// Brings a worktree forward to where a branch is now; it stays where it has commits or changes of its own.
-    pub fn forward_worktree(&self, tree: &Path, branch: &str) -> Result<(), GitError> {
-        Git::at(tree).ask(&["merge", "--ff-only", "--quiet", &full(branch)]).map(drop)
+    /// Brings a worktree and its branch forward to where a target is now. It stays where the branch has commits of its own,
+    /// where changes that are not committed are in the way, or where something else is checked out.
+    pub fn forward_worktree(&self, tree: &Path, branch: &str, target: &str) -> Result<(), GitError> {
+        let git = Git::at(tree);
+        if git.ask(&["symbolic-ref", "--quiet", "HEAD"])?.text() != full(branch) {
+            return Ok(());
+        }
+        git.ask(&["merge", "--ff-only", "--no-autostash", "--quiet", &full(target)]).map(drop)
     }
 
     /// Makes a branch at a commit. Says no when it is there already: of two that make it at once, one does.

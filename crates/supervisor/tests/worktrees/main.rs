@@ -6,6 +6,7 @@ mod create;
 mod find;
 mod forks;
 mod gates;
+mod in_tree;
 mod locks;
 mod merge;
 mod repository;

@@ -5,7 +5,8 @@ use piton_model::Rework;
 use serde_json::{Map, json};
 
 use super::{
-    CriterionFacts, DependencyFacts, Excerpt, GateFacts, PromptContext, PromptKind, ResumeFacts, TaskFacts, TaskState,
+    BehindFacts, CriterionFacts, DependencyFacts, Excerpt, GateFacts, PromptContext, PromptKind, ResumeFacts,
+    TaskFacts, TaskState,
 };
 
 /// One context with everything, and one with as little as there can be.
@@ -96,6 +97,7 @@ fn full() -> PromptContext {
             files: vec![text("src/one.rs")],
             left: vec![text("a last word")],
             block: Some(text("CHECKPOINT RESUME")),
+            behind: Some(BehindFacts { base: text("main"), commits: vec![text("1f2e3d4 a fix")], count: 2 }),
         }),
         is_fast: true,
         stages: vec![text("S2.P1"), text("S2.P2")],

@@ -10,7 +10,8 @@ use super::super::lead::Lead;
 use super::super::memory::LaneMemory;
 use super::super::work::LaneWork;
 use super::{
-    CriterionFacts, DependencyFacts, Excerpt, GateFacts, PromptContext, PromptKind, ResumeFacts, TaskFacts, TaskState,
+    BehindFacts, CriterionFacts, DependencyFacts, Excerpt, GateFacts, PromptContext, PromptKind, ResumeFacts,
+    TaskFacts, TaskState,
 };
 use crate::instructions;
 use crate::record::{DiskFiles, fresh_id};
@@ -40,6 +41,9 @@ const NOT_TOLD: [&str; 18] = [
 /// How many lanes of earlier phases a prompt names, and how many files of each.
 const MOST_EARLIER: usize = 20;
 const MOST_FILES: usize = 20;
+
+/// How many commits a prompt names that the base has and the worker's branch does not.
+const MOST_COMMITS: usize = 10;
 
 /// The kind of gate of a task that nobody but a reviewer judges.
 const REVIEW: &str = "review by ";
@@ -99,7 +103,8 @@ impl Lead<'_> {
             notes: notes(unit.as_ref(), &instructions),
             instructions,
             rework: self.reworks(at, &memory),
-            resumed: (how != How::Fresh).then(|| resumed(claimed, unit.as_ref(), work.dialect)),
+            resumed: (how != How::Fresh)
+                .then(|| ResumeFacts { behind: self.behind(&memory), ..resumed(claimed, unit.as_ref(), work.dialect) }),
             is_fast: self.settings.limits.is_fast_track(lane.readiness),
             stages: stages(unit.as_ref()),
             epic: epic(work),
@@ -278,6 +283,17 @@ impl Lead<'_> {
         lane.depends_on.iter().chain(&earlier[last..]).map(each).collect()
     }
 
+    /// What the base got since the branch of a lane left it. Nothing where the worker is started for a
+    /// conflict with it, and told to merge it.
+    fn behind(&self, memory: &LaneMemory) -> Option<BehindFacts> {
+        let (repository, base) = (self.repository.as_ref()?, self.memory.run.base.as_ref()?);
+        let branch = memory.branch.as_ref().filter(|_| memory.worktree.is_some())?;
+        let is_told = memory.rework.iter().any(|rework| matches!(rework, Rework::Conflict { .. }));
+        // What git cannot tell now, the merge tells.
+        let (commits, count) = repository.lacks(branch, base, MOST_COMMITS).ok().filter(|_| !is_told)?;
+        (count > 0).then(|| BehindFacts { base: base.clone(), commits, count })
+    }
+
     /// Why the work is done again; a story that failed its quality gate comes back to stage 2 for that.
     fn reworks(&self, at: LaneAt, memory: &LaneMemory) -> Vec<Rework> {
         let known = memory.rework.clone();
@@ -383,6 +399,7 @@ fn resumed(claimed: &Claimed, unit: Option<&Unit>, dialect: Dialect) -> ResumeFa
         files: unit.map(|unit| unit.files.clone()).unwrap_or_default(),
         left: position.filter(|_| dialect != Dialect::Pipeline).into_iter().collect(),
         block: plan.block.clone().filter(|_| dialect == Dialect::Pipeline),
+        behind: None,
     }
 }
 

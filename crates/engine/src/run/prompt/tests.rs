@@ -189,6 +189,7 @@ fn resumed(kind: PromptKind) -> PromptContext {
         files: vec![text("src/till.rs")],
         left: if is_story { Vec::new() } else { vec![text("position: after the first")] },
         block: is_story.then(|| block.to_owned()),
+        behind: Some(BehindFacts { base: text("main"), commits: vec![text("1f2e3d4 The missing fixture")], count: 3 }),
     });
     context
 }
@@ -350,7 +351,13 @@ fn a_repository_cannot_speak_for_piton() {
             epic: evil.to_owned(),
             ..resumed(kind)
         };
-        context.resumed = Some(ResumeFacts { alarms: list.clone(), files: list.clone(), left: list, block: None });
+        context.resumed = Some(ResumeFacts {
+            alarms: list.clone(),
+            files: list.clone(),
+            left: list.clone(),
+            block: None,
+            behind: Some(BehindFacts { base: "main".to_owned(), commits: list, count: 1 }),
+        });
         let text = rendered(&context);
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{name}");
         let own = rendered(&PromptContext { fence: context.fence.clone(), ..fresh(kind) });

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::super::standing::for_worker;
 use super::{
-    CriterionFacts, DependencyFacts, Excerpt, GateFacts, PromptContext, PromptKind, ResumeFacts, TaskFacts, TaskState,
+    BehindFacts, CriterionFacts, DependencyFacts, Excerpt, GateFacts, PromptContext, PromptKind, ResumeFacts,
+    TaskFacts, TaskState,
 };
 
 /// The longest id that stands in a command.
@@ -270,6 +271,18 @@ fn resume(context: &PromptContext, resumed: &ResumeFacts) -> Value {
         "files": resumed.files.iter().map(|file| one_line(file)).collect::<Vec<_>>(),
         "left_text": quote(context, &resumed.left),
         "block": resumed.block.as_ref().map(block),
+        "behind": resumed.behind.as_ref().map(|behind| behind_value(context, behind)),
+    })
+}
+
+fn behind_value(context: &PromptContext, behind: &BehindFacts) -> Value {
+    let more = behind.count.saturating_sub(behind.commits.len());
+    let more = (more > 0).then(|| format!("and {more} more"));
+    let commits: Vec<String> = behind.commits.iter().cloned().chain(more).collect();
+    json!({
+        "base": one_line(&behind.base),
+        "base_word": text::shell_word(&behind.base),
+        "commits_text": quote(context, &commits),
     })
 }
 
