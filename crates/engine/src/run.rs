@@ -38,6 +38,7 @@ mod memory;
 mod merging;
 mod nowhere;
 mod observe;
+mod off_base;
 mod on_base;
 mod other_sources;
 mod other_work;

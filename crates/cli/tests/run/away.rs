@@ -205,7 +205,7 @@ fn a_story_whose_merge_was_taken_off_the_base_is_asked_about() {
     let yard = taken_off();
     let (count, ended) = (workers(&yard).len(), yard.piton(&["run", "--yes"]));
     assert_eq!((ended.code, workers(&yard).len()), (Some(4), count), "{}", said(&ended));
-    assert!(said(&ended).contains("was taken off main; merge it again: piton run --retry"), "{}", said(&ended));
+    assert!(said(&ended).contains("is not on main; merge it again: piton run --retry"), "{}", said(&ended));
     assert!(!is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
     let ended = yard.piton(&["run", "--retry"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));

@@ -53,6 +53,7 @@ mod marked;
 mod meanwhile;
 mod new_gates;
 mod next_steps;
+mod off_base;
 mod on_the_base;
 mod other_sources;
 mod other_work;

@@ -86,7 +86,8 @@ impl Lead<'_> {
             self.queue.push_back(FleetEvent::StartFailed { lane: at, message: message.to_string() });
             return Ok(());
         }
-        if let Some(message) = self.held_at_its_start(&self.work.lanes[at].unit).or_else(|| self.taken_since(at)) {
+        let held = self.held_at_its_start(&self.work.lanes[at].unit).or_else(|| self.taken_since(at));
+        if let Some(message) = held.or_else(|| self.lacks_ground(at)) {
             self.queue.push_back(FleetEvent::StartFailed { lane: at, message });
             return Ok(());
         }

@@ -64,6 +64,8 @@ pub(super) struct Question {
     pub collected: Vec<(LaneAt, String)>,
     /// Whether it is a phase's collected work.
     pub is_phase: bool,
+    /// Whether the user wants back what was taken off the target.
+    pub brings_back: bool,
     /// Whether work without a commit is no work: a story's.
     pub needs_commit: bool,
     /// Whether gates need a scratch worktree.
@@ -195,7 +197,8 @@ impl Question {
     }
 
     fn prepare(&self) -> Result<Result<Merged, Prepared>, GitError> {
-        if self.repository.tip(&self.branch)?.is_some()
+        if !self.brings_back
+            && self.repository.tip(&self.branch)?.is_some()
             && let Some(Dropped { commit, comes_back }) =
                 self.repository.dropped(&self.branch, &self.target, &self.base)?
         {

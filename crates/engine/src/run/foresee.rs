@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::by_hand::{person_pause, taken};
 use super::memory::{LaneMemory, Memory, SavedState};
+use super::on_base::Base;
 use super::other_work::is_other_work;
 use super::recover::held_because;
 use super::recover_groups::taken_by_session;
@@ -58,6 +59,11 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
         let is_settled = known.is_none_or(|known| known.state == SavedState::Done);
         if lane.state == LaneState::Done && work.step.is_none() && is_settled && begins_anew(workspace, work, now) {
             lane.state = LaneState::Queued;
+        }
+        let is_whole = lane.state == LaneState::Done && work.step.is_none();
+        let on_base = Base { root: workspace.root(), ground };
+        if let Some(reason) = known.filter(|_| is_whole).and_then(|known| on_base.foresees_question(known)) {
+            lane.state = LaneState::Paused { reason };
         }
         if let Some(reason) = unknown.holds(lane, work, row) {
             lane.state = LaneState::Paused { reason };

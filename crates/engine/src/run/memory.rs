@@ -141,6 +141,8 @@ pub(super) struct LaneMemory {
     pub copied: BTreeMap<String, String>,
     /// The commit on the base branch that holds its work.
     pub merged: Option<String>,
+    /// Whether the user wants it merged again, though they took its merge off the base.
+    pub brings_back: bool,
     /// The commit that holds its work on the branch on which its phase is collected.
     pub collected: Option<String>,
     /// Whether the lane was done in an earlier life of its unit: what its workers find on the base is theirs.

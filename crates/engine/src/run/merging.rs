@@ -85,6 +85,7 @@ impl Lead<'_> {
                     approved: memory.approved.into_iter().collect(),
                     collected: Vec::new(),
                     is_phase: false,
+                    brings_back: memory.brings_back,
                     needs_commit,
                     root,
                 }))
@@ -116,6 +117,7 @@ impl Lead<'_> {
                     approved,
                     collected,
                     is_phase: true,
+                    brings_back: self.brings_phase_back(group, phase),
                     needs_commit: false,
                     is_judged,
                     root,
@@ -278,6 +280,7 @@ impl Lead<'_> {
                 for lane in self.merged_lanes(of) {
                     let (lane, commit) = (self.memory.lane(&lane), Some(candidate.commit.clone()));
                     *(if is_collected { &mut lane.collected } else { &mut lane.merged }) = commit;
+                    lane.brings_back &= is_collected;
                 }
                 if !is_collected {
                     self.note_base();

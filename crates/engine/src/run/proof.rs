@@ -132,6 +132,14 @@ impl Lead<'_> {
         Some(outputs.into_iter().filter(is_file).collect()).filter(|files: &Vec<String>| !files.is_empty())
     }
 
+    /// The files that the step of a lane is known by: those that its specification lists now, or those that its last record
+    /// names.
+    pub(super) fn files_of_step(&self, at: LaneAt) -> Vec<String> {
+        let work = &self.work.lanes[at];
+        let named = || named_files(&self.events_of(&work.unit)).remove(work.step.as_deref()?);
+        self.specified_files(at).or_else(named).unwrap_or_default()
+    }
+
     /// Whether another lane's step is through: what is still being closed lies in its own worktree, and what no lane has any
     /// more may be on a branch that the lead does not merge.
     fn is_closed(&self, at: LaneAt, step: &Step) -> bool {

@@ -192,8 +192,7 @@ impl Lead<'_> {
             self.work.fleet.lanes[at].state = LaneState::Done;
             return Ok(());
         }
-        if let Some(reason) = self.taken_off_base(at, lifecycle).filter(|_| !request.retry) {
-            self.hold(at, reason);
+        if self.settle_off_base(at, &known, lifecycle, request.retry) {
             return Ok(());
         }
         if known.claiming.is_none() && known.origin.attempt > 0 && !is_step && self.is_document_gone(at) {
@@ -262,7 +261,7 @@ impl Lead<'_> {
     }
 
     /// A lane that was done is done as long as its documents say so.
-    fn recover_done(&mut self, at: LaneAt, lifecycle: Option<Lifecycle>) {
+    pub(super) fn recover_done(&mut self, at: LaneAt, lifecycle: Option<Lifecycle>) {
         let is_done = match self.work.lanes[at].step {
             Some(_) => matches!(self.standing(at, false), Standing::Complete(_)) || self.is_untick_of_git(at),
             None => lifecycle == Some(Lifecycle::Done) || self.is_brought_back(at),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use piton_model::fleet::{LaneAt, LaneState};
-use piton_model::{Dialect, Lifecycle, Time, UnitRef};
+use piton_model::{Dialect, Time, UnitRef};
 use piton_store::journal::{Entry, Hash};
 use piton_supervisor::Repository;
 use serde_json::Value;
@@ -14,9 +14,6 @@ use super::lead::Lead;
 use super::memory::{LaneMemory, SavedState};
 use super::plans::{BoxState, box_state};
 use super::strays::is_ticked;
-
-/// How the reason begins when work that was merged is not on the base any more.
-const TAKEN_OFF: &str = "its merge";
 
 /// A document whose content is an earlier version of it.
 struct TakenBack {
@@ -84,17 +81,6 @@ impl Lead<'_> {
         self.is_gits(&path, &bytes, at).then_some(TakenBack { path, seq })
     }
 
-    /// Whether a lane's merge is on the base, in whatever form: its user may have taken it off, or rebased it. True without a
-    /// repository.
-    fn is_merge_on_base(&self, at: LaneAt) -> bool {
-        let merged = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|known| known.merged.as_ref());
-        match (&self.repository, merged, &self.memory.run.base) {
-            (Some(repository), Some(merged), Some(base)) => repository.has_taken(base, merged).unwrap_or(false),
-            (Some(_), _, _) => false,
-            (None, _, _) => true,
-        }
-    }
-
     /// Whether a lane's work is where its lead put it: on the base, on the branch on which its phase is collected, or, while
     /// it is about to be merged, on its own branch.
     fn is_in_place(&self, at: LaneAt) -> bool {
@@ -113,31 +99,6 @@ impl Lead<'_> {
             repository.is_reachable(commit, &format!("refs/heads/{target}")).unwrap_or(false)
         };
         self.is_merge_on_base(at) || is_collected()
-    }
-
-    /// Whether a lane's merge was taken off the base.
-    pub(super) fn is_merge_off_base(&self, at: LaneAt) -> bool {
-        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
-        known.is_some_and(|known| known.merged.is_some()) && !self.is_merge_on_base(at)
-    }
-
-    /// Why a unit that was merged and is not done any more is held: its user took both off the base.
-    pub(super) fn taken_off_base(&self, at: LaneAt, lifecycle: Option<Lifecycle>) -> Option<String> {
-        let work = &self.work.lanes[at];
-        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name)?;
-        let was_done = match &known.state {
-            SavedState::Done => true,
-            SavedState::Paused { reason } => reason.starts_with(TAKEN_OFF),
-            _ => false,
-        };
-        let is_open = lifecycle.is_some_and(|lifecycle| lifecycle != Lifecycle::Done);
-        if work.step.is_some() || !was_done || !is_open || !self.is_merge_off_base(at) {
-            return None;
-        }
-        let (merged, base) = (known.merged.as_ref()?, self.memory.run.base.as_ref()?);
-        let short: String = merged.chars().take(9).collect();
-        let retry = self.command(&["--retry"]).to("merge it again");
-        Some(format!("{TAKEN_OFF} ({short}) was taken off {base}; {retry}"))
     }
 
     /// Whether a unit was done and is merged, and its document is away for the moment: in the stash or on another branch. The

@@ -55,6 +55,11 @@ impl Repository {
         Ok(all.iter().filter_map(object).any(|object| object == content))
     }
 
+    /// Whether the repository has a commit.
+    pub fn has_commit(&self, name: &str) -> Result<bool, GitError> {
+        Ok(self.resolve(name)?.is_some())
+    }
+
     /// The newest commits of a branch that another one does not have, each as its short name and its subject, and how many
     /// there are.
     pub fn lacks(&self, branch: &str, other: &str, most: usize) -> Result<(Vec<String>, usize), GitError> {
