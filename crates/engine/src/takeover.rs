@@ -8,8 +8,9 @@
 use piton_dialect::crew::layout::agent_key;
 use piton_model::hint::verbs;
 use piton_model::{Arg, Change, Dialect, Effect, Event, Hint, Id, Refusal, UnitRef};
-use piton_store::{SeenContent, SeenDocument};
-use serde_json::Map;
+use piton_store::journal::Entry;
+use piton_store::{History, SeenContent, SeenDocument};
+use serde_json::{Map, Value};
 
 use crate::Workspace;
 use crate::crew::agent_target;
@@ -67,6 +68,18 @@ pub fn take_over(
     Ok(recorded)
 }
 
+/// The feature that an agent began with, or took over from the one who did. What its checkpoint calls it may be another word.
+pub(crate) fn begun_feature(events: &[Entry]) -> Option<String> {
+    let begins = |entry: &&Entry| match entry.event.as_str() {
+        "started" => true,
+        // An agent whose work another one took over has the same event, with the other's name.
+        "taken_over" => entry.data.contains_key("from"),
+        _ => false,
+    };
+    let began = events.iter().rfind(begins)?;
+    began.data.get("feature").and_then(Value::as_str).map(str::to_owned)
+}
+
 /// Opens two units in the order of their journals.
 fn open_both<'w>(
     workspace: &'w Workspace,
@@ -115,8 +128,11 @@ impl Session<'_> {
         let content = content.map_err(|error| RecordError::Failed { message: format!("`{path}`: {error}") })?;
         let seen = SeenContent::new(content.bytes, content.stamp);
         self.contact.documents.insert(path.clone(), SeenDocument { content: Some(seen) });
+        let history = History::open(&*self.workspace().disk, &from.target.key)?;
+        let events = history.map(|history| history.log()).transpose()?.map(|log| log.events).unwrap_or_default();
         let from = from.target.name.clone();
-        let data = Map::from_iter([("from".to_owned(), from.as_str().into()), ("seq".to_owned(), seq.into())]);
+        let mut data = Map::from_iter([("from".to_owned(), from.as_str().into()), ("seq".to_owned(), seq.into())]);
+        data.extend(begun_feature(&events).map(|feature| ("feature".to_owned(), feature.into())));
         let attempt = self.unit.attempt() + 1;
         self.carried.insert(AWAITED.to_owned(), true.into());
         let recorded = self.change(recorder, "taken_over", data, attempt, &|_, _, files| {

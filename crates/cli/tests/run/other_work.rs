@@ -90,3 +90,65 @@ fn a_story_that_is_done_by_another_title_is_named() {
     let again = yard.run(&["run", "stories.toml", "--yes"]);
     assert!(workers(&yard).len() > before.len() && !said(&again).contains("begin it:"), "{}", said(&again));
 }
+
+/// A checkpoint that an agent wrote by hand, as its protocol says.
+fn by_hand(status: &str) -> String {
+    let time = "2026-03-10T10:00:00Z";
+    let can_resume = status != "COMPLETE";
+    serde_json::json!({
+        "agent_id": "Secondary-A", "agent_type": "secondary", "session_id": "abc", "feature": "feature_one",
+        "stage": "S2.P2", "phase": "Specification", "last_checkpoint": time, "next_checkpoint_expected": time,
+        "status": status, "can_resume": can_resume, "blockers": [], "files_modified": [], "recovery_instructions": "",
+        "current_step": "Write", "completed_steps": ["S2.P1 complete"], "next_steps": [],
+        "coordination_state": { "last_inbox_check": time, "unread_messages": 0, "last_epic_readme_update": time,
+            "last_status_update": time },
+    })
+    .to_string()
+}
+
+const CHECKPOINT: &str = "epics/e/agent_checkpoints/secondary_a.json";
+
+#[test]
+fn an_agent_that_finished_without_piton_begins_with_the_next_feature_of_its_list() {
+    let files = [("crew.toml", crew("feature_two")), (CHECKPOINT, by_hand("COMPLETE"))];
+    let yard = yard(&by_feature(), "", &files.each_ref().map(|(path, text)| (*path, text.as_str())));
+    let plan = yard.run(&["run", "crew.toml", "--explain"]);
+    assert!(!said(&plan).contains("is done"), "{}", said(&plan));
+    let ended = yard.run(&["run", "crew.toml", "--yes"]);
+    assert!(is_on_main(&yard, "feature_two.txt"), "{}", said(&ended));
+    assert_eq!(workers(&yard).len(), 1, "{}", said(&ended));
+}
+
+#[test]
+fn an_agent_that_did_not_finish_without_piton_is_asked_about() {
+    let files = [("crew.toml", crew("feature_two")), (CHECKPOINT, by_hand("IN_PROGRESS"))];
+    let yard = yard(&by_feature(), "", &files.each_ref().map(|(path, text)| (*path, text.as_str())));
+    let asked = yard.piton(&["run", "crew.toml", "--yes"]);
+    let question = "it is not finished with feature_one, and its list has feature_two";
+    assert!(asked.code == Some(4) && said(&asked).contains(question), "{}", said(&asked));
+    assert!(workers(&yard).is_empty(), "{}", said(&asked));
+    let ended = yard.run(&["run", "crew.toml", "--retry"]);
+    assert!(is_on_main(&yard, "feature_two.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn an_agent_that_took_a_feature_over_begins_with_its_next_one() {
+    let yard = yard("exit 1", "", &[("crew.toml", &crew("feature_one"))]);
+    assert_eq!(yard.piton(&["run", "crew.toml", "--yes"]).code, Some(4));
+    yard.run(&["takeover", "crew:Secondary-A", "--as", "Secondary-C"]);
+    let heir = |feature: &str| crew(feature).replace("Secondary-A", "Secondary-C");
+    yard.workspace.write("crew.toml", heir("feature_one"));
+    yard.commit("another agent");
+    // It calls the feature otherwise, and that is no other work.
+    let renames = "sed -i 's/\"feature\": \"feature_one\"/\"feature\": \"One\"/' \"$PITON_CHECKPOINT\"";
+    set_hook(&yard, &format!("{}\n", by_feature().replace("\n", &format!("\n{renames}\n"))));
+    yard.run(&["run", "crew.toml", "--yes", "--retry"]);
+    let before = workers(&yard).len();
+    yard.run(&["run", "crew.toml", "--yes"]);
+    assert_eq!(workers(&yard).len(), before, "it is done once");
+    yard.workspace.write("crew.toml", heir("feature_two"));
+    yard.commit("the next one");
+    set_hook(&yard, &by_feature());
+    let ended = yard.run(&["run", "crew.toml", "--yes"]);
+    assert!(is_on_main(&yard, "feature_two.txt"), "{}", said(&ended));
+}

@@ -12,6 +12,7 @@ use super::memory::SavedState;
 use super::task_list::begun_with;
 use super::work::{LaneWork, Work};
 use crate::Workspace;
+use crate::takeover::begun_feature;
 
 /// Whether a list describes other work than the document of its unit: an agent's other feature, or a task of another title that
 /// has none of its subtasks. A title that was corrected, and subtasks that were added, are the same work.
@@ -21,9 +22,9 @@ pub(super) fn is_other_work(work: &LaneWork, unit: &Unit, events: &[Entry]) -> b
     };
     match work.dialect {
         Dialect::Crew => {
-            // An agent may call its feature otherwise in its own checkpoint: what it began with counts.
-            let began = events.iter().rfind(|entry| entry.event == "started");
-            let known = began.and_then(|entry| entry.data.get("feature")?.as_str().map(str::to_owned));
+            // An agent may call its feature otherwise in its own checkpoint: what it began with counts. Where no journal has
+            // that, because its checkpoint was written by hand, the checkpoint does.
+            let known = begun_feature(events).or_else(|| unit.title.clone());
             is_other(&work.start.feature, &known) && work.start.feature != unit.title
         }
         Dialect::Task => {
