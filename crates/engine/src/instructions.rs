@@ -3,7 +3,8 @@
 use piton_store::journal::Entry;
 use serde_json::Value;
 
-use crate::record::{SESSION, TICKET};
+use crate::persons_word::is_by_person;
+use crate::record::SESSION;
 
 /// The most instructions that are told.
 const MOST: usize = 10;
@@ -12,8 +13,7 @@ const MOST: usize = 10;
 /// and notes for whoever resumes. What a worker, a session or the lead recorded is not the user's.
 pub(crate) fn of_user(events: &[Entry]) -> Vec<String> {
     let begin = events.iter().rposition(|event| matches!(event.event.as_str(), "started" | "restarted")).unwrap_or(0);
-    let is_users =
-        |event: &Entry| event.by != "lead" && !event.data.contains_key(TICKET) && !event.data.contains_key(SESSION);
+    let is_users = |event: &Entry| is_by_person(event) && !event.data.contains_key(SESSION);
     let life = &events[begin..];
     let text = |event: &Entry, key: &str| {
         let said = event.data.get(key).and_then(Value::as_str).map(str::trim);

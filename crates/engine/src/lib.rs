@@ -24,6 +24,7 @@ mod notify;
 mod output;
 mod parallel;
 mod person;
+mod persons_word;
 mod preview;
 mod problem;
 mod record;

@@ -4,12 +4,10 @@ use piton_model::{Event, Refusal, Time, UnitRef};
 use piton_store::journal::Entry;
 use serde_json::Value;
 
-use crate::record::{RecordError, Recorded, Recorder, Session, TICKET};
+use crate::persons_word::is_by_person;
+use crate::record::{RecordError, Recorded, Recorder, Session};
 use crate::target::Target;
 use crate::{Workspace, find, log};
-
-/// The name under which a lead records what it does itself.
-const LEAD: &str = "lead";
 
 /// An instruction that a person gave, to be followed by the next worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +44,7 @@ pub fn user_instructions(
 }
 
 fn instruction(entry: &Entry) -> Option<UserInstruction> {
-    if entry.data.contains_key(TICKET) || entry.by == LEAD {
+    if !is_by_person(entry) {
         return None;
     }
     let is_instruction = entry.event == "noted" && entry.data.get("resume") == Some(&Value::Bool(true));

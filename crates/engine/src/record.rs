@@ -22,6 +22,7 @@ use piton_store::disk::{Disk, Handle, LockError};
 use piton_store::{CommitError, Contact, LockedUnit, NewEntry, Observation, holder_of, seal};
 
 pub(crate) use self::carried::{ALIVE_AT, AWAITED, HOLDER, HOLDER_SESSION, SESSION, TICKET};
+pub(crate) use self::data::read as recorded;
 pub(crate) use self::dialects::resume_plan;
 pub(crate) use self::files::DiskFiles;
 use self::lock_files::LockFiles;

@@ -50,6 +50,7 @@ mod plans;
 mod prompt;
 mod proof;
 mod prune;
+mod put_back;
 mod recover;
 mod recover_groups;
 mod recover_workers;

@@ -66,6 +66,7 @@ mod places;
 mod printed_once;
 mod proof;
 mod pty;
+mod put_back;
 mod record_of_run;
 mod requests;
 mod result_on_base;

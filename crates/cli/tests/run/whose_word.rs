@@ -421,7 +421,7 @@ keep S-1; exit 0"#;
         yard.run(&["pause", "pipeline:S-1", "--reason", "wait for me"]);
     });
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
-    assert!(said(&ended).contains("is not used: a person recorded `paused` since it began"), "{}", said(&ended));
+    assert!(said(&ended).contains("it is recorded again: paused: wait for me"), "{}", said(&ended));
     assert!(!is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
     assert_eq!(yard.json(&["status", "pipeline:S-1", "--json"])["units"][0]["lifecycle"], "paused");
 }

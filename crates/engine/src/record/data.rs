@@ -1,6 +1,7 @@
 use piton_model::{
-    Event, Evidence, ExecutionNote, FixKind, GateJudgement, NotePurpose, ResumeMode, Start, StepMove, Verdict,
+    Event, Evidence, ExecutionNote, FixKind, GateJudgement, NotePurpose, ResumeMode, Start, StepMove, StepTo, Verdict,
 };
+use piton_store::journal::Entry;
 use serde_json::{Map, Value, json};
 
 /// What a journal keeps of an event beside its name: what was asked, as it was asked.
@@ -48,6 +49,52 @@ pub(super) fn of(event: &Event) -> Map<String, Value> {
         }
     };
     without_nothing(value)
+}
+
+/// The event that an entry keeps, of those that say something about a unit without beginning or ending it. What proved it
+/// is not read back: that was another work tree.
+pub(crate) fn read(entry: &Entry) -> Option<Event> {
+    let text = |key: &str| entry.data.get(key).and_then(Value::as_str).map(str::to_owned);
+    let list = |key: &str| {
+        let items = entry.data.get(key).and_then(Value::as_array).into_iter().flatten();
+        items.filter_map(|item| item.as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let moved = |to| {
+        Event::StepMoved(StepMove {
+            outputs: list("outputs"),
+            files: list("files"),
+            next: text("next"),
+            message: text("message"),
+            title: text("title"),
+            description: text("description"),
+            ..StepMove::new(to, list("steps"))
+        })
+    };
+    let judged =
+        |passed| Event::GateJudged(GateJudgement { passed, names: list("gates"), step: text("step"), evidence: None });
+    Some(match entry.event.as_str() {
+        "step_begun" => moved(StepTo::Begun),
+        "step_done" => moved(StepTo::Done),
+        "step_failed" => moved(StepTo::Failed),
+        "step_skipped" => moved(StepTo::Skipped),
+        "gate_passed" => judged(true),
+        "gate_failed" => judged(false),
+        "paused" => Event::Paused { reason: text("reason") },
+        "blocked" => Event::Blocked { message: text("message")?, kind: text("type") },
+        "failed" => Event::Failed {
+            step: text("step"),
+            message: text("message")?,
+            file: text("file"),
+            line: entry.data.get("line").and_then(Value::as_u64),
+        },
+        "noted" => {
+            let is_instruction = entry.data.get("resume") == Some(&Value::Bool(true));
+            let purpose = if is_instruction { NotePurpose::ResumeInstruction } else { NotePurpose::Note };
+            Event::Noted { text: text("text")?, purpose }
+        }
+        "decided" => Event::Decided { text: text("text")?, reason: text("reason") },
+        _ => return None,
+    })
 }
 
 fn started(start: &Start) -> Value {

@@ -9,13 +9,11 @@ use piton_store::History;
 use piton_store::journal::Entry;
 use serde_json::{Map, Value, json};
 
-use super::{RecordError, Recorder, Session, TICKET};
+use super::{RecordError, Recorder, Session};
+use crate::persons_word::persons_move;
 
 /// Under which key a journal carries the workers that share an attempt.
 const SHIFT: &str = "workers";
-
-/// The name under which a lead records what it does itself.
-const LEAD: &str = "lead";
 
 impl Session<'_> {
     /// Refuses a writer that was followed by another, and writes down that it came.
@@ -64,7 +62,8 @@ impl Session<'_> {
         let (Event::VerdictGiven(verdict), Some(ticket)) = (event, recorder.attempt) else { return Ok(()) };
         let history = History::open(&*self.workspace.disk, &self.target.key)?;
         let events = history.map(|history| history.log()).transpose()?.map(|log| log.events).unwrap_or_default();
-        let Some(word) = persons_verdict(&events) else { return Ok(()) };
+        let said = persons_move(&events).filter(|entry| entry.event == "verdict_given");
+        let Some(word) = said.and_then(|entry| entry.data.get("verdict")?.as_str()) else { return Ok(()) };
         let name = self.target.name.clone();
         let summary = format!("refused {} of worker {ticket}: a person said {word}", verdict.word);
         let refusal = Refusal::rule(format!("a person said {word} about {name} since you began, and that counts"))
@@ -139,20 +138,6 @@ impl Session<'_> {
     fn shift(&self) -> Shift {
         self.unit.last().and_then(|entry| entry.carried.get(SHIFT)).map(read).unwrap_or_default()
     }
-}
-
-/// The verdict that a person gave about the stage that a unit is at, since its worker began.
-fn persons_verdict(events: &[Entry]) -> Option<String> {
-    let begins = |entry: &Entry| {
-        matches!(
-            entry.event.as_str(),
-            "started" | "restarted" | "resumed" | "stage_entered" | "rolled_back" | "reopened"
-        )
-    };
-    let began = events.iter().rposition(begins).map_or(0, |at| at + 1);
-    let given = events[began..].iter().rfind(|entry| entry.event == "verdict_given")?;
-    let is_persons = given.by != LEAD && !given.data.contains_key(TICKET);
-    given.data.get("verdict").and_then(Value::as_str).filter(|_| is_persons).map(str::to_owned)
 }
 
 /// The stage that a lead started the worker of an attempt for: it claims the story in the name of that worker.

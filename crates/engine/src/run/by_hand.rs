@@ -1,7 +1,7 @@
 //! What a person did about a unit that a run has: finished it, left it out, holds it, or is at work on it.
 
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, StageResult, Standing};
-use piton_model::{Dialect, Event, Liveness, NotePurpose, Patience, State, StepState, Time, Unit, UnitRef, judge};
+use piton_model::{Dialect, Event, Liveness, Patience, State, StepState, Time, Unit, UnitRef, judge};
 use piton_store::journal::Entry;
 use piton_supervisor::quoted;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use super::on_base::Made;
 use super::recover::held_because;
 use super::taken_back::is_seen;
 use crate::find::find_alone;
-use crate::record::TICKET;
+use crate::persons_word::{is_claim, standing_hold};
 use crate::{Workspace, record};
 
 /// Why a unit or a step that a session is at is left to it.
@@ -57,24 +57,14 @@ pub(super) fn standing_pause(workspace: &Workspace, name: &UnitRef, unit: &Unit,
 
 /// The pause or block of a person that nothing continued since, by the journal alone: the number of its event, and why.
 fn recorded_pause(events: &[Entry]) -> Option<(u64, String)> {
-    let holds = |entry: &Entry| matches!(entry.event.as_str(), "paused" | "blocked" | "failed");
-    let at = events.iter().rposition(holds).filter(|at| is_by_person(&events[*at]))?;
-    let (key, without) = match events[at].event.as_str() {
+    let held = standing_hold(events)?;
+    let (key, without) = match held.event.as_str() {
         "paused" => ("reason", "it was paused by hand"),
         "blocked" => ("message", "it is blocked"),
         _ => return None,
     };
-    let continues = |entry: &Entry| match entry.event.as_str() {
-        "started" | "resumed" | "unblocked" | "restarted" | "reopened" | "taken_over" | "rolled_back"
-        | "step_begun" => !entry.data.contains_key(TICKET),
-        "step_done" | "verdict_given" | "finished" => is_by_person(entry),
-        _ => false,
-    };
-    if events[at..].iter().any(continues) {
-        return None;
-    }
-    let why = events[at].data.get(key).and_then(Value::as_str).unwrap_or(without);
-    Some((events[at].seq, why.to_owned()))
+    let why = held.data.get(key).and_then(Value::as_str).unwrap_or(without);
+    Some((held.seq, why.to_owned()))
 }
 
 /// When a lane is left to the person who did its step.
@@ -95,7 +85,10 @@ pub(super) fn taken(dialect: Dialect, events: &[Entry], liveness: Liveness) -> O
         return (liveness == Liveness::Alive).then(|| TAKEN.to_owned());
     }
     let begun = begun_by_person(events)?;
-    let since = || events.iter().filter(|entry| entry.seq > begun.seq && is_by_person(entry));
+    // What a lead took back was written by the worker of an earlier life.
+    let restored = events.iter().rfind(|entry| entry.event == "rolled_back" && entry.by == LEAD);
+    let from = begun.seq.max(restored.map_or(0, |entry| entry.seq));
+    let since = || events.iter().filter(|entry| entry.seq > from && is_by_person(entry));
     // Who unblocks a unit hands it over.
     let is_handed_over = since().any(|entry| entry.event == "unblocked");
     // A unit that was begun and nothing else is handed over by running it.
@@ -108,11 +101,6 @@ pub(super) fn begun_by_person(events: &[Entry]) -> Option<&Entry> {
     // Who opens a unit again gives it back.
     let begins = |entry: &&Entry| matches!(entry.event.as_str(), "started" | "resumed" | "restarted" | "taken_over");
     events.iter().rfind(begins).filter(|entry| is_by_person(entry) && !is_claim(entry))
-}
-
-/// Whether a lead claimed a unit with an event: it does so in the name of the worker that it starts.
-pub(super) fn is_claim(entry: &Entry) -> bool {
-    ["story-", "worker-"].iter().any(|start| entry.by.starts_with(start))
 }
 
 /// The last event about a step, when a person began it.
@@ -325,23 +313,6 @@ impl Lead<'_> {
         let resumes = |entry: &Entry| entry.event == "resumed" && is_by_person(entry);
         let resumed = events.iter().rposition(resumes).unwrap_or(events.len());
         events[resumed..].iter().any(|entry| entry.event == "step_done" && is_by_person(entry))
-    }
-
-    /// What a person recorded about a unit since its worker began, which the worker's own document does not have: the event
-    /// that holds the unit, and what they said.
-    pub(super) fn recorded_by_person(&self, at: LaneAt) -> (Option<String>, Vec<Event>) {
-        let events = self.events_of(&self.work.lanes[at].unit);
-        let begins = |entry: &Entry| matches!(entry.event.as_str(), "started" | "restarted" | "resumed");
-        let began = events.iter().rposition(begins).map_or(0, |at| at + 1);
-        let own: Vec<&Entry> = events[began..].iter().filter(|entry| is_by_person(entry)).collect();
-        let holds = |entry: &&&Entry| matches!(entry.event.as_str(), "paused" | "blocked" | "failed");
-        let text = |entry: &Entry, key: &str| entry.data.get(key).and_then(Value::as_str).map(str::to_owned);
-        let said = |entry: &&Entry| match entry.event.as_str() {
-            "noted" => Some(Event::Noted { text: text(entry, "text")?, purpose: NotePurpose::Note }),
-            "decided" => Some(Event::Decided { text: text(entry, "text")?, reason: text(entry, "reason") }),
-            _ => None,
-        };
-        (own.iter().rfind(holds).map(|entry| entry.event.clone()), own.iter().filter_map(said).collect())
     }
 
     /// A step that a person did is done; what its workers left stays on their branch. What was committed there after its

@@ -7,11 +7,9 @@ use serde_json::Value;
 
 use super::by_hand::LeftBy;
 use super::lead::Lead;
+pub(super) use crate::persons_word::{LEAD, is_by_person};
 use crate::record;
 use crate::record::TICKET;
-
-/// Who records for a lead.
-pub(super) const LEAD: &str = "lead";
 
 impl Lead<'_> {
     /// Restarts paused lanes that the user freed. An event frees a lane once: a lane that pauses again waits for another.
@@ -267,9 +265,4 @@ pub(super) fn is_changed(events: &[Entry], step: Option<&str>, known: u64) -> bo
         _ => false,
     };
     events.iter().any(|entry| entry.seq > known && is_by_person(entry) && changes(entry))
-}
-
-/// Whether a person recorded an event, and no lead or worker.
-pub(super) fn is_by_person(entry: &Entry) -> bool {
-    entry.by != LEAD && !entry.data.contains_key(TICKET)
 }

@@ -116,8 +116,9 @@ impl Lead<'_> {
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::Vanished) => End::Vanished,
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::NotStarted { .. }) => End::NotStarted,
         };
+        let is_left_by_worker = !self.is_written_since(at, end.at);
         if self.work.lanes[at].step.is_none() && self.has_begun_anew(at) {
-            self.take_back_outdated(at);
+            self.put_back(at);
             self.forget_life(at);
             return JudgedEnd { end: End::BegunAnew, standing: Standing::Open, words: None };
         }
@@ -127,6 +128,9 @@ impl Lead<'_> {
         self.set_right(self.work.fleet.lanes[at].group);
         self.adopt_strays(at);
         self.reopen_partial(at);
+        if is_left_by_worker {
+            self.put_back(at);
+        }
         self.take_back_to_own_stage(at);
         let standing = match self.standing(at, judged == End::Exited(0)) {
             // Nothing is left to be done for it. What its worker could not record is no failure.
@@ -402,7 +406,7 @@ impl Lead<'_> {
         // A worker that ticked its box by hand, and stays, is through when it gives no more signs.
         let is_silent = live.seen.elapsed().is_ok_and(|silent| silent >= patience);
         let is_through = live.is_ticked && is_silent;
-        if known.is_some_and(|(_, before)| before == stamp) && !is_through {
+        if known.is_some_and(|(_, before)| before == stamp) && !is_through || self.end_of_earlier_life(at) {
             return;
         }
         let standing = self.standing(at, false);

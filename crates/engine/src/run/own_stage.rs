@@ -3,10 +3,9 @@
 use piton_dialect::pipeline;
 use piton_model::fleet::LaneAt;
 use piton_model::{Event, State};
-use piton_store::journal::Entry;
 
-use super::freed::is_by_person;
 use super::lead::Lead;
+use crate::persons_word::persons_move;
 use crate::record::DiskFiles;
 
 impl Lead<'_> {
@@ -16,7 +15,7 @@ impl Lead<'_> {
         let stage = self.work.fleet.lanes[at].stage;
         let is_staged = self.work.fleet.lanes[at].is_staged();
         let Some(written) = self.document_stage(at).filter(|written| is_staged && *written > stage) else { return };
-        if self.is_moved_by_person(at) {
+        if persons_move(&self.events_of(&self.work.lanes[at].unit)).is_some() {
             return;
         }
         self.reopen_story(at);
@@ -56,14 +55,5 @@ impl Lead<'_> {
         let files = DiskFiles::new(&*self.workspace.disk, None);
         let stage = pipeline::continues_at(&self.place(at), &files, &self.moment()).unwrap_or(written);
         lane.stages.iter().copied().filter(|listed| *listed >= stage).min()
-    }
-
-    /// Whether a person took a story to another stage, or judged it, since its worker began.
-    fn is_moved_by_person(&self, at: LaneAt) -> bool {
-        let events = self.events_of(&self.work.lanes[at].unit);
-        let begins = |entry: &Entry| matches!(entry.event.as_str(), "started" | "restarted" | "resumed");
-        let began = events.iter().rposition(begins).map_or(0, |at| at + 1);
-        let moves = |entry: &&Entry| matches!(entry.event.as_str(), "stage_entered" | "verdict_given" | "rolled_back");
-        events[began..].iter().rfind(moves).is_some_and(is_by_person)
     }
 }

@@ -24,6 +24,7 @@ impl Lead<'_> {
         self.finish_records();
         self.restore_taken_back();
         self.set_all_right();
+        self.put_back_unled();
         let now = self.time();
         if self.run.leads <= 1 {
             self.forget_denials();

@@ -110,24 +110,11 @@ impl Lead<'_> {
             self.tell_lane(at, "stray", &format!("{stray} was written by its worker and is not JSON: it is not used"));
             return;
         }
-        let (held, words) = self.recorded_by_person(at);
-        if let Some(event) = held {
-            let text = format!(
-                "{stray} was written by its worker and is not used: a person recorded `{event}` since it began"
-            );
-            self.tell_lane(at, "stray", &text);
-            return;
-        }
         match piton_store::replace(disk, &path, &written.bytes, Access::Shared) {
             Ok(()) => {
                 self.tell_lane(at, "stray", &format!("its worker wrote {stray}: that is its document now"));
                 // Observed now, so that the version is kept.
                 self.finish_records();
-                for word in words {
-                    if let Err(why) = self.record_lane(at, &word) {
-                        self.memory.issues.push((stray.clone(), "stray".to_owned(), why));
-                    }
-                }
             }
             Err(error) => self.memory.issues.push((stray, "stray".to_owned(), error.to_string())),
         }

@@ -14,17 +14,13 @@ use super::lead::Lead;
 use super::memory::{LaneMemory, SavedState};
 use super::plans::{BoxState, box_state};
 use super::strays::is_ticked;
+pub(super) use crate::persons_word::is_seen;
 
 /// A document whose content is an earlier version of it.
 struct TakenBack {
     path: String,
     /// The event after which the document was as it should be.
     seq: u64,
-}
-
-/// Whether an event is what others did to documents.
-pub(super) fn is_seen(entry: &Entry) -> bool {
-    matches!(entry.event.as_str(), "observed" | "adopted")
 }
 
 /// The newest version of a document that was recorded, when an earlier one is in its place and nothing was recorded since.

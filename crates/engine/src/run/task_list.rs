@@ -5,10 +5,10 @@ use piton_model::hint::verbs;
 use piton_model::{Dialect, Event, GateJudgement, Hint, State, Step, StepMove, StepState, StepTo, Time, Unit};
 use piton_store::journal::Entry;
 
-use super::by_hand::is_claim;
 use super::lead::Lead;
 use super::work::{LaneWork, Work};
 use crate::Workspace;
+use crate::persons_word::is_claim;
 
 impl Lead<'_> {
     /// Adds what a task's list has and its checkpoint does not have, before a worker starts, and skips open subtasks that the

@@ -3,13 +3,12 @@
 
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf, MergeResult, StageResult, Standing};
 use piton_model::{Dialect, Event, Rework, State, Verdict};
-use piton_store::journal::{Entry, Hash};
+use piton_store::journal::Entry;
 use serde_json::Value;
 
 use super::freed::{LEAD, is_by_person};
 use super::lead::Lead;
 use super::plans::{BoxState, box_state};
-use super::taken_back::is_seen;
 
 /// What is said about work that a person wants to be done again.
 const AGAIN: &str = "a person took its end back: it is not merged, and is done again";
@@ -197,24 +196,6 @@ impl Lead<'_> {
         let verdict = Verdict { word, score, issues: Some(issues.clone()), reviewer, ..Verdict::default() };
         self.record_lane(at, &Event::VerdictGiven(verdict)).ok()?;
         Some(Standing::Complete(StageResult::Failed { issues }))
-    }
-
-    /// Restores the document of a unit that a person began anew, when the worker of its earlier life wrote it by hand since.
-    pub(super) fn take_back_outdated(&mut self, at: LaneAt) {
-        let (unit, path) = (self.work.lanes[at].unit.clone(), self.document_of(at));
-        let events = self.events_of(&unit);
-        let Some(last) = events.iter().rfind(|entry| !is_seen(entry)) else { return };
-        let recorded = last.document(&path).and_then(|document| document.hash.clone());
-        let written = self.workspace.disk.read(&path).ok().map(|content| Hash::of(&content.bytes));
-        if recorded.is_none() || written == recorded {
-            return;
-        }
-        match crate::rollback(self.workspace, &unit, last.seq, &self.recorder(LEAD)) {
-            Ok(_) => {
-                self.tell_lane(at, "restored", "its worker wrote into the unit that was begun anew; that is taken back")
-            }
-            Err(error) => self.memory.issues.push((unit.to_string(), "record".to_owned(), error.to_string())),
-        }
     }
 
     /// Forgets the life of a unit that a person began anew: what was done before stays on its branch.
