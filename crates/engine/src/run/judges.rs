@@ -9,6 +9,7 @@ use piton_supervisor::quoted;
 
 use super::lead::Lead;
 use super::merging::Key;
+use super::other_sources::way_back;
 use super::settings::{SETTINGS, Settings};
 use super::work::{LaneWork, Work, gates_by_phase};
 use crate::evidence::{named_command, toml_key};
@@ -253,7 +254,8 @@ impl Lead<'_> {
 
     pub(super) fn judge_by_changed(&self, gates: &str) -> String {
         let mut text = format!("gates changed during the run: {gates}; ");
-        if let Some(base) = self.memory.run.base.as_ref().filter(|_| !self.is_base_here()) {
+        let base = self.memory.run.base.as_ref();
+        if let Some(base) = base.filter(|_| way_back(self.workspace, &self.run).is_some()) {
             // A lead reads its settings from what is checked out.
             text += &format!("check {base} out: git checkout {}; then ", quoted(base));
         }

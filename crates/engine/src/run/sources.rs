@@ -227,11 +227,6 @@ impl Lead<'_> {
         }
     }
 
-    /// Whether the branch that this run merges into is checked out; true without a repository.
-    pub(super) fn is_base_here(&self) -> bool {
-        self.history_of(SETTINGS).is_none_or(|history| history.is_base_here().unwrap_or(true))
-    }
-
     fn history_of(&self, path: &str) -> Option<InRepository<'_>> {
         let (repository, base) = (self.repository.as_ref()?, self.memory.run.base.as_ref()?);
         Some(InRepository { repository, base, path: repository.inside().join(path).display().to_string() })
