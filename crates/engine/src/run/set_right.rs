@@ -115,9 +115,9 @@ impl Lead<'_> {
     fn take_back(&mut self, name: &str, unit: &UnitRef, correction: &Correction) -> bool {
         let (told, written) = (told(correction), self.write_back(unit, correction));
         let text = match &written {
-            // Who unticks a box in a version of their own wants its task to be done again.
-            Ok(()) if correction.foreign.own.is_empty() && unit.dialect == Some(Dialect::Plan) => {
-                format!("{told}: that is taken back; a box that you untick after this is done again")
+            // Who takes an end back in a version of their own wants the step to be done again.
+            Ok(()) if !correction.foreign.undone.is_empty() && correction.foreign.own.is_empty() => {
+                format!("{told}: that is taken back; what you take back yourself is done again")
             }
             Ok(()) => format!("{told}: only its own step counts, the rest is taken back"),
             Err(why) => format!("{told}: that cannot be taken back: {why}"),

@@ -90,7 +90,7 @@ impl SharedTexts<'_> {
             }
         }
         let writing = Writing {
-            writers: self.writers(name, &events, self.written_since(&events, base, &known)),
+            writers: self.writers(name, &events, base, self.written(&events, &known)),
             is_peoples: found.unit.dialect == Dialect::Plan,
         };
         let foreign = foreign(&before, &now, &writing)?;
@@ -136,13 +136,8 @@ impl SharedTexts<'_> {
         })
     }
 
-    /// When the documents were last written by hand, at the earliest. Where a command wrote them since, that is not known any
-    /// more: it was after the version that is known.
-    fn written_since(&self, events: &[Entry], base: &Entry, known: &[(String, Vec<u8>)]) -> SystemTime {
-        let of_base = || {
-            let at = piton_dialect::time::read(&base.at).time().map_or(0, |at| at.unix_seconds());
-            UNIX_EPOCH + Duration::from_secs(u64::try_from(at).unwrap_or(0))
-        };
+    /// When the documents were last written by hand. Where a command wrote them since, that is not known any more.
+    fn written(&self, events: &[Entry], known: &[(String, Vec<u8>)]) -> Option<SystemTime> {
         let last = |path: &str| events.last().and_then(|entry| entry.document(path)?.hash.clone());
         let by_hand = known.iter().filter_map(|(path, _)| {
             let bytes = self.workspace.disk.read(path).ok()?.bytes;
@@ -151,14 +146,16 @@ impl SharedTexts<'_> {
             }
             std::fs::metadata(self.workspace.root().join(path)).and_then(|found| found.modified()).ok()
         });
-        by_hand.max().unwrap_or_else(of_base)
+        by_hand.max()
     }
 
-    /// The workers of a unit that lived at a moment.
-    fn writers(&self, name: &str, events: &[Entry], written: SystemTime) -> Vec<Writer> {
+    /// The workers of a unit that lived when its documents were written, or after the version that is known.
+    fn writers(&self, name: &str, events: &[Entry], base: &Entry, written: Option<SystemTime>) -> Vec<Writer> {
+        let known = piton_dialect::time::read(&base.at).time().map_or(0, |at| at.unix_seconds());
+        let since = written.unwrap_or(UNIX_EPOCH + Duration::from_secs(u64::try_from(known).unwrap_or(0)));
         let writer = |(step, home): (&str, &str)| {
             let end = last_life(&self.workspace.root().join(home));
-            if end.is_some_and(|end| end + ROUNDED < written) {
+            if end.is_some_and(|end| end + ROUNDED < since) {
                 return None;
             }
             let begins = |entry: &&Entry| entry.event == "step_begun" && names(entry).any(|name| name == step);
@@ -169,7 +166,7 @@ impl SharedTexts<'_> {
             };
             let done = events.iter().filter(|entry| entry.seq > began).flat_map(names).filter(is_since);
             let done_since: BTreeSet<String> = done.map(str::to_owned).collect();
-            let has_just_ended = end.is_some_and(|end| end <= written + MOMENT);
+            let has_just_ended = end.zip(written).is_some_and(|(end, written)| end <= written + MOMENT);
             Some(Writer { step: step.to_owned(), done_since, has_just_ended })
         };
         self.lanes_of(name).filter_map(writer).collect()
