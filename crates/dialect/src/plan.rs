@@ -25,6 +25,6 @@ pub use history::{HistoryReading, read_history};
 pub use parse::{MAIN_PHASE, Mark, Parsed, Phase, Remark, Unmarked, parse};
 pub use read::{PlanFiles, checksum, is_recovery, is_state, read};
 pub use resume::resume;
-pub use set::{with_remarks, with_ticks};
+pub use set::{with_boxes, with_remarks, with_ticks, words};
 pub use sketch::{Sketch, sketch};
 pub use write::{documents, record};

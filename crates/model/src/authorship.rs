@@ -34,7 +34,7 @@ pub struct Writer {
     pub step: String,
     /// Steps that were recorded as done since it began: an old copy of its own has them open.
     pub done_since: BTreeSet<String>,
-    /// Whether it ended within a moment of the write.
+    /// Whether it ended within a moment of the write, and recorded nothing with commands: the end may have cut its text off.
     pub has_just_ended: bool,
 }
 
@@ -45,6 +45,10 @@ pub struct Writing {
     pub writers: Vec<Writer>,
     /// Whether people change the steps of such a document by hand, as they do with boxes.
     pub is_peoples: bool,
+    /// Whether the version has the words of an earlier one: it differs by ticks and remarks alone, or is an old copy.
+    pub has_old_words: bool,
+    /// Whether the version is the beginning of the one before.
+    pub is_cut: bool,
 }
 
 /// What a worker's version says beyond what the worker may say.
@@ -65,7 +69,14 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    fn is_empty(&self) -> bool {
+    /// The same where the text may have been edited by a person too: what it lacks was taken out.
+    #[must_use]
+    pub fn without_missing(self) -> Foreign {
+        Foreign { missing: BTreeSet::new(), gates: BTreeSet::new(), ..self }
+    }
+
+    /// Whether all of the version counts.
+    pub fn is_empty(&self) -> bool {
         [&self.done, &self.undone, &self.moved, &self.missing, &self.gates].iter().all(|names| names.is_empty())
     }
 }
@@ -100,8 +111,9 @@ fn is_by_worker(before: &SharedVersion, now: &SharedVersion, writing: &Writing, 
     // ticks back that were made since it read the text.
     let has_remark = !now.remarks.is_subset(&before.remarks);
     let is_old = |writer: &Writer| !found.undone.is_empty() && found.undone.is_subset(&writer.done_since);
-    let is_old_copy = (has_remark || !writing.is_peoples) && writing.writers.iter().any(is_old);
-    let is_cut = !found.missing.is_empty() || !found.gates.is_empty();
+    let is_copy = has_remark && writing.has_old_words;
+    let is_old_copy = (is_copy || !writing.is_peoples) && writing.writers.iter().any(is_old);
+    let is_cut = writing.is_cut && !(found.missing.is_empty() && found.gates.is_empty());
     is_old_copy || is_cut && writing.writers.iter().any(|writer| writer.has_just_ended)
 }
 

@@ -49,7 +49,7 @@ fn story_whose_merge_is_off_the_base_is_asked_about_before_it_is_built_on() {
 fn story_that_the_base_has_in_another_form_is_done_when_its_user_says_so() {
     let (yard, start) = half_done();
     yard.git(&["reset", "-q", "--hard", &start]);
-    yard.workspace.write("S-1.txt", "in other words\n");
+    yard.workspace.write("one.txt", "in other words\n");
     yard.commit("S-1 in another form");
     let ended = yard.piton(&["run"]);
     let text = said(&ended);
@@ -60,8 +60,27 @@ fn story_that_the_base_has_in_another_form_is_done_when_its_user_says_so() {
     yard.piton(&["run"]);
     let ended = yard.piton(&["run", "--retry"]);
     assert_eq!((ended.code, count(&yard, "S-1")), (Some(0), before), "{}", said(&ended));
-    assert_eq!(yard.text("S-1.txt"), "in other words\n");
+    assert_eq!(yard.text("one.txt"), "in other words\n");
     assert!(is_on_main(&yard, "S-2.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn story_whose_commit_the_user_amends_squashes_or_rebases_is_done() {
+    for form in ["amend", "squash"] {
+        let (yard, start) = half_done();
+        yard.workspace.write("S-1.txt", "corrected\n");
+        match form {
+            "amend" => drop(yard.git(&["commit", "-q", "-a", "--amend", "--no-edit"])),
+            _ => {
+                yard.git(&["reset", "-q", "--soft", &start]);
+                yard.commit("all of it");
+            }
+        }
+        let before = count(&yard, "S-1");
+        let ended = yard.piton(&["run", "--retry"]);
+        assert_eq!((ended.code, count(&yard, "S-1")), (Some(0), before), "{form}: {}", said(&ended));
+        assert!(is_on_main(&yard, "S-2.txt") && yard.text("S-1.txt") == "corrected\n", "{form}: {}", said(&ended));
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! A version of a plan's text with other ticks, and with the remarks of another version.
+//! A version of a plan's text with other ticks, and with the remarks or boxes of another version.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::parse::{Parsed, Remark, parse};
+use super::parse::{Mark, Parsed, Remark, parse};
 use crate::Findings;
 
 /// Returns the text with boxes of tasks ticked or unticked, by their ids. Nothing else changes.
@@ -38,6 +38,42 @@ pub fn with_remarks(path: &str, text: &str, other: &str) -> String {
     text
 }
 
+/// Returns the words of a text without its ticks, remarks and empty lines: two versions with the same words differ by these alone.
+pub fn words(path: &str, text: &str) -> String {
+    let parsed = parsed(path, text);
+    let mut bytes = text.as_bytes().to_vec();
+    let boxes = parsed.tasks.iter().chain(&parsed.criteria).map(Mark::box_at);
+    boxes.chain(parsed.unmarked.iter().map(|it| it.box_at as usize)).for_each(|at| bytes[at] = b' ');
+    for remark in parsed.decisions.iter().chain(&parsed.blockers) {
+        bytes[remark.marker.clone()].fill(b' ');
+    }
+    let text = String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned());
+    text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the text with the boxes of another version that it lacks, by their ids. Each is put behind the line that it follows
+/// there, or at the end.
+pub fn with_boxes(path: &str, text: &str, other: &str, ids: &BTreeSet<String>) -> String {
+    let parsed = parsed(path, other);
+    let missing = parsed.tasks.iter().chain(&parsed.criteria).filter(|mark| ids.contains(mark.id(other)));
+    let mut missing: Vec<usize> = missing.map(|mark| other[..mark.box_at()].matches('\n').count()).collect();
+    missing.sort_unstable();
+    let others: Vec<&str> = other.lines().collect();
+    let mut lines: Vec<&str> = text.lines().collect();
+    let bare = |line: &str| line.replace("[x]", "[ ]").replace("[X]", "[ ]");
+    for at in missing {
+        let is_before = |before: &&str| !before.trim().is_empty();
+        let place = others[..at]
+            .iter()
+            .rev()
+            .filter(|before| is_before(before))
+            .find_map(|before| lines.iter().position(|line| bare(line) == bare(before)).map(|place| place + 1));
+        lines.insert(place.unwrap_or(lines.len()), others[at]);
+    }
+    let end = if text.ends_with('\n') || text.is_empty() { "\n" } else { "" };
+    lines.join("\n") + end
+}
+
 fn parsed(path: &str, text: &str) -> Parsed {
     parse(text, &mut Findings::new(path.into(), text))
 }
@@ -57,6 +93,26 @@ mod tests {
         assert_eq!(set(&[("a", false), ("b", true), ("d", true)]), TEXT);
         assert_eq!(set(&[("a", true)]), TEXT.replace("[ ] A", "[x] A"));
         assert_eq!(set(&[("a", true), ("b", false)]), TEXT.replace("[ ] A", "[x] A").replace("[X]", "[ ]"));
+    }
+
+    #[test]
+    fn versions_with_the_same_words_differ_by_ticks_and_remarks() {
+        let ticked = TEXT.replace("[ ] A", "[x] A").replace("[ ] C", "[x] C");
+        for same in [ticked.as_str(), &format!("{TEXT}\n\n<!-- DECISION: tea -->\n")] {
+            assert_eq!(words("p", same), words("p", TEXT));
+        }
+        assert_ne!(words("p", &TEXT.replace("A", "E")), words("p", TEXT));
+    }
+
+    #[test]
+    fn missing_boxes_are_put_back_where_they_were() {
+        let with =
+            |text: &str, ids: &[&str]| with_boxes("p", text, TEXT, &ids.iter().map(|id| (*id).to_owned()).collect());
+        let without = "# P\n- [x] A <!-- TASK: a -->\n- [ ] E <!-- TASK: e -->\n";
+        let whole = "# P\n- [x] A <!-- TASK: a -->\n- [X] B <!-- TASK: b -->\n- [ ] E <!-- TASK: e -->\n";
+        assert_eq!(with(without, &["b"]), whole);
+        assert_eq!(with(without, &[]), without);
+        assert_eq!(with("x", &["a", "b"]), "x\n- [ ] A <!-- TASK: a -->\n- [X] B <!-- TASK: b -->");
     }
 
     #[test]

@@ -20,7 +20,7 @@ fn is_asked(state: &SavedState) -> bool {
 impl Base<'_> {
     /// Whether the base has what a commit merged, in whatever form. True without a repository.
     fn has_merge(&self, commit: &str) -> bool {
-        self.ground.is_none_or(|(repository, base)| repository.has_taken(base, commit).unwrap_or(false))
+        self.ground.is_none_or(|(repository, base)| !repository.has_lost(base, commit).unwrap_or(true))
     }
 
     /// Why a unit that a run would call done is asked about.

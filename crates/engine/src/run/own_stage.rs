@@ -41,9 +41,28 @@ impl Lead<'_> {
         if !self.unit_of(at).is_ok_and(|unit| unit.state == State::Done) {
             return;
         }
-        if let Err(why) = self.record_lane(at, &Event::Reopened) {
+        let reopened = self.record_lane(at, &Event::Reopened).or_else(|_| {
+            // The state of all stories may have one that builds on it further than it may be then: that one waits.
+            self.hold_dependants(at);
+            self.record_lane(at, &Event::Reopened)
+        });
+        if let Err(why) = reopened {
             let name = self.work.fleet.lanes[at].name.clone();
             self.memory.issues.push((name, "record".to_owned(), why));
+        }
+    }
+
+    /// Records stories that depend on a lane as paused, where they have begun.
+    fn hold_dependants(&mut self, at: LaneAt) {
+        let waiting: Vec<LaneAt> =
+            (0..self.work.lanes.len()).filter(|other| self.work.fleet.lanes[*other].depends_on.contains(&at)).collect();
+        let reason = Some(format!("it waits for {}", self.work.fleet.lanes[at].name));
+        for other in waiting {
+            if self.live.contains_key(&other) {
+                continue;
+            }
+            // What has not begun cannot be paused, and need not be.
+            let _ = self.record_lane(other, &Event::Paused { reason: reason.clone() });
         }
     }
 

@@ -37,7 +37,9 @@ impl Lead<'_> {
         let Some(files) = self.files_of(group, &unit) else { return };
         let now: Judged = files.iter().map(|path| (path.clone(), stamp(path))).collect();
         let repository = self.repository.as_ref();
-        let shared = SharedTexts { workspace: self.workspace, memory: &self.memory, repository, now: self.time() };
+        let is_watched = known.is_some();
+        let shared =
+            SharedTexts { workspace: self.workspace, memory: &self.memory, repository, now: self.time(), is_watched };
         match shared.correction(&name, &unit) {
             Some(correction) => {
                 // What is written back is judged once more; what cannot be is not tried again before it changes.
@@ -158,5 +160,6 @@ fn told(correction: &Correction) -> String {
     let parts: Vec<String> = parts.map(|(what, names)| format!("{what}: {}", list(names))).collect();
     let own = if found.own.is_empty() { correction.writers.join(", ") } else { list(&found.own) };
     let path = correction.documents.first().map_or("its document", |(path, _)| path.as_str());
-    format!("the worker of {own} wrote {path} by hand ({})", parts.join("; "))
+    let parts = if parts.is_empty() { "from an old copy".to_owned() } else { parts.join("; ") };
+    format!("the worker of {own} wrote {path} by hand ({parts})")
 }

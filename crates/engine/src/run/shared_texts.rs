@@ -20,12 +20,27 @@ use super::withdrawn::last_about;
 use super::work::left_out;
 use crate::Workspace;
 use crate::find::find_recorded;
+use crate::record::TICKET;
 
 /// How shortly before a worker's end a text was written that the end may have cut off.
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// By how much the time of a worker's end may be before that of a file that it wrote last: both are rounded.
 const ROUNDED: Duration = Duration::from_millis(100);
+
+/// How many versions of a text are compared with it.
+const MOST_VERSIONS: usize = 100;
+
+/// Whose words a text has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Copied {
+    /// Those of the version that is known.
+    Newest,
+    /// Those of an earlier version.
+    Older,
+    /// New ones.
+    Nothing,
+}
 
 /// Documents as they have to be, and what a worker wrote instead.
 pub(super) struct Correction {
@@ -40,7 +55,7 @@ pub(super) fn as_it_counts(workspace: &Workspace, now: Time) -> Workspace {
     let memory = Memory::load(workspace).unwrap_or_default();
     let judged = || memory.groups.iter().filter(|(_, known)| known.judged > 0).map(|(name, _)| name);
     let repository = judged().next().and_then(|_| Repository::find(workspace.root()).ok().flatten());
-    let shared = SharedTexts { workspace, memory: &memory, repository: repository.as_ref(), now };
+    let shared = SharedTexts { workspace, memory: &memory, repository: repository.as_ref(), now, is_watched: false };
     let corrections = judged().filter_map(|name| shared.correction(name, &UnitRef::parse(name).ok()?));
     let documents = corrections.flat_map(|correction| correction.documents);
     workspace.with(documents.map(|(path, bytes)| Behind { path, bytes: Some(bytes), written: 0 }).collect())
@@ -52,6 +67,8 @@ pub(super) struct SharedTexts<'a> {
     pub memory: &'a Memory,
     pub repository: Option<&'a Repository>,
     pub now: Time,
+    /// Whether a lead judged the version before this one: then one hand wrote what is new in it.
+    pub is_watched: bool,
 }
 
 impl SharedTexts<'_> {
@@ -89,39 +106,105 @@ impl SharedTexts<'_> {
                 *mark = StepMark::Done;
             }
         }
+        let is_plan = found.unit.dialect == Dialect::Plan;
+        let copy = if is_plan { self.copied(unit, &events, &known) } else { Copied::Nothing };
         let writing = Writing {
-            writers: self.writers(name, &events, base, self.written(&events, &known)),
-            is_peoples: found.unit.dialect == Dialect::Plan,
+            writers: self.writers(name, &events, self.written(&events, &known)),
+            is_peoples: is_plan,
+            has_old_words: copy != Copied::Nothing,
+            is_cut: known.iter().any(|(path, bytes)| is_cut(path, bytes, &self.read(path))),
         };
-        let foreign = foreign(&before, &now, &writing)?;
+        let foreign = match foreign(&before, &now, &writing) {
+            // A person may have edited the text before the worker ticked its own box in it.
+            Some(found) if is_plan && !self.is_watched && copy == Copied::Nothing && !writing.is_cut => {
+                Some(found.without_missing()).filter(|found| !found.is_empty())?
+            }
+            Some(foreign) => foreign,
+            // A worker that writes its old copy back brings boxes and words back that the user has changed since.
+            None if copy == Copied::Older => self.own_of(&before, &now, &writing)?,
+            None => return None,
+        };
         if self.is_put_by_git(&known) {
             return None;
         }
-        before.steps.extend(foreign.own.iter().map(|step| (step.clone(), StepMark::Done)));
-        before.steps.retain(|step, mark| written.steps.get(step) != Some(mark));
-        let documents = known.iter().map(|(path, bytes)| self.restored(path, bytes, &before.steps, found.unit.dialect));
+        let mut steps = before.steps.clone();
+        steps.extend(foreign.own.iter().map(|step| (step.clone(), StepMark::Done)));
+        let documents = known.iter().map(|(path, bytes)| match is_plan {
+            true => Some(self.restored_plan(path, bytes, &steps, &foreign, copy)),
+            false => {
+                let moved = steps.iter().filter(|(step, mark)| written.steps.get(*step) != Some(mark));
+                self.restored_build(path, bytes, &moved.map(|(step, mark)| (step.clone(), *mark)).collect())
+            }
+        });
         let documents = documents.collect::<Option<Vec<_>>>()?;
         Some(Correction { documents, foreign, writers: writing.writers.into_iter().map(|it| it.step).collect() })
     }
 
-    /// A document as it was known, with the steps that are further since, and with what a worker decided or asks.
-    fn restored(
+    /// The own step of a worker that became done, when one did.
+    fn own_of(&self, before: &SharedVersion, now: &SharedVersion, writing: &Writing) -> Option<Foreign> {
+        let is_done = |version: &SharedVersion, step: &str| version.steps.get(step) == Some(&StepMark::Done);
+        let own = writing.writers.iter().map(|writer| writer.step.clone());
+        let own: BTreeSet<String> = own.filter(|step| is_done(now, step) && !is_done(before, step)).collect();
+        (!own.is_empty()).then(|| Foreign { own, ..Foreign::default() })
+    }
+
+    /// Whether the texts of a plan have the words of the version that is known, or of an earlier one.
+    fn copied(&self, unit: &UnitRef, events: &[Entry], known: &[(String, Vec<u8>)]) -> Copied {
+        let words = |path: &str, bytes: &[u8]| plan::words(path, &String::from_utf8_lossy(bytes));
+        let now: Vec<(&str, String)> =
+            known.iter().map(|(path, _)| (path.as_str(), words(path, &self.read(path)))).collect();
+        let has = |documents: &[(String, Vec<u8>)]| {
+            let text = |path: &str| documents.iter().find(|(known, _)| known == path);
+            now.iter().all(|(path, now)| text(path).is_some_and(|(_, bytes)| words(path, bytes) == *now))
+        };
+        if has(known) {
+            return Copied::Newest;
+        }
+        let is_older = |entry: &Entry| {
+            let shown = crate::show(self.workspace, unit, Some(entry.seq), self.now);
+            shown.is_ok_and(|shown| has(&shown.documents))
+        };
+        // The last observation may be this very version.
+        let last = events.iter().rposition(|entry| !is_seen(entry)).map_or(0, |at| at + 1);
+        match events[..last].iter().rev().take(MOST_VERSIONS).any(is_older) {
+            true => Copied::Older,
+            false => Copied::Nothing,
+        }
+    }
+
+    fn read(&self, path: &str) -> Vec<u8> {
+        self.workspace.disk.read(path).map(|content| content.bytes).unwrap_or_default()
+    }
+
+    /// A plan's text as it counts. An old copy, or one that was cut off, is replaced by the version that is known. In any other
+    /// text are words of its user: there only the boxes are put right.
+    fn restored_plan(
         &self,
         path: &str,
         bytes: &[u8],
         steps: &BTreeMap<String, StepMark>,
-        dialect: Dialect,
-    ) -> Option<(String, Vec<u8>)> {
-        let now = self.workspace.disk.read(path).map(|content| content.bytes).unwrap_or_default();
-        let bytes = match dialect {
-            Dialect::Plan => {
-                let (text, now) = (String::from_utf8_lossy(bytes), String::from_utf8_lossy(&now));
-                let ticks = steps.iter().map(|(step, mark)| (step.clone(), *mark == StepMark::Done)).collect();
-                plan::with_remarks(path, &plan::with_ticks(path, &text, &ticks), &now).into_bytes()
-            }
-            _ => build::with_workstreams(path, bytes, &now, steps).ok()?,
+        foreign: &Foreign,
+        copy: Copied,
+    ) -> (String, Vec<u8>) {
+        let (known, now) = (String::from_utf8_lossy(bytes).into_owned(), self.read(path));
+        let now = String::from_utf8_lossy(&now).into_owned();
+        let is_cut = is_cut(path, known.as_bytes(), now.as_bytes());
+        let ticks = steps.iter().map(|(step, mark)| (step.clone(), *mark == StepMark::Done)).collect();
+        let text = match copy == Copied::Older || is_cut {
+            true => plan::with_remarks(path, &known, &now),
+            false => plan::with_boxes(path, &now, &known, &foreign.missing.union(&foreign.gates).cloned().collect()),
         };
-        Some((path.to_owned(), bytes))
+        (path.to_owned(), plan::with_ticks(path, &text, &ticks).into_bytes())
+    }
+
+    /// A build's checkpoint as it was known, with the steps that are further since.
+    fn restored_build(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        steps: &BTreeMap<String, StepMark>,
+    ) -> Option<(String, Vec<u8>)> {
+        Some((path.to_owned(), build::with_workstreams(path, bytes, &self.read(path), steps).ok()?))
     }
 
     fn has_had_workers(&self, name: &str) -> bool {
@@ -149,13 +232,11 @@ impl SharedTexts<'_> {
         by_hand.max()
     }
 
-    /// The workers of a unit that lived when its documents were written, or after the version that is known.
-    fn writers(&self, name: &str, events: &[Entry], base: &Entry, written: Option<SystemTime>) -> Vec<Writer> {
-        let known = piton_dialect::time::read(&base.at).time().map_or(0, |at| at.unix_seconds());
-        let since = written.unwrap_or(UNIX_EPOCH + Duration::from_secs(u64::try_from(known).unwrap_or(0)));
+    /// The workers of a unit that lived when its documents were written. Where that moment is not known, those that still live.
+    fn writers(&self, name: &str, events: &[Entry], written: Option<SystemTime>) -> Vec<Writer> {
         let writer = |(step, home): (&str, &str)| {
             let end = last_life(&self.workspace.root().join(home));
-            if end.is_some_and(|end| end + ROUNDED < since) {
+            if end.is_some_and(|end| written.is_none_or(|written| end + ROUNDED < written)) {
                 return None;
             }
             let begins = |entry: &&Entry| entry.event == "step_begun" && names(entry).any(|name| name == step);
@@ -166,7 +247,10 @@ impl SharedTexts<'_> {
             };
             let done = events.iter().filter(|entry| entry.seq > began).flat_map(names).filter(is_since);
             let done_since: BTreeSet<String> = done.map(str::to_owned).collect();
-            let has_just_ended = end.zip(written).is_some_and(|(end, written)| end <= written + MOMENT);
+            let ticket = self.memory.lanes.get(&format!("{name} {step}")).and_then(|known| known.ticket.as_deref());
+            let is_own = |entry: &Entry| entry.data.get(TICKET).and_then(Value::as_str) == ticket;
+            let records = ticket.is_some() && events.iter().any(is_own);
+            let has_just_ended = !records && end.zip(written).is_some_and(|(end, written)| end <= written + MOMENT);
             Some(Writer { step: step.to_owned(), done_since, has_just_ended })
         };
         self.lanes_of(name).filter_map(writer).collect()
@@ -188,6 +272,12 @@ impl SharedTexts<'_> {
         };
         known.iter().all(is_gits)
     }
+}
+
+/// Whether a text is the beginning of another one, but for ticks and remarks.
+fn is_cut(path: &str, whole: &[u8], text: &[u8]) -> bool {
+    let words = |bytes: &[u8]| plan::words(path, &String::from_utf8_lossy(bytes));
+    words(whole).starts_with(&words(text))
 }
 
 /// What a unit's documents say that its workers share.

@@ -48,7 +48,7 @@ fn words(found: &Foreign) -> String {
 fn only_the_own_step_of_a_worker_counts_in_what_it_writes() {
     let people = true;
     let check = |before: &str, now: &str, at_work: &str, is_peoples: bool, want: Option<&str>| {
-        let writing = Writing { writers: writers(at_work), is_peoples };
+        let writing = Writing { writers: writers(at_work), is_peoples, has_old_words: true, is_cut: true };
         let found = foreign(&version(before), &version(now), &writing);
         assert_eq!(found.as_ref().map(words).as_deref(), want, "{before} -> {now}, at work: {at_work}");
     };
@@ -77,6 +77,12 @@ fn only_the_own_step_of_a_worker_counts_in_what_it_writes() {
     check("a~ b+", "a~ b~", "a:b", !people, Some("b-"));
     check("a~ b+", "a~ b", "a", !people, None);
     check("a~ b~", "a+ b", "a b", !people, Some("b?"));
+    // New words beside a remark are the user's.
+    let writing = Writing { writers: writers("a:b"), is_peoples: true, has_old_words: false, is_cut: true };
+    assert_eq!(foreign(&version("a b+"), &version("a b !why"), &writing), None);
+    // Boxes that are gone from the middle of a text were taken out.
+    let writing = Writing { writers: writers("a!"), is_peoples: true, has_old_words: false, is_cut: false };
+    assert_eq!(foreign(&version("a b c"), &version("a c"), &writing), None);
     // No worker could have written it.
     check("a b+", "a+ b", "", people, None);
     check("a b c", "a", "", !people, None);

@@ -62,4 +62,16 @@ impl Repository {
         }
         Ok(false)
     }
+
+    /// Whether a branch lost what a commit changed: a file is as it was where the two parted. Files that the branch changed since
+    /// may have the change in another form: a commit that was amended, squashed with others, or rebased over a conflict.
+    pub fn has_lost(&self, branch: &str, commit: &str) -> Result<bool, GitError> {
+        if self.has_taken(branch, commit)? {
+            return Ok(false);
+        }
+        let (branch, Some(commit)) = (full(branch), self.resolve(commit)?) else { return Ok(true) };
+        let Fork::At(fork) = self.fork_of(&branch, &commit)? else { return Ok(true) };
+        let since = self.changed_files(&fork, &branch)?;
+        Ok(self.changed_files(&fork, &commit)?.iter().any(|path| !since.contains(path)))
+    }
 }
