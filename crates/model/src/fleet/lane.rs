@@ -49,6 +49,8 @@ pub struct Counts {
     pub no_gos: u32,
     /// FAILs, failed gates and conflicts that were worked on again.
     pub reworks: u32,
+    /// How often a gate of its phase refused it after it was done.
+    pub refused: u32,
     /// Workers in a row that ended soon after their start.
     pub quick: u32,
     /// How often in a row its target moved while it was judged.

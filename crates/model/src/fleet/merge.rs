@@ -320,9 +320,15 @@ impl Fleet {
         let judged = (0..self.lanes.len()).find(|at| of_phase(at) && Some(&self.lanes[*at].name) == name.as_ref());
         let last = judged.or(self.groups[group].phases[phase].last.filter(of_phase));
         match last.or_else(|| (0..self.lanes.len()).rfind(of_phase)) {
-            Some(at) if self.limits.rework > 0 => {
+            // A lane that its user takes out is done again without having changed anything: the same gate refuses the same tree.
+            Some(at) if self.lanes[at].counts.refused < self.limits.rework => {
+                let refused = self.lanes[at].counts.refused + 1;
                 self.lane_reopened(at);
+                self.lanes[at].counts.refused = refused;
                 self.rework(at, why, decisions);
+            }
+            Some(_) if self.limits.rework > 0 => {
+                self.halt_phase(group, phase, after_reworks(&why.summary(), self.limits.rework), true);
             }
             _ => self.halt_phase(group, phase, why.summary(), true),
         }
