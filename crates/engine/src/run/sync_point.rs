@@ -19,7 +19,7 @@ use crate::sync::missing_at_sync;
 #[derive(Debug, Default)]
 pub struct LedAgents {
     done: Vec<UnitRef>,
-    /// Agents of unfinished runs that are not done.
+    /// Agents of unfinished runs whose workers are through and whose work is not merged.
     open: Vec<UnitRef>,
 }
 
@@ -30,13 +30,17 @@ impl LedAgents {
         let unfinished: BTreeSet<u64> =
             runs::all(workspace).filter(|run| !run.is_finished).map(|it| it.number).collect();
         let is_done = |lane: &LaneMemory| lane.state == SavedState::Done;
+        // An agent whose worker is at work may ask for itself.
+        let is_unmerged = |lane: &LaneMemory| {
+            matches!(lane.state, SavedState::Paused { .. } | SavedState::Closing | SavedState::Integrated)
+        };
         let named = |is_such: &dyn Fn(&LaneMemory) -> bool| {
             let lanes = memory.lanes.iter().filter(|(_, lane)| is_such(lane));
             lanes.filter_map(|(name, _)| UnitRef::parse(name).ok()).collect()
         };
         LedAgents {
             done: named(&is_done),
-            open: named(&|lane| !is_done(lane) && lane.workers > 0 && unfinished.contains(&lane.run)),
+            open: named(&|lane| is_unmerged(lane) && lane.workers > 0 && unfinished.contains(&lane.run)),
         }
     }
 
@@ -45,7 +49,7 @@ impl LedAgents {
         self.done.iter().any(|agent| agent.means(Dialect::Crew, full_name))
     }
 
-    /// Whether an unfinished run has an agent that it did not bring to its end.
+    /// Whether an unfinished run has not merged what an agent did.
     pub fn is_open(&self, full_name: &str) -> bool {
         self.open.iter().any(|agent| agent.means(Dialect::Crew, full_name))
     }
