@@ -203,3 +203,76 @@ fn a_workstream_that_a_worker_writes_as_pending_is_not_built_again() {
         assert_eq!((ended.code, workers(&yard).len()), (Some(0), 3), "{}", said(&ended));
     }
 }
+
+const THREE: &str = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n\n## Two\n<!-- CHECKPOINT: two -->\n\
+                     - [ ] C <!-- TASK: c -->\n- [ ] B <!-- TASK: b -->\n";
+
+/// Edits the plan as its user does in an editor: takes `c` out, adds `e`, and words `b` otherwise.
+fn edit(yard: &Yard) {
+    let text = yard.text(PLAN).replace("- [ ] C <!-- TASK: c -->\n", "").replace("] B <", "] B with care <");
+    fs::write(yard.workspace.path(PLAN), format!("{text}- [ ] E <!-- TASK: e -->\n")).expect("it can be written");
+}
+
+fn must_have_followed_the_edit(yard: &Yard, shown: &str) {
+    let mut all = workers(yard);
+    all.sort_unstable();
+    assert_eq!(all, ["a", "b", "e"], "{shown}");
+    let text = yard.text(PLAN);
+    assert!(
+        text.contains("[x] B with care <") && text.contains("[x] E <") && !text.contains("TASK: c"),
+        "{text}\n{shown}"
+    );
+}
+
+#[test]
+fn old_copy_of_a_worker_takes_back_no_edit_of_the_user() {
+    let hook = format!(
+        "plan=$PITON_ROOT/{PLAN}\nif [ \"$step\" = a ]; then cp \"$plan\" \"$MARKS/old\"; keep a; hold a\n\
+         sed 's/\\[ \\] A/[x] A/' \"$MARKS/old\" > \"$MARKS/new\"; cat \"$MARKS/new\" > \"$plan\"; exit 0; fi"
+    );
+    let yard = yard(&hook, "", &[(PLAN, THREE)]);
+    let ended = meanwhile(&yard, &["run", "plan:p", "--yes"], "a", || {
+        edit(&yard);
+        let log = || yard.piton(&["log", "plan:p"]).stdout;
+        wait_for("the lead to see the edit", || log().contains("observed"), log);
+    });
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(said(&ended).contains("the worker of a wrote plans/p/plan.md by hand"), "{}", said(&ended));
+    must_have_followed_the_edit(&yard, &said(&ended));
+}
+
+#[test]
+fn edit_of_the_user_counts_beside_a_worker_that_ticks_its_box_without_a_lead() {
+    let hook = format!(
+        "plan=$PITON_ROOT/{PLAN}\nif [ \"$step\" = a ]; then keep a; hold a\n\
+         sed 's/\\[ \\] A/[x] A/' \"$plan\" > \"$MARKS/new\"; cat \"$MARKS/new\" > \"$plan\"; : > \"$MARKS/wrote\"; exit 0; fi"
+    );
+    let yard = yard(&hook, "", &[(PLAN, THREE)]);
+    let mut lead = yard.command(&["run", "plan:p", "--yes"]).spawn().expect("it starts");
+    let shown = || yard.piton(&["status"]).stdout;
+    wait_for("the worker", || yard.outer("marks/held-a").exists(), shown);
+    lead.kill().expect("it can be killed");
+    lead.wait().expect("it is gone");
+    edit(&yard);
+    lets_go(&yard);
+    wait_for("the worker's tick", || yard.outer("marks/wrote").exists(), shown);
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    must_have_followed_the_edit(&yard, &said(&ended));
+}
+
+#[test]
+fn edit_with_a_decision_is_the_users_when_it_has_new_words() {
+    let plan = format!("{SIDE_BY_SIDE}\n## Two\n<!-- CHECKPOINT: two -->\n- [ ] C <!-- TASK: c -->\n");
+    let hook = r#"if [ "$step" = a ]; then hold a; fi
+if [ "$step" = b ]; then while [ ! -e "$MARKS/held-a" ]; do sleep 0.02; done; echo again >> b.txt; fi"#;
+    let yard = yard(hook, "", &[(PLAN, &plan)]);
+    let ended = meanwhile(&yard, &["run", "plan:p", "--yes"], "a", || {
+        wait_until_done(&yard, "plan:p b");
+        let text = yard.text(PLAN).replace("[x] B", "[ ] B");
+        let more = "<!-- DECISION: b stores cents -->\n- [ ] E <!-- TASK: e -->\n";
+        fs::write(yard.workspace.path(PLAN), format!("{text}{more}")).expect("it can be written");
+        wait_for("b to be done again", || count(&yard, "b") == 2, || yard.piton(&["status"]).stdout);
+    });
+    assert_eq!((ended.code, count(&yard, "e")), (Some(0), 1), "{}", said(&ended));
+}

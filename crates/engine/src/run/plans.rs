@@ -9,6 +9,7 @@ use piton_model::{Dialect, Hint, Id, StepState, Unit, UnitRef};
 use piton_supervisor::{Repository, quoted};
 
 use super::lead::Lead;
+use super::set_right::Judged;
 use super::strays::box_without_id;
 use super::work::{LaneWork, left_out, plan_lane, plan_phase, stage_of};
 use crate::Found;
@@ -77,6 +78,11 @@ impl Lead<'_> {
             }
             let Some(found) = self.written_plan(group, &unit) else { continue };
             if self.is_elsewhere(&found.unit) {
+                continue;
+            }
+            // A text that was written since it was judged is read when it is judged.
+            let is_as_judged = |judged: &Judged| judged.iter().all(|(path, known)| stamp(path) == *known);
+            if !self.judged.get(&group).is_some_and(is_as_judged) {
                 continue;
             }
             let paths = found.unit.documents.iter().map(|document| document.path.to_string());
