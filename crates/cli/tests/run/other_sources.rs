@@ -223,3 +223,15 @@ fn specification_of_another_branch_judges_no_build_that_is_led() {
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(is_on_main(&yard, "WS1.txt"), "{}", said(&ended));
 }
+
+#[test]
+fn retry_says_that_it_continues_with_what_git_put_in_place() {
+    let yard = yard("exit 1", STORIES, &[]);
+    yard.workspace.write("piton.toml", format!("{}[gates]\nlint = \"true\"\n", yard.text("piton.toml")));
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    yard.git(&["stash", "-q"]);
+    set_hook(&yard, "");
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(2));
+    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    assert!(said(&ended).contains("piton.toml is an earlier version, which git put there"), "{}", said(&ended));
+}

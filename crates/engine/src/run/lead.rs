@@ -17,6 +17,7 @@ use super::jobs::{JobEnd, Jobs};
 use super::lost_lock::lock_file;
 use super::memory::Memory;
 use super::merging::Key;
+use super::other_sources::put_by_git;
 use super::others::{OTHERS, Others};
 use super::prompt::Templates;
 use super::requests::{self, Asked, Signals};
@@ -242,6 +243,13 @@ impl<'w> Lead<'w> {
             lead.tell(None, "gone", &format!("{gone} {what}"));
         }
         lead.open_repository()?;
+        if let Some(path) = put_by_git(workspace, &lead.run).filter(|_| request.retry) {
+            lead.tell(
+                None,
+                "led_by",
+                &format!("{path} is an earlier version, which git put there; this run continues with it"),
+            );
+        }
         lead.note_sources()?;
         lead.tell_missing_scripts();
         lead.tell_undefined();

@@ -44,6 +44,12 @@ pub(super) fn way_back(workspace: &Workspace, run: &RunRecord) -> Option<Way> {
     Some(Way::Fetch { words })
 }
 
+/// A file of a run in whose place git put an earlier version.
+pub(super) fn put_by_git(workspace: &Workspace, run: &RunRecord) -> Option<String> {
+    let other = first_refused(workspace, run).ok()??;
+    (other.why == Refused::PutByGit).then_some(other.path)
+}
+
 /// A file that steered a run, with something else in its place.
 struct Other {
     path: String,
