@@ -70,3 +70,18 @@ fn copied_file_that_a_worker_changed_stays_and_is_named() {
     let seen = fs::read_to_string(yard.outer("marks/env")).expect("the worker copied it");
     assert_eq!((ended.code, seen.as_str()), (Some(0), "OTHER=1\nOWN=1\n"), "{}", said(&ended));
 }
+
+#[test]
+fn copied_file_that_the_set_up_changed_gets_the_users_correction_and_is_set_up_again() {
+    let yard = with_env("grep -q KEY .env || exit 1; cp .env \"$MARKS/env\"", Some("OTHER=1\n"));
+    let settings = yard.text("piton.toml").replace(COPY, &format!("{COPY}setup = \"echo PORT=4711 >> .env\"\n"));
+    assert!(settings.contains("setup"), "{settings}");
+    yard.workspace.write("piton.toml", settings);
+    yard.commit("a port for each worktree");
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    yard.workspace.write(".env", "OTHER=1\nKEY=1\n");
+    let ended = yard.piton(&["run", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    let seen = fs::read_to_string(yard.outer("marks/env")).expect("the worker copied it");
+    assert_eq!(seen, "OTHER=1\nKEY=1\nPORT=4711\n");
+}

@@ -223,8 +223,8 @@ impl Lead<'_> {
             return Ok(true);
         }
         let (is_set_up, is_same) = (memory.is_set_up, memory.set_up_by == settings);
-        self.copy_to_lane(at, is_set_up)?;
-        if is_set_up && is_same {
+        let is_undone = self.copy_to_lane(at, is_set_up)?;
+        if is_set_up && is_same && !is_undone {
             return Ok(true);
         }
         let Some(command) = self.settings.worktree_setup.clone() else {
@@ -249,6 +249,7 @@ impl Lead<'_> {
                 let settings = self.settings.worktree_settings();
                 let memory = self.memory.lane(&name);
                 (memory.is_set_up, memory.set_up_by) = (true, settings);
+                self.note_set_up_files(at);
                 self.save()?;
                 self.go_on_starting(at, how)
             }

@@ -6,6 +6,7 @@ use std::path::Path;
 use piton_model::fleet::LaneAt;
 use piton_store::ReadError;
 use piton_store::journal::Hash;
+use piton_supervisor::quoted;
 
 use super::lead::Lead;
 
@@ -20,45 +21,53 @@ enum Copying {
     Differs,
 }
 
-/// Judges a file by its content in the workspace, in the worktree, and as it was last copied there.
-fn judge(theirs: Option<&Hash>, own: Option<&Hash>, copied: Option<&str>) -> Copying {
+/// Judges a file by its content in the workspace and in the worktree, as it was last copied there, and as the set-up left it.
+fn judge(theirs: Option<&Hash>, own: Option<&Hash>, copied: Option<&str>, set_up: Option<&str>) -> Copying {
     let Some(theirs) = theirs else { return Copying::Stays };
     match own {
         None => Copying::Copied,
         Some(own) if own == theirs || copied == Some(theirs.to_string().as_str()) => Copying::Stays,
-        Some(own) if copied == Some(own.to_string().as_str()) => Copying::Copied,
+        Some(own) if [copied, set_up].contains(&Some(own.to_string().as_str())) => Copying::Copied,
         Some(_) => Copying::Differs,
     }
 }
 
 impl Lead<'_> {
     /// Copies the files that the settings name into a lane's worktree before a worker starts there. A worktree that was set up
-    /// keeps its own version of a file, and gets what the user created or corrected since.
-    pub(super) fn copy_to_lane(&mut self, at: LaneAt, is_set_up: bool) -> Result<(), String> {
+    /// keeps its own version of a file, and gets what the user created or corrected since. The answer says whether a file was
+    /// copied again that the set-up had changed.
+    pub(super) fn copy_to_lane(&mut self, at: LaneAt, is_set_up: bool) -> Result<bool, String> {
+        let mut is_undone = false;
         let (name, directory) = (self.work.fleet.lanes[at].name.clone(), self.directory_of(at));
         for path in self.settings.worktree_copy.clone() {
             let Some(content) = self.to_copy(&path)? else { continue };
             let theirs = Hash::of(&content);
             let copied = self.memory.lane(&name).copied.get(&path).cloned();
+            let set_up = self.memory.lane(&name).set_up_files.get(&path).cloned();
             let found = directory.join(&path).symlink_metadata();
             let (is_there, is_file) = (found.is_ok(), found.is_ok_and(|found| found.is_file()));
             let own = is_file.then(|| std::fs::read(directory.join(&path)).ok()).flatten().map(|own| Hash::of(&own));
             let copying = match is_set_up {
                 // A link, a directory, or what cannot be read is not the user's file.
                 true if is_there && own.is_none() => Copying::Differs,
-                true => judge(Some(&theirs), own.as_ref(), copied.as_deref()),
+                true => judge(Some(&theirs), own.as_ref(), copied.as_deref(), set_up.as_deref()),
                 false => Copying::Copied,
             };
             match copying {
                 Copying::Copied => {
                     self.copy_file(&path, &content, &directory)?;
+                    is_undone |= set_up.is_some() && set_up != copied;
                     if is_set_up {
                         self.tell_lane(at, "setup", &format!("{path} of the workspace is copied into its worktree"));
                     }
                 }
                 Copying::Differs => {
                     let tree = directory.strip_prefix(self.workspace.root()).unwrap_or(&directory).join(&path);
-                    let text = format!("{} is another file than {path} of the workspace, and stays", tree.display());
+                    let (from, to) = (quoted(&path), quoted(&tree.to_string_lossy()));
+                    let text = format!(
+                        "{} is another file than {path} of the workspace, and stays; to replace it: cp {from} {to}",
+                        tree.display()
+                    );
                     self.tell_lane(at, "setup", &text);
                     continue;
                 }
@@ -67,7 +76,15 @@ impl Lead<'_> {
             }
             self.memory.lane(&name).copied.insert(path, theirs.to_string());
         }
-        Ok(())
+        Ok(is_undone)
+    }
+
+    /// Remembers how the set-up of a lane's worktree left the files that were copied there.
+    pub(super) fn note_set_up_files(&mut self, at: LaneAt) {
+        let (name, directory) = (self.work.fleet.lanes[at].name.clone(), self.directory_of(at));
+        let left =
+            |path: &String| Some((path.clone(), Hash::of(&std::fs::read(directory.join(path)).ok()?).to_string()));
+        self.memory.lane(&name).set_up_files = self.settings.worktree_copy.iter().filter_map(left).collect();
     }
 
     /// Copies the files that the settings name into a tree that is to be judged.
@@ -123,8 +140,12 @@ mod tests {
         ] {
             let hash = |text: &str| Hash::of(text.as_bytes());
             let copied = copied.map(|text| hash(text).to_string());
-            let got = judge(theirs.map(hash).as_ref(), own.map(hash).as_ref(), copied.as_deref());
+            let got = judge(theirs.map(hash).as_ref(), own.map(hash).as_ref(), copied.as_deref(), None);
             assert_eq!(got, want, "{theirs:?} {own:?} {copied:?}");
         }
+        let hash = |text: &str| Hash::of(text.as_bytes());
+        let by_set_up =
+            judge(Some(&hash("b")), Some(&hash("port")), Some(&hash("a").to_string()), Some(&hash("port").to_string()));
+        assert_eq!(by_set_up, Copying::Copied, "the set-up changed it, and no worker");
     }
 }

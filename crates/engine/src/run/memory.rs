@@ -139,6 +139,8 @@ pub(super) struct LaneMemory {
     pub set_up_by: String,
     /// The files that were copied into the worktree, each with a checksum of what was copied.
     pub copied: BTreeMap<String, String>,
+    /// The same files as the set-up command left them.
+    pub set_up_files: BTreeMap<String, String>,
     /// The commit on the base branch that holds its work.
     pub merged: Option<String>,
     /// Whether the user wants it merged again, though they took its merge off the base.
@@ -373,6 +375,7 @@ impl LaneMemory {
             is_set_up: old.is_set_up,
             set_up_by: old.set_up_by,
             copied: old.copied,
+            set_up_files: old.set_up_files,
             results: old.results,
             run: old.run,
             workers: old.workers,
