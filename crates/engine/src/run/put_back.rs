@@ -58,7 +58,7 @@ impl Lead<'_> {
         let written = self.workspace.disk.stamp(&self.document_of(at)).ok().flatten();
         // What was recorded since was written by Piton, over what the worker had left.
         let is_by_hand = self.events_of(&self.work.lanes[at].unit).last().is_some_and(is_seen);
-        is_by_hand && written.is_some_and(|stamp| stamp.modified > ended)
+        is_by_hand && written.is_some_and(|stamp| stamp.modified > ended + ROUNDED)
     }
 
     /// Puts back what a person recorded and the document of a lane's unit lacks, as its worker left it.
@@ -153,6 +153,9 @@ impl Lead<'_> {
         true
     }
 }
+
+/// By how much the time of a worker's end may be before that of a file that it wrote last, in nanoseconds: both are rounded.
+const ROUNDED: i128 = 100_000_000;
 
 /// What is said of the worker of an earlier life.
 const BEGUN_ANEW: &str = "a person began it anew: its worker is ended";
