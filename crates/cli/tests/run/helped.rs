@@ -85,3 +85,19 @@ fn copied_file_that_the_set_up_changed_gets_the_users_correction_and_is_set_up_a
     let seen = fs::read_to_string(yard.outer("marks/env")).expect("the worker copied it");
     assert_eq!(seen, "OTHER=1\nKEY=1\nPORT=4711\n");
 }
+
+#[test]
+fn copied_file_is_not_written_through_a_link_of_the_branch() {
+    let yard = with_env("grep -q KEY .env || exit 1", Some("KEY=1\n"));
+    let outside = yard.outer("outside");
+    fs::write(&outside, "theirs\n").expect("it can be written");
+    // The base has a link where the user has their own file.
+    fs::remove_file(yard.workspace.path(".env")).expect("it is there");
+    std::os::unix::fs::symlink(&outside, yard.workspace.path(".env")).expect("a link");
+    yard.git(&["add", "-f", ".env"]);
+    yard.commit("a link");
+    fs::remove_file(yard.workspace.path(".env")).expect("it is there");
+    yard.workspace.write(".env", "KEY=1\n");
+    yard.piton(&["run", "--yes"]);
+    assert_eq!(fs::read_to_string(&outside).expect("it is there"), "theirs\n");
+}

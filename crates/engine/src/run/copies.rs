@@ -111,6 +111,13 @@ impl Lead<'_> {
         let copy = || -> io::Result<()> {
             if let Some(parent) = to.parent() {
                 std::fs::create_dir_all(parent)?;
+                // A branch may have a link in the file's way: nothing is written outside of the worktree.
+                if !parent.canonicalize()?.starts_with(directory.canonicalize()?) {
+                    return Err(io::Error::other("its directory is a link that leads out of the worktree"));
+                }
+            }
+            if to.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+                std::fs::remove_file(&to)?;
             }
             std::fs::write(&to, content)?;
             let mode = std::fs::metadata(self.workspace.root().join(path))?.permissions();
