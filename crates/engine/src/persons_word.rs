@@ -49,7 +49,7 @@ pub(crate) fn replaced_version<'e>(events: &'e [Entry], unit: &Unit) -> Option<&
     let moved = persons_move(events).filter(|entry| match entry.event.as_str() {
         "started" | "restarted" | "rolled_back" => true,
         "verdict_given" => is_story && !has_verdict(unit, entry),
-        // Elsewhere the work of the document goes on in another stage.
+        // Elsewhere the work of the document continues in another stage.
         "stage_entered" => is_story,
         _ => false,
     })?;

@@ -85,10 +85,7 @@ impl Foreign {
 ///
 /// Steps that a command recorded since belong into `before`.
 pub fn foreign(before: &SharedVersion, now: &SharedVersion, writing: &Writing) -> Option<Foreign> {
-    let is_done = |version: &SharedVersion, step: &str| version.steps.get(step) == Some(&StepMark::Done);
-    let own = writing.writers.iter().map(|writer| &writer.step);
-    let own = own.filter(|step| is_done(now, step) && before.steps.contains_key(*step) && !is_done(before, step));
-    let mut found = Foreign { own: own.cloned().collect(), ..Foreign::default() };
+    let mut found = Foreign { own: own_steps(before, now, writing), ..Foreign::default() };
     for (step, was) in &before.steps {
         let changed = match now.steps.get(step) {
             None => &mut found.missing,
@@ -101,6 +98,14 @@ pub fn foreign(before: &SharedVersion, now: &SharedVersion, writing: &Writing) -
     }
     found.gates = before.gates.difference(&now.gates).cloned().collect();
     (is_by_worker(before, now, writing, &found) && !found.is_empty()).then_some(found)
+}
+
+/// Returns the steps of the workers that became done in a new version.
+pub fn own_steps(before: &SharedVersion, now: &SharedVersion, writing: &Writing) -> BTreeSet<String> {
+    let is_done = |version: &SharedVersion, step: &str| version.steps.get(step) == Some(&StepMark::Done);
+    let own = writing.writers.iter().map(|writer| &writer.step);
+    let own = own.filter(|step| is_done(now, step) && before.steps.contains_key(*step) && !is_done(before, step));
+    own.cloned().collect()
 }
 
 fn is_by_worker(before: &SharedVersion, now: &SharedVersion, writing: &Writing, found: &Foreign) -> bool {

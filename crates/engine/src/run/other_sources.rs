@@ -58,7 +58,7 @@ struct Other {
 }
 
 fn first_refused(workspace: &Workspace, run: &RunRecord) -> Result<Option<Other>, RunError> {
-    // What git refuses is told when the lead begins.
+    // The lead reports what git refuses when it begins.
     let Ok(Some(repository)) = Repository::find(workspace.root()) else { return Ok(None) };
     let memory = Memory::load(workspace)?;
     let Some(base) = memory.bases.get(&run.number) else { return Ok(None) };

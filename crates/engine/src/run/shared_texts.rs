@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use piton_dialect::{build, plan};
-use piton_model::authorship::{Foreign, SharedVersion, StepMark, Writer, Writing, foreign};
+use piton_model::authorship::{Foreign, SharedVersion, StepMark, Writer, Writing, foreign, own_steps};
 use piton_model::{Dialect, StepState, Time, Unit, UnitRef};
 use piton_store::Behind;
 use piton_store::journal::{Entry, Hash};
@@ -121,7 +121,10 @@ impl SharedTexts<'_> {
             }
             Some(foreign) => foreign,
             // A worker that writes its old copy back brings boxes and words back that the user has changed since.
-            None if copy == Copied::Older => self.own_of(&before, &now, &writing)?,
+            None if copy == Copied::Older => {
+                let own = Some(own_steps(&before, &now, &writing)).filter(|own| !own.is_empty())?;
+                Foreign { own, ..Foreign::default() }
+            }
             None => return None,
         };
         if self.is_put_by_git(&known) {
@@ -138,14 +141,6 @@ impl SharedTexts<'_> {
         });
         let documents = documents.collect::<Option<Vec<_>>>()?;
         Some(Correction { documents, foreign, writers: writing.writers.into_iter().map(|it| it.step).collect() })
-    }
-
-    /// The own step of a worker that became done, when one did.
-    fn own_of(&self, before: &SharedVersion, now: &SharedVersion, writing: &Writing) -> Option<Foreign> {
-        let is_done = |version: &SharedVersion, step: &str| version.steps.get(step) == Some(&StepMark::Done);
-        let own = writing.writers.iter().map(|writer| writer.step.clone());
-        let own: BTreeSet<String> = own.filter(|step| is_done(now, step) && !is_done(before, step)).collect();
-        (!own.is_empty()).then(|| Foreign { own, ..Foreign::default() })
     }
 
     /// Whether the texts of a plan have the words of the version that is known, or of an earlier one.
