@@ -259,3 +259,20 @@ fn a_story_that_is_begun_anew_while_no_lead_is_at_work_is_worked_on_again() {
     assert!(ended.stdout.contains("(begun again at stage 0)"), "{}", said(&ended));
     assert!(is_on_main(&yard, "S-1-a.txt"), "{}", said(&ended));
 }
+
+#[test]
+fn late_write_of_an_earlier_worker_does_not_finish_a_restarted_story() {
+    let yard = story(9, PLACES[0], PASS);
+    let hook = fs::read_to_string(yard.outer("marks/hook")).expect("a hook");
+    set_hook(&yard, &format!("if [ \"$PITON_STAGE\" = 2 ]; then exit 1; fi\n{hook}"));
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    yard.run(&["restart", "pipeline:S-1", "--force"]);
+    // It writes from memory, long after its lead and its branch are gone.
+    let late = r#"{"storyId":"S-1","stage":3,"agentId":"a","tasksCompleted":["S-1-a"],"tasksRemaining":[],"lastAction":"judged",
+        "timestamp":"2026-11-18T10:00:00Z","verdict":"PASS","qualityScore":90}"#;
+    yard.workspace.write(".pipeline/checkpoint-S-1.json", late);
+    set_hook(&yard, &hook);
+    let ended = yard.piton(&["run", "--yes", "--retry"]);
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "S-1-a.txt"), "{}", said(&ended));
+}

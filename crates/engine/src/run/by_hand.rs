@@ -307,6 +307,14 @@ impl Lead<'_> {
         is_by_person(&events[judged]) && !events[judged..].iter().any(begins)
     }
 
+    /// Whether a unit was restarted, and no person recorded a step as done since.
+    pub(super) fn is_untouched_since_restart(&self, at: LaneAt) -> bool {
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let restarted = events.iter().rposition(|entry| entry.event == "restarted");
+        let is_done = |entry: &Entry| entry.event == "step_done" && is_by_person(entry);
+        restarted.is_some_and(|restarted| !events[restarted..].iter().any(is_done))
+    }
+
     /// Whether a person who resumed a unit did steps of it themselves.
     pub(super) fn has_done_steps(&self, at: LaneAt) -> bool {
         let events = self.events_of(&self.work.lanes[at].unit);

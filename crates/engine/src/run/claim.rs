@@ -203,27 +203,28 @@ impl Lead<'_> {
     }
 
     /// Brings a checkpoint back to the version with which its stage was entered, when a worker wrote an earlier stage over
-    /// it. Whether that was possible.
+    /// it; or to its restart, when a worker from before that wrote a later one. Whether that was possible.
     fn restore_stage(&mut self, at: LaneAt, stage: u8) -> bool {
-        if self.document_stage(at).is_none_or(|written| written >= stage) {
-            return false;
-        }
         let unit = self.work.lanes[at].unit.clone();
         let events = self.events_of(&unit);
         let life = events.iter().rposition(is_beginning).unwrap_or(0);
         let named = stage.to_string();
         let enters = |entry: &&Entry| entry.event == "stage_entered" && entry.data["stage"].as_str() == Some(&named);
-        let Some(seq) = events[life..].iter().rfind(enters).map(|entry| entry.seq) else { return false };
+        let (word, version) = match self.document_stage(at) {
+            Some(written) if written < stage => ("an earlier", events[life..].iter().rfind(enters)),
+            Some(written) if written > stage && self.is_untouched_since_restart(at) => ("a later", events.get(life)),
+            Some(_) | None => return false,
+        };
+        let Some(seq) = version.map(|entry| entry.seq) else { return false };
         if self.taken_back_to(at).is_some() {
             return false;
         }
         let is_restored = rollback(self.workspace, &unit, seq, &self.recorder("lead")).is_ok();
         if is_restored {
-            self.tell_lane(
-                at,
-                "restored",
-                &format!("its checkpoint said an earlier stage; it is at stage {stage} again"),
-            );
+            // Where the pipeline's state says the later stage too, the checkpoint counts.
+            let _ = self.record_lane(at, &Event::Unblocked { which: None, answer: None });
+            let text = format!("its checkpoint said {word} stage; it is at stage {stage} again");
+            self.tell_lane(at, "restored", &text);
         }
         is_restored
     }

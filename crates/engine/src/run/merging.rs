@@ -57,7 +57,7 @@ impl Lead<'_> {
                 let outputs = self.named_outputs(at);
                 let documents = self.kept_files(at);
                 let message = format!("Merge {name}{title}");
-                // What a person did by hand is where they left it.
+                // What a person did by hand is where they left it; a restarted story has nothing that anybody did yet.
                 let had_worker = [&memory.times, &memory.earlier_times].iter().any(|times| times.contains_key(&2));
                 // What was work once is work as long as the branch has it, or its target, in whatever form.
                 let is_proved = memory.worked.as_ref().is_some_and(|worked| {
@@ -65,7 +65,8 @@ impl Lead<'_> {
                 });
                 let is_story = self.work.lanes[at].dialect == Dialect::Pipeline;
                 // A person who judged the story knows what it lacks.
-                let needs_commit = is_story && had_worker && !is_proved && !self.is_judged_by_person(at);
+                let is_unproved = is_story && !is_proved && !self.is_judged_by_person(at);
+                let needs_commit = is_unproved && (had_worker || self.is_untouched_since_restart(at));
                 Ok(Some(Question {
                     repository,
                     target,
