@@ -32,6 +32,21 @@ fn commit_on_the_base_reaches_a_worktree_without_commits() {
 }
 
 #[test]
+fn commit_on_the_base_reaches_a_worker_whose_sibling_is_collected() {
+    let spec = "---\nprd: PRD-097\nprd_title: A gate\nworkstreams:\n  WS1: {name: One, outputs: [WS1.txt]}\n  \
+                WS2: {name: Two, outputs: [WS2.txt]}\nexecution_phases:\n  - {name: All, parallel: [WS1, WS2], \
+                gates: [both]}\ngates:\n  both: {command: test -e WS1.txt -a -e WS2.txt -a -e fixture.txt}\n---\n# A gate\n";
+    let hook = "[ $step = WS1 ] || test -e fixture.txt || exit 1";
+    let yard = yard(hook, "", &[("docs/EXECUTION-SPEC-PRD-097.md", spec)]);
+    assert_eq!(yard.piton(&["run", "build:PRD-097", "--yes"]).code, Some(4));
+    yard.workspace.write("fixture.txt", "x\n");
+    yard.commit("the missing fixture");
+    let ended = yard.piton(&["run", "build:PRD-097", "--retry"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(0), 3), "{}", said(&ended));
+    assert!(is_on_main(&yard, "WS1.txt") && is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
+}
+
+#[test]
 fn worker_with_commits_of_its_own_is_told_what_the_base_has_since() {
     let yard = yard("test -e half.txt || keep half; test -e fixture.txt || exit 1", STORY, &[]);
     assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use piton_model::Dialect;
 use piton_model::fleet::LaneAt;
-use piton_supervisor::{Created, Creation, GitError, Head, NewWorktree, Removal, Repository};
+use piton_supervisor::{
+    Created, Creation, GitError, Head, Merging, NewWorktree, Prepared as Merge, Removal, Repository,
+};
 
 use super::RunError;
 use super::gone::base_gone;
@@ -105,6 +107,7 @@ impl Lead<'_> {
             return Ok(false);
         }
         let target = self.target_of(at)?;
+        self.bring_base_into(&target);
         let work = &self.work.lanes[at];
         let place = match work.dialect {
             Dialect::Pipeline => format!(".worktrees/story-{}", work.id),
@@ -135,6 +138,21 @@ impl Lead<'_> {
         (memory.worktree, memory.branch) = (Some(path), Some(created.branch));
         self.note_tip(at);
         Ok(is_new)
+    }
+
+    /// Merges what the base has got into the branch on which a phase is collected, before a worker of the phase starts: what
+    /// its user committed there may be what the worker before lacked. Where that conflicts, the phase's own merge says so.
+    fn bring_base_into(&self, target: &str) {
+        let (Some(repository), Some(base)) = (&self.repository, &self.memory.run.base) else { return };
+        if base == target {
+            return;
+        }
+        let merging =
+            Merging { branch: base.clone(), base: target.to_owned(), message: format!("Merge {base} into {target}") };
+        if let Ok(Merge::Candidate(candidate)) = repository.prepare(&merging) {
+            // A branch that moved meanwhile is brought forward before the next worker.
+            let _ = repository.advance(&candidate);
+        }
     }
 
     /// Brings a lane's branch forward to its target, as long as it has no commits of its own: what its user committed there may
