@@ -137,6 +137,12 @@ impl Led {
             (LedWork::Paused { why }, State::Queued | State::Running | State::Waiting | State::Done) => {
                 State::Paused { reason: Some(why.clone()) }
             }
+            // The document has the reason of one step, after the unit's name.
+            (LedWork::Paused { why }, State::Paused { reason: Some(reason) })
+                if reason.split_once(' ').is_some_and(|(_, own)| why.contains(own)) =>
+            {
+                State::Paused { reason: Some(why.clone()) }
+            }
             (LedWork::Turn | LedWork::Dead { .. } | LedWork::Closing | LedWork::Working { .. }, State::Done) => {
                 State::Running
             }

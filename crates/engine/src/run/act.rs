@@ -403,6 +403,9 @@ impl Lead<'_> {
         let has_begun = self.memory.lane(&name).origin.attempt > 0;
         self.memory.lane(&name).put_off = !has_begun;
         let is_whole = self.work.lanes[at].step.is_none();
+        if is_whole && has_begun {
+            self.reopen_unmerged(at);
+        }
         // What its worker wrote down as a question or a pause of its own stands as it is.
         let is_halted = self.unit_of(at).is_ok_and(|unit| matches!(unit.state, State::Blocked | State::Paused { .. }));
         if is_whole && has_begun && !is_halted {

@@ -276,6 +276,23 @@ impl Lead<'_> {
         Ok(())
     }
 
+    /// Opens a task again whose agent called it complete, and whose work is refused for good: where only its documents are
+    /// known, in another clone, it would pass for done.
+    pub(super) fn reopen_unmerged(&mut self, at: LaneAt) {
+        let is_done = self.unit_of(at).is_ok_and(|unit| unit.state.lifecycle() == Lifecycle::Done);
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let is_refused = known.is_some_and(|known| known.merged.is_none() && !known.rework.is_empty());
+        if self.work.lanes[at].dialect == Dialect::Task
+            && is_done
+            && is_refused
+            && !self.is_finished_by_person(at)
+            && let Err(why) = self.reopen_refused(at)
+        {
+            let name = self.work.fleet.lanes[at].name.clone();
+            self.memory.issues.push((name, "record".to_owned(), why));
+        }
+    }
+
     /// A unit that several workers share is claimed once for all of them; each then begins its step, and shuts out
     /// whoever was at that step before.
     fn claim_step(&mut self, at: LaneAt, worker: &str) -> Result<Claimed, String> {

@@ -1,5 +1,7 @@
 //! What the leads of unfinished runs know about units, laid over what their documents say.
 
+use std::collections::BTreeMap;
+
 use piton_model::{Dialect, Led, LedWork, Time, UnitLead, UnitRef};
 use piton_supervisor::Identity;
 
@@ -63,15 +65,24 @@ impl LedUnits {
             has_ended: ended && !is_at_work,
         };
         let mut units: Vec<(String, u64, LedWork)> = Vec::new();
+        let mut pauses: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
         for lane in published.view.lanes {
             let now = published.view.as_of;
             let work = if is_at_work { lane.work.clone() } else { since(workspace, run, &lane, now) };
+            if let (LedWork::Paused { why }, Some(step)) = (&work, lane.step()) {
+                pauses.entry(lane.unit.clone()).or_default().push((why.clone(), step.to_owned()));
+            }
             match units.iter_mut().find(|(unit, _, _)| *unit == lane.unit) {
                 Some((_, attempt, known)) => {
                     *attempt = lane.attempt.max(*attempt);
                     *known = std::mem::replace(known, LedWork::Settled).and(work);
                 }
                 None => units.push((lane.unit, lane.attempt, work)),
+            }
+        }
+        for (unit, _, work) in &mut units {
+            if let (LedWork::Paused { why }, Some(pauses)) = (work, pauses.get(unit)) {
+                *why = named_pauses(pauses);
             }
         }
         let now = published.view.as_of;
@@ -128,6 +139,36 @@ impl LedUnits {
         match is_past && written > *seen || is_by_hand {
             true => Some(Led { work: LedWork::Changed, ..led.clone() }),
             false => Some(led.clone()),
+        }
+    }
+}
+
+/// Why steps of a unit are paused: each reason once, with the steps that it is about.
+fn named_pauses(pauses: &[(String, String)]) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (why, step) in pauses {
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, steps)) => steps.push(step),
+            None => reasons.push((why, vec![step])),
+        }
+    }
+    let texts: Vec<String> = reasons.into_iter().map(|(why, steps)| format!("{}: {why}", steps.join(", "))).collect();
+    texts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paused_steps_are_named_with_their_reasons() {
+        let pause = |why: &str, step: &str| (why.to_owned(), step.to_owned());
+        for (pauses, want) in [
+            (vec![pause("died", "a")], "a: died"),
+            (vec![pause("died", "a"), pause("conflict", "b")], "a: died; b: conflict"),
+            (vec![pause("died", "a"), pause("conflict", "b"), pause("died", "c")], "a, c: died; b: conflict"),
+        ] {
+            assert_eq!(named_pauses(&pauses), want);
         }
     }
 }

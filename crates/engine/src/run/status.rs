@@ -446,7 +446,7 @@ pub(super) fn since(workspace: &Workspace, run: Option<&RunRecord>, lane: &LaneV
     if let (LedWork::Paused { .. }, Some(known)) = (&work, lane.known) {
         let Ok(unit) = UnitRef::parse(&lane.unit) else { return work };
         let events = crate::log(workspace, &unit, now).map(|log| log.log.events).unwrap_or_default();
-        let step = lane.name.strip_prefix(&lane.unit).and_then(|step| step.strip_prefix(' '));
+        let step = lane.step();
         if !is_changed(&events, step, known) {
             return work;
         }

@@ -169,6 +169,11 @@ impl View {
 }
 
 impl LaneView {
+    /// The step of its unit that it is; nothing when it is the whole unit.
+    pub(super) fn step(&self) -> Option<&str> {
+        self.name.strip_prefix(&self.unit)?.strip_prefix(' ')
+    }
+
     fn to_json(&self) -> Value {
         json!({
             "name": self.name,
