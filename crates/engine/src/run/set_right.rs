@@ -48,8 +48,8 @@ impl Lead<'_> {
                 self.judged.extend((!is_written).then_some((group, now)));
             }
             None => {
+                self.note_judged(&name, &unit, &now);
                 self.judged.insert(group, now);
-                self.note_judged(&name, &unit, &files);
             }
         }
     }
@@ -71,7 +71,7 @@ impl Lead<'_> {
 
     /// Remembers that the documents count as they are. A version that was written by hand is kept in the journal, so that the
     /// next one can be compared with it.
-    fn note_judged(&mut self, name: &str, unit: &UnitRef, files: &[String]) {
+    fn note_judged(&mut self, name: &str, unit: &UnitRef, judged: &Judged) {
         let is_recorded = |lead: &Self| {
             let last = lead.events_of(unit).pop()?;
             let is_same = |path: &String| {
@@ -79,7 +79,7 @@ impl Lead<'_> {
                 let bytes = lead.workspace.disk.read(path).ok().map(|content| content.bytes);
                 hash == bytes.map(|bytes| Hash::of(&bytes))
             };
-            files.iter().all(is_same).then_some(last.seq)
+            judged.iter().all(|(path, _)| is_same(path)).then_some(last.seq)
         };
         // Before anything is recorded, no worker has begun.
         let is_journaled = !self.events_of(unit).is_empty();
@@ -88,6 +88,10 @@ impl Lead<'_> {
             self.observe(unit);
             seq = is_recorded(self);
         }
+        // What was written after the judgement is in the journal by now, and is judged next.
+        let is_unchanged =
+            |(path, stamp): &(String, Option<Stamp>)| self.workspace.disk.stamp(path).is_ok_and(|now| now == *stamp);
+        seq = seq.filter(|_| judged.iter().all(is_unchanged));
         let known = self.memory.groups.entry(name.to_owned()).or_default();
         if let Some(seq) = seq.filter(|seq| *seq != known.judged) {
             known.judged = seq;
