@@ -54,6 +54,32 @@ fn gates_of_one_name_are_judged_for_each_workstream() {
 }
 
 #[test]
+fn workstream_that_is_added_after_the_judgement_is_judged_too() {
+    let text = spec("  - name: Ground\n    parallel: [WS1, WS2]\n    gates: [look]\n", ("", ""));
+    let yard = yard("", "", &[(PATH, &text)]);
+    assert_eq!(yard.piton(&RUN).code, Some(4));
+    yard.run(&["gate", "build:PRD-012", "pass", "look"]);
+    yard.run(&RUN);
+    let more = text
+        .replace("execution_phases", "  WS3: {name: Paint, outputs: [WS3.txt]}\nexecution_phases")
+        .replace("[WS1, WS2]", "[WS1, WS2, WS3]");
+    yard.workspace.write(PATH, more);
+    yard.commit("one more workstream");
+    let ended = yard.piton(&RUN);
+    assert_eq!(ended.code, Some(4), "nobody judged WS3: {}", said(&ended));
+    assert!(is_on_main(&yard, "WS3.txt"), "{}", said(&ended));
+    let next = "piton gate build:PRD-012 pass look && piton run";
+    assert!(said(&ended).contains(next) && yard.run(&["status"]).stdout.contains(next), "{}", said(&ended));
+    yard.run(&["gate", "build:PRD-012", "pass", "look"]);
+    let ended = yard.run(&RUN);
+    assert!(
+        yard.text(".claude/skills/build-pipeline/checkpoints/PRD-012.json").contains("look (WS3)"),
+        "{}",
+        said(&ended)
+    );
+}
+
+#[test]
 fn a_gate_that_a_person_refuses_starts_the_worker_of_its_own_workstream() {
     for (gates, gate, step, want) in [
         (("design", "layout"), "design", "WS1", (2, 1)),

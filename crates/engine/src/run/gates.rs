@@ -115,7 +115,13 @@ impl Lead<'_> {
         let judging = Judging { unit: unit.to_string(), gate: gate.to_owned(), step, phase };
         let found = self.work.groups[group].unit.as_ref();
         let found = found.and_then(|unit| crate::find(self.workspace, unit, self.time()).ok());
-        if found.is_some_and(|found| judging.is(&found.unit, |state| matches!(state, GateState::Passed { .. }))) {
+        let is_judged = match of {
+            GateOf::Lane(_) => true,
+            GateOf::Phase(group, phase) => self.unjudged_steps(group, phase, gate).is_empty(),
+        };
+        if is_judged
+            && found.is_some_and(|found| judging.is(&found.unit, |state| matches!(state, GateState::Passed { .. })))
+        {
             return GateResult::Passed;
         }
         if let Some(said) = self.refused_by_person(group, &judging) {
@@ -148,8 +154,36 @@ impl Lead<'_> {
         judging
     }
 
-    /// The steps of a phase of a build, where other phases have a gate of that name: its judgement is recorded for these.
+    /// The steps of a phase of a build that were begun after a person judged one of its gates: the judgement does not speak of
+    /// them. A judgement that stands in the document alone is taken as it is.
+    fn unjudged_steps(&self, group: usize, phase: usize, gate: &str) -> Vec<String> {
+        let dialect = self.work.groups[group].dialect;
+        let Some(unit) = self.work.groups[group].unit.as_ref().filter(|_| dialect == Dialect::Build) else {
+            return Vec::new();
+        };
+        let events = self.events_of(unit);
+        let texts = |entry: &Entry, key: &str| -> Vec<String> {
+            let list = entry.data.get(key).and_then(Value::as_array).into_iter().flatten();
+            list.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let passes = |entry: &Entry| {
+            entry.event == "gate_passed" && texts(entry, "gates").iter().any(|it| is_gate(dialect, it, gate))
+        };
+        let Some(judged) = events.iter().rposition(passes) else { return Vec::new() };
+        let begun = events[judged..].iter().filter(|entry| entry.event == "step_begun");
+        let begun: Vec<String> = begun.flat_map(|entry| texts(entry, "steps")).collect();
+        let lanes = self.work.fleet.lanes.iter().zip(&self.work.lanes);
+        let here = lanes.filter(|(lane, _)| (lane.group, lane.phase) == (group, phase));
+        here.filter_map(|(_, work)| work.step.clone()).filter(|step| begun.contains(step)).collect()
+    }
+
+    /// The steps that a person judges a gate of a phase for: those that were begun since the last judgement, or, where other phases
+    /// have a gate of that name, all of the phase.
     fn judged_steps(&self, group: usize, phase: usize, gate: &str) -> Vec<String> {
+        let unjudged = self.unjudged_steps(group, phase, gate);
+        if !unjudged.is_empty() {
+            return unjudged;
+        }
         let phases = self.work.fleet.groups[group].phases.iter();
         let dialect = self.work.groups[group].dialect;
         let has_it = |phase: &&Phase| phase.gates.iter().any(|it| is_gate(dialect, &it.name, gate));

@@ -33,7 +33,7 @@ pub struct Judging {
     pub gate: String,
     /// The step that it judges.
     pub step: Option<String>,
-    /// The steps of its phase, where other phases have a gate of that name: each is judged for itself.
+    /// The steps that it is judged for, where an earlier judgement or another phase has a gate of that name.
     pub phase: Vec<String>,
 }
 
