@@ -144,7 +144,8 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         (_, Lifecycle::Queued) => &[Start, Work, Resume, Note, Beat, Block, Pause, Fail, Replace],
         (_, Lifecycle::Running) => &[Work, Beat, Note, Block, Unblock, Pause, Fail, Finish, Resume, Replace],
         (_, Lifecycle::Waiting) => &[Work, Beat, Note, Block, Unblock, Pause, Finish, Resume, Replace],
-        (_, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Finish, Replace],
+        // A criterion may be what its lead paused it for.
+        (_, Lifecycle::Paused) => &[Resume, Unblock, Judge, Note, Beat, Finish, Replace],
         (_, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Fail, Replace],
         (_, Lifecycle::Failed) => &[Resume, Unblock, Note, Replace],
         // A status that nobody understands is a person's business.

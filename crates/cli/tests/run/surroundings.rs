@@ -211,6 +211,20 @@ fn criterion_that_no_command_judges_is_named() {
 }
 
 #[test]
+fn criterion_that_a_person_judges_needs_no_worker() {
+    let yard = Yard::with(SETTINGS, "");
+    let tasks = "[[tasks]]\nagent = \"copy\"\nid = \"T01\"\nsubtasks = [\"one\", \"two\"]\nacceptance_criteria = [\"pretty\"]\n";
+    yard.workspace.write("tasks.toml", tasks);
+    yard.commit("tasks");
+    let ended = yard.piton(&["run", "tasks.toml", "--yes"]);
+    let judge = "or, when it is met: piton gate task:copy/T01 pass pretty";
+    assert!(ended.code == Some(4) && ended.stdout.contains(judge), "{}", said(&ended));
+    yard.run(&["gate", "task:copy/T01", "pass", "pretty"]);
+    let ended = yard.run(&["run", "tasks.toml", "--yes", "--retry"]);
+    assert!(!ended.stdout.contains("started"), "{}", said(&ended));
+}
+
+#[test]
 fn report_of_a_run_counts_its_own_workers() {
     let yard = Yard::with(SETTINGS, STORY);
     yard.run(&["run", "--yes"]);

@@ -3,6 +3,7 @@
 use piton_dialect::crew::has_done_its_part;
 use piton_dialect::{crew, pipeline, task};
 use piton_model::fleet::{LaneAt, StageResult, Standing};
+use piton_model::hint::verbs;
 use piton_model::{Dialect, State, Step, StepState, Unit};
 use piton_store::journal::Entry;
 use serde_json::Value;
@@ -10,6 +11,7 @@ use serde_json::Value;
 use super::freed::LEAD;
 use super::lead::Lead;
 use super::task_list::left_out_of;
+use super::ways::WHEN_MET;
 use crate::evidence::toml_key;
 use crate::record::{DiskFiles, TICKET};
 
@@ -200,16 +202,21 @@ fn unfinished(unit: &Unit) -> Option<Standing> {
 fn criteria_standing(unit: &Unit, has_command: &dyn Fn(&str) -> bool) -> Option<Standing> {
     Some(match task::open_criteria(unit, has_command)?.as_slice() {
         [] => Standing::Complete(StageResult::Done),
-        open => Standing::Incomplete { missing: open.iter().map(|open| unmet(open)).collect() },
+        open => Standing::Incomplete { missing: open.iter().map(|open| unmet(unit, open)).collect() },
     })
 }
 
 /// What a person may do about a criterion that is left.
 const NO_COMMAND: &str = ", and piton.toml has no command for it: ";
 
-/// A criterion that is left, for a person, who may name a command that judges it.
-fn unmet(criterion: &str) -> String {
-    format!("the criterion {criterion:?} is not met{NO_COMMAND}[gates] {} = \"COMMAND\"", toml_key(criterion))
+/// A criterion that is left, for a person, who may name a command that judges it, or judge it.
+fn unmet(unit: &Unit, criterion: &str) -> String {
+    let judge = verbs::GATE
+        .on(format_args!("{}:{}", unit.dialect, unit.id))
+        .word("pass")
+        .name(criterion, "NAME")
+        .to(format!("or, {WHEN_MET}"));
+    format!("the criterion {criterion:?} is not met{NO_COMMAND}[gates] {} = \"COMMAND\"; {judge}", toml_key(criterion))
 }
 
 /// What is missing, for the next worker: the settings are the user's.
