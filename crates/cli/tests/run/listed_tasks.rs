@@ -61,3 +61,18 @@ fn subtasks_that_are_added_to_a_task_that_is_done_are_named() {
     must_be_done(&ended);
     assert!(is_on_main(&yard, "three.txt") && !said(&ended).contains("piton reopen"), "{}", said(&ended));
 }
+
+#[test]
+fn documents_of_a_task_whose_gate_failed_do_not_call_it_complete() {
+    let gate = "[gates]\nholds = \"test -e fixed.txt\"\n";
+    let task = format!("{TASK}acceptance_criteria = [\"holds\"]\n");
+    let yard = yard("", gate, &[("tasks.toml", &task)]);
+    let ended = yard.piton(&["run", "tasks.toml", "--yes"]);
+    assert!(ended.code == Some(4) && ended.stdout.contains("gate holds failed"), "{}", said(&ended));
+    // Another clone knows the documents alone.
+    fs::remove_dir_all(yard.workspace.path(".piton")).expect("it can be removed");
+    let shown = yard.run(&["status"]).stdout;
+    assert!(!shown.contains("T1  done") && shown.contains("gate holds failed"), "{shown}");
+    let ended = yard.piton(&["run", "tasks.toml", "--yes"]);
+    assert!(ended.code == Some(4) && !is_on_main(&yard, "T1.txt"), "{}", said(&ended));
+}
