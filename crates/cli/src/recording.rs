@@ -63,7 +63,7 @@ impl Writer {
 }
 
 /// The session that a hook of the host named to its commands.
-fn session_of_environment() -> Option<String> {
+pub fn session_of_environment() -> Option<String> {
     std::env::var("PITON_SESSION").ok().filter(|session| piton_model::Id::check(session).is_ok())
 }
 

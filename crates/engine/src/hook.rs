@@ -24,7 +24,7 @@ use crate::Workspace;
 use crate::record::{RecordError, Recorder, Session as Locked};
 use crate::target::Target;
 
-pub(crate) use self::sessions::bind_known;
+pub(crate) use self::sessions::{at_work as session_at_work, bind_known};
 pub use self::trace::{fired, hook_fired, hook_log};
 
 /// How long a hook waits for a unit that somebody else writes.

@@ -140,6 +140,8 @@ pub struct RunRequest {
     pub prompts: Option<PathBuf>,
     /// Where commands that it prints are typed; nothing for the workspace's root.
     pub directory: Option<PathBuf>,
+    /// The session of the agent that started it, which hands its own units over.
+    pub session: Option<String>,
 }
 
 /// A run that could begin.

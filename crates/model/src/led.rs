@@ -60,6 +60,9 @@ pub enum LedWork {
     },
 }
 
+/// How the reason begins for which a lead leaves a unit to the session that is at work on it.
+pub const LEFT_TO_SESSION: &str = "another session is at work on";
+
 /// What a parked unit waits for, when nothing else is known.
 pub const USED_UP: &str = "a usage limit is reached";
 
@@ -154,6 +157,10 @@ impl Led {
     pub fn liveness(&self, lifecycle: Lifecycle) -> Option<Liveness> {
         // What the lead or a person recorded last is no sign of a worker.
         let is_stopped = lifecycle == Lifecycle::Blocked && matches!(self.work, LedWork::Paused { .. });
+        // A sibling of what is blocked may be collected, and wait for the rest of its phase.
+        if lifecycle == Lifecycle::Blocked && self.work == LedWork::Closing && !self.lead.is_at_work {
+            return Some(Liveness::Idle);
+        }
         let may_work =
             matches!(lifecycle, Lifecycle::Queued | Lifecycle::Running | Lifecycle::Waiting | Lifecycle::Paused);
         if !may_work && !is_stopped {
@@ -163,6 +170,8 @@ impl Led {
         let was_killed = !self.lead.is_at_work && !self.lead.has_ended;
         match &self.work {
             LedWork::Settled => None,
+            // What the session does is not in the processes of the lead.
+            LedWork::Paused { why } if why.contains(LEFT_TO_SESSION) => None,
             LedWork::Paused { .. } => Some(Liveness::Idle),
             LedWork::Working { is_silent: true } => Some(Liveness::Late),
             LedWork::Working { is_silent: false } => Some(Liveness::Alive),
@@ -269,6 +278,9 @@ mod tests {
             (ended, LedWork::Paused { why: "no disk".to_owned() }, Lifecycle::Running, Some(Liveness::Idle)),
             (ended, LedWork::Paused { why: "which?".to_owned() }, Lifecycle::Blocked, Some(Liveness::Idle)),
             (ended, LedWork::Turn, Lifecycle::Blocked, None),
+            (ended, LedWork::Closing, Lifecycle::Blocked, Some(Liveness::Idle)),
+            (at_work, LedWork::Closing, Lifecycle::Blocked, None),
+            (ended, LedWork::Paused { why: format!("{LEFT_TO_SESSION} it") }, Lifecycle::Running, None),
             (at_work, LedWork::Turn, Lifecycle::Queued, None),
             (at_work, working(false), Lifecycle::Done, None),
             (at_work, dead(), Lifecycle::Paused, None),

@@ -41,7 +41,7 @@ pub use finding::{Code, Finding, Place, Severity, Tally};
 pub use gate_name::{fold_gate, is_gate, is_same_gate, meant_gate};
 pub use hint::{Arg, Audience, Hint, Invocation};
 pub use id::{BadId, BadUnit, Id, UnitRef};
-pub use led::{Led, LedWork, USED_UP, UnitLead};
+pub use led::{LEFT_TO_SESSION, Led, LedWork, USED_UP, UnitLead};
 pub use lifecycle::{Lifecycle, State};
 pub use liveness::{Believed, Judgement, Liveness, PassedOver, Patience, Rule, Said, Sign, Source, judge};
 pub use names::Names;

@@ -17,6 +17,7 @@ use crate::clock;
 use crate::context::{Context, prompts_directory};
 use crate::failure::{BUSY, FAILED, Failure, REFUSED, USAGE};
 use crate::output::{print, print_json};
+use crate::recording::session_of_environment;
 use crate::render;
 use crate::render::live::LiveView;
 use crate::render::told::Told;
@@ -64,7 +65,9 @@ pub struct RunArgs {
 pub fn run(matches: &ArgMatches, args: RunArgs) -> Result<u8, Failure> {
     let context = Context::new(matches)?;
     let (prompts, directory) = (prompts_directory(), std::env::current_dir().ok());
-    let request = RunRequest { wanted: args.wanted.clone(), yes: args.yes, retry: args.retry, prompts, directory };
+    let session = session_of_environment();
+    let request =
+        RunRequest { wanted: args.wanted.clone(), yes: args.yes, retry: args.retry, prompts, directory, session };
     if args.explain {
         let mut plan =
             plan_run(&context.workspace, &request, context.now).map_err(|error| failure(&error, &args.wanted))?;

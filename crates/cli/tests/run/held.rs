@@ -308,3 +308,38 @@ echo x > b.txt; "$PITON" step "$PITON_UNIT" done b; : > "$MARKS/b"; exit 0"#;
     let ended = yard.piton(&["run", "plan:p", "--yes", "--retry"]);
     assert_eq!((ended.code, is_on_main(&yard, "b.txt")), (Some(0), true), "{}", said(&ended));
 }
+
+/// Tells the binary of an event of a host's session whose process is this one.
+fn hook(yard: &Yard, event: &str) {
+    let payload = serde_json::json!({
+        "session_id": "11111111-aaaa-4bbb-8ccc-000000000001", "cwd": yard.workspace.path(""), "hook_event_name": event,
+        "transcript_path": "/home/ada/quay.jsonl", "source": "startup", "reason": "other",
+    });
+    let mut command = yard.command(&["hook", event]);
+    command.env("CLAUDE_PID", std::process::id().to_string()).stdin(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut input, payload.to_string().as_bytes()).expect("it reads");
+    drop(input);
+    assert_eq!(finish(child).code, Some(0), "{event}");
+}
+
+#[test]
+fn a_plan_that_a_session_is_bound_to_gets_no_worker_until_the_session_ends() {
+    let plan = PLAN.replace("- [ ] Nice <!-- ACCEPT: nice -->\n", "- [ ] B <!-- TASK: b -->\n");
+    let yard = yard("", "", &[("plans/p/plan.md", &plan)]);
+    yard.run(&["approve", "--commands", "plan:p"]);
+    hook(&yard, "SessionStart");
+    yard.run(&["resume", "plan:p", "--session", "11111111-aaaa-4bbb-8ccc-000000000001"]);
+    let held = "another session is at work on it, until it ends";
+    assert!(explained(&yard, "plan:p").contains(held), "{}", explained(&yard, "plan:p"));
+    let ended = yard.piton(&["run", "plan:p"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(4), 0), "{}", said(&ended));
+    assert!(said(&ended).contains(held), "{}", said(&ended));
+    // The run that stepped aside gives the plan to nobody else.
+    let refused = yard.piton(&["resume", "plan:p", "--by", "me"]);
+    assert!(refused.code == Some(4) && said(&refused).contains("has a live agent"), "{}", said(&refused));
+    hook(&yard, "SessionEnd");
+    let ended = yard.piton(&["run", "plan:p"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(0), 2), "{}", said(&ended));
+}

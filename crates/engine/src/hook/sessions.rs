@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use piton_model::{Dialect, Id, Time};
+use piton_model::{Dialect, Id, Time, UnitRef};
 use piton_store::disk::{Access, Disk, DiskError, Handle, LockError, Open, Rename};
 use piton_store::seal;
 use serde_json::{Map, Value, json};
@@ -355,6 +355,17 @@ pub(crate) fn others(disk: &dyn Disk, own: &Id, now: Time) -> Vec<(Id, Session)>
         !is_over
     });
     all
+}
+
+/// The session that is at work on a unit, by its process: it is bound to the unit, and has not ended.
+pub(crate) fn at_work(workspace: &Workspace, unit: &UnitRef, now: Time) -> Option<String> {
+    let bound = Bound::of(&Target::find(workspace, unit, now).ok()?);
+    let is_at_it = |session: &Session| {
+        let lives = session.process.as_deref().is_some_and(process::may_live);
+        session.ended.is_none() && lives && session.bound.as_ref().is_some_and(|known| known.is(&bound))
+    };
+    let mut all = list(&*workspace.disk, DIRECTORY, path_of).into_iter();
+    all.find(|(_, session)| is_at_it(session)).map(|(id, _)| id.to_string())
 }
 
 /// All sessions that ended. Files of those that did so long ago are removed on the way.

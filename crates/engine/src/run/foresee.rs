@@ -13,7 +13,7 @@ use super::memory::{LaneMemory, Memory, SavedState};
 use super::on_base::Base;
 use super::other_work::is_other_work;
 use super::recover::held_because;
-use super::recover_groups::taken_by_session;
+use super::recover_groups::{left_to_session, taken_by_session};
 use super::unknown_work::{UnknownWork, ground_of};
 use super::work::LaneWork;
 use super::{RunPlan, RunRecord, RunRequest, Waiting, approvals, freed, recover_groups, runs, strangers};
@@ -25,7 +25,7 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
     let workspace = &super::shared_texts::as_it_counts(workspace, now);
     let memory = Memory::load(workspace).unwrap_or_default();
     let rows = crate::status::recorded(workspace, now);
-    let shared = Shared::of_all(workspace, plan, &rows, now);
+    let shared = Shared::of_all(workspace, plan, &rows, request, now);
     let units = plan.work.units();
     let run = runs::all(workspace).find(|run| !run.is_finished && !run.units.is_disjoint(&units));
     let ground = ground_of(workspace, &plan.settings, &memory, run.as_ref());
@@ -169,13 +169,19 @@ struct Shared {
     unit: Unit,
     /// Whether a session is at it, by its own signs.
     liveness: Liveness,
-    /// Why a person wants it to wait.
+    /// Why a person, or the session that is at it, wants it to wait.
     pause: Option<String>,
     events: Vec<Entry>,
 }
 
 impl Shared {
-    fn of_all(workspace: &Workspace, plan: &RunPlan, rows: &[Row], now: Time) -> BTreeMap<String, Shared> {
+    fn of_all(
+        workspace: &Workspace,
+        plan: &RunPlan,
+        rows: &[Row],
+        request: &RunRequest,
+        now: Time,
+    ) -> BTreeMap<String, Shared> {
         let of = |wanted: &UnitRef| {
             let unit = crate::find(workspace, wanted, now).ok()?.unit;
             let row = rows.iter().find(|row| wanted.means(row.dialect, &row.full_name));
@@ -183,7 +189,8 @@ impl Shared {
             let events = crate::log(workspace, wanted, now).map(|log| log.log.events).unwrap_or_default();
             let is_approved = |paused: u64| approvals::approved_after(workspace, &wanted.to_string(), paused);
             let pause = person_pause(&unit, &events).filter(|(paused, _)| !is_approved(*paused));
-            Some(Shared { unit, liveness, pause: pause.map(|(_, reason)| reason), events })
+            let session = left_to_session(workspace, wanted, &unit, request, now);
+            Some(Shared { unit, liveness, pause: session.or(pause.map(|(_, reason)| reason)), events })
         };
         let mut all = BTreeMap::new();
         for work in plan.work.lanes.iter().filter(|work| work.step.is_some()) {

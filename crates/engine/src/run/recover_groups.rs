@@ -1,7 +1,9 @@
 //! Takes up groups that an earlier lead left: which phases are judged, what a person approved, whether a shared unit may continue.
 
 use piton_model::fleet::{Approval, Fleet, GateKind, GateProgress, Halt, LaneState, PhaseGate, PhaseState};
-use piton_model::{Dialect, Event, Gate, GateState, Liveness, State, Step, StepState, Unit, UnitRef, is_gate};
+use piton_model::{
+    Dialect, Event, Gate, GateState, LEFT_TO_SESSION, Liveness, State, Step, StepState, Time, Unit, UnitRef, is_gate,
+};
 use piton_store::journal::Entry;
 use piton_supervisor::quoted;
 use serde_json::Value;
@@ -15,7 +17,7 @@ use super::lead::Lead;
 use super::memory::GroupMemory;
 use super::recover::is_beginning;
 use super::taken_back::is_seen;
-use crate::record;
+use crate::{Workspace, record};
 
 impl Lead<'_> {
     pub(super) fn recover_group(&mut self, at: usize, request: &RunRequest) {
@@ -227,7 +229,9 @@ impl Lead<'_> {
         }
         let is_paused = matches!(found.unit.state, State::Paused { .. });
         let events = self.events_of(unit);
+        let session = left_to_session(self.workspace, unit, &found.unit, request, self.time());
         let taken = taken_by_session(&found.unit, found.judgement.liveness, &events)
+            .or(session)
             .or_else(|| self.paused_by_person(unit, &found.unit, &events));
         let reason =
             taken.clone().or_else(|| self.halted_before(group, &events)).or_else(|| halted_because(&found.unit));
@@ -287,6 +291,20 @@ pub(super) fn halted_because(unit: &Unit) -> Option<String> {
     }
 }
 
+/// Why a unit of several lanes is left alone: a session whose host tells Piton about it is bound to the unit, and its process
+/// runs. An agent that starts the run itself hands the unit over.
+pub(super) fn left_to_session(
+    workspace: &Workspace,
+    name: &UnitRef,
+    unit: &Unit,
+    request: &RunRequest,
+    now: Time,
+) -> Option<String> {
+    let session = crate::hook::session_at_work(workspace, name, now)?;
+    let is_other = request.session.as_ref() != Some(&session);
+    (is_other && unit.state != State::Done).then(|| format!("{LEFT_TO_SESSION} it, until it ends"))
+}
+
 /// Why a unit of several lanes is left alone: a session that a person began is at one of its steps. One that keeps the
 /// documents by hand is in no journal: there the document of a build says at which step it is, that of a plan that it is at work.
 pub(super) fn taken_by_session(unit: &Unit, liveness: Liveness, events: &[Entry]) -> Option<String> {
@@ -308,7 +326,7 @@ pub(super) fn taken_by_session(unit: &Unit, liveness: Liveness, events: &[Entry]
     let step = unit.steps.iter().find(|step| is_at(step)).map(|step| step.id.as_str());
     let is_led = events.iter().any(|entry| !is_seen(entry));
     let step = step.or_else(|| (unit.dialect == Dialect::Plan && !is_led).then_some("it"))?;
-    Some(format!("another session is at work on {step}, until it ends"))
+    Some(format!("{LEFT_TO_SESSION} {step}, until it ends"))
 }
 
 /// Whether all work of a phase is done, and all that is left of it are gates that a command judges: no worker is needed, and no
