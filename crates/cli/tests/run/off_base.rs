@@ -150,3 +150,21 @@ fn living_lead_builds_nothing_on_what_was_taken_off_the_base() {
     assert!(is_on_main(&yard, "S-1.txt") && is_on_main(&yard, "S-2.txt"), "{}", said(&ended));
     assert!(fs::exists(yard.workspace.path("S-1.txt")).unwrap_or(false));
 }
+
+#[test]
+fn step_that_named_its_files_is_asked_about_too() {
+    let plan = PLAN.replace("- [ ] B <!-- TASK: b -->\n", "- [ ] B <!-- TASK: b -->\n- [ ] C <!-- TASK: c -->\n");
+    let yard = yard(r#"if [ "$step" = c ]; then exit 1; fi"#, "", &[("plans/p/plan.md", &plan)]);
+    assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
+    set_hook(&yard, "");
+    let text = yard.text("plans/p/plan.md");
+    yard.git(&["checkout", "-q", "plans"]);
+    yard.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    yard.workspace.write("plans/p/plan.md", text);
+    assert!(!is_on_main(&yard, "b.txt"));
+    let ended = yard.piton(&["run", "plan:p", "--retry"]);
+    assert!(said(&ended).contains("is not on main; merge it again"), "{}", said(&ended));
+    let ended = yard.piton(&["run", "plan:p", "--retry"]);
+    assert_eq!((ended.code, count(&yard, "b")), (Some(0), 1), "{}", said(&ended));
+    assert!(is_on_main(&yard, "b.txt") && is_on_main(&yard, "c.txt"), "{}", said(&ended));
+}

@@ -67,8 +67,11 @@ impl Lead<'_> {
         let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name)?;
         let was_done = known.state == SavedState::Done || is_asked(&known.state);
         let is_off = match self.work.lanes[at].step {
-            // A step that is not recorded as done is done again.
-            Some(_) => matches!(self.standing(at, false), Standing::Complete(_)) && self.is_result_off_base(at),
+            // A step that is not recorded as done is done again. One whose files went off the base with its merge is not.
+            Some(_) => {
+                matches!(self.standing(at, false), Standing::Complete(_) | Standing::Unproved { .. })
+                    && self.is_result_off_base(at)
+            }
             None => match lifecycle? {
                 Lifecycle::Done => self.is_result_off_base(at),
                 _ => self.is_merge_off_base(at),

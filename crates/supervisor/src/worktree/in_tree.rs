@@ -42,17 +42,22 @@ impl Repository {
         Ok(found.first().and_then(|line| line.split(' ').next()).map(str::to_owned))
     }
 
-    /// Whether a branch has a file, of whatever name, with the content that a path has in a commit.
+    /// Whether a branch has a file under a name of its own, or that of the path, with the content that the path has in a commit.
+    /// Files that the commit has as well do not count: many files are alike.
     pub fn has_content_of(&self, branch: &str, commit: &str, path: &str) -> Result<bool, GitError> {
         let said = self.git().ask(&["rev-parse", "--verify", "--quiet", &format!("{commit}:{path}")])?;
         let content = said.text();
         if !said.is_success() || content.is_empty() {
             return Ok(false);
         }
-        let all = split(&self.git().bytes(&["ls-tree", "-r", "-t", "-z", "--full-tree", &full(branch)])?);
-        let object =
-            |line: &String| line.split('\t').next().and_then(|head| head.rsplit(' ').next()).map(str::to_owned);
-        Ok(all.iter().filter_map(object).any(|object| object == content))
+        let list = |tree: &str| -> Result<Vec<String>, GitError> {
+            let all = split(&self.git().bytes(&["ls-tree", "-r", "-t", "-z", "--full-tree", tree])?);
+            let named = all.iter().filter_map(|line| line.split_once('\t'));
+            let alike = named.filter(|(head, _)| head.rsplit(' ').next() == Some(content.as_str()));
+            Ok(alike.map(|(_, name)| name.to_owned()).collect())
+        };
+        let known = list(commit)?;
+        Ok(list(&full(branch))?.iter().any(|name| name == path || !known.contains(name)))
     }
 
     /// Whether the repository has a commit.

@@ -49,6 +49,18 @@ fn content_is_found_under_another_name() {
 }
 
 #[test]
+fn file_that_was_there_already_is_no_moved_one() {
+    let scratch = Scratch::new();
+    write(&scratch.root.join("a/__init__.py"), "");
+    let before = commit(&scratch.root, "one");
+    write(&scratch.root.join("b/__init__.py"), "");
+    let made = commit(&scratch.root, "another");
+    git(&scratch.root, &["reset", "-q", "--hard", &before]);
+    let has = |path: &str| scratch.repository.has_content_of("main", &made, path).expect("git answers");
+    assert!(!has("b/__init__.py") && has("a/__init__.py"));
+}
+
+#[test]
 fn newest_commits_that_a_branch_lacks_are_named_and_all_are_counted() {
     let scratch = Scratch::new();
     git(&scratch.root, &["branch", "behind"]);
