@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::whose_word::{is_on_main, meanwhile, said, workers, yard};
+use crate::whose_word::{is_on_main, meanwhile, said, set_hook, workers, yard};
 use crate::yard::{finish, wait_for};
 
 const SPEC: &str = "docs/EXECUTION-SPEC-PRD-091.md";
@@ -134,4 +134,24 @@ fn a_worker_that_is_named_after_a_limit_does_not_wait_for_the_old_one() {
     );
     let ended = yard.piton(&["run", "--yes"]);
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}
+
+#[test]
+fn workstream_that_is_put_back_after_the_build_is_done_gets_a_worker() {
+    let whole = "---\nprd: PRD-098\nprd_title: A hut\nworkstreams:\n  WS1: {name: Floor, outputs: [WS1.txt]}\n  \
+                 WS2: {name: Roof, outputs: [WS2.txt]}\nexecution_phases:\n  - {name: All, parallel: [WS1, WS2]}\n---\n# A hut\n";
+    let (path, unit) = ("docs/EXECUTION-SPEC-PRD-098.md", "build:PRD-098");
+    let yard = yard("if [ $step = WS2 ]; then exit 1; fi", "", &[(path, whole)]);
+    assert_eq!(yard.piton(&["run", unit, "--yes"]).code, Some(4));
+    let less = whole.replace("  WS2: {name: Roof, outputs: [WS2.txt]}\n", "").replace("[WS1, WS2]", "[WS1]");
+    yard.workspace.write(path, less);
+    yard.commit("the roof comes later");
+    let ended = yard.run(&["run", unit, "--yes", "--retry"]);
+    assert!(said(&ended).contains("not in the specification any more: WS2"), "{}", said(&ended));
+    yard.run(&["check"]);
+    set_hook(&yard, "");
+    yard.workspace.write(path, whole);
+    yard.commit("the roof");
+    let ended = yard.run(&["run", unit, "--yes"]);
+    assert!(is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
 }

@@ -229,6 +229,11 @@ impl Draft {
         self.lists[to].insert(at, moved.unwrap_or_else(|| lists::Listed::plain(id)));
     }
 
+    /// Takes a workstream out of every list.
+    pub(super) fn take_out(&mut self, id: &str) {
+        self.lists.iter_mut().for_each(|list| list.retain(|known| known.id != id));
+    }
+
     /// Keeps a workstream in one list of its bucket, where it is listed, and nowhere else.
     pub(super) fn tidy(&mut self, id: &str, bucket: Bucket) {
         let places = self.lists.iter().map(|list| list.iter().filter(|known| known.id == id).count());

@@ -115,9 +115,13 @@ fn skip(draft: &mut Draft, moved: &StepMove) -> Result<String, Refusal> {
             return Err(Refusal::rule(format!("{id} is completed already and cannot be left out")));
         }
     }
-    for id in &moved.steps {
-        if draft.bucket_of(id) != Some(Bucket::Skipped) {
-            draft.put(id, Bucket::Skipped);
+    let removed: Vec<bool> = moved.steps.iter().map(|id| !is_wanted(id)).collect();
+    for (id, is_removed) in moved.steps.iter().zip(removed) {
+        // The lists hold what the specification has, so that a workstream which is put back is pending.
+        match is_removed {
+            true => draft.take_out(id),
+            false if draft.bucket_of(id) == Some(Bucket::Skipped) => {}
+            false => draft.put(id, Bucket::Skipped),
         }
         draft.set_artifacts_aside(id)?;
     }

@@ -244,7 +244,6 @@ fn a_completed_workstream_is_left_out_when_the_specification_has_it_no_more() {
     let without = without.replace("depends_on: [WS1], ", "").replace("[WS1]", "[WS2]");
     bench.files.files.insert(SPEC_PATH.into(), without.into());
     bench.must(&skip);
-    bench.shows(
-        &json!({ "completed_workstreams": [], "dormant_workstreams": ["WS1"], "kept_artifacts": {"WS1": ["a"]} }),
-    );
+    bench.shows(&json!({ "completed_workstreams": [], "kept_artifacts": {"WS1": ["a"]} }));
+    assert!(bench.json().get("dormant_workstreams").is_none_or(|list| *list == json!([])), "{}", bench.text());
 }
