@@ -15,6 +15,7 @@ mod keep;
 mod list;
 mod merge;
 mod own_work;
+mod reattach;
 mod repair;
 mod restore;
 mod settle;

@@ -205,3 +205,15 @@ fn story_that_came_without_its_branch_is_begun_again_as_printed() {
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(is_on_main(&yard, "a.txt") && is_on_main(&yard, "b.txt"), "{}", said(&ended));
 }
+
+#[test]
+fn commits_under_another_name_or_on_a_detached_head_are_the_workers_work() {
+    for leaves in ["git branch -m story/S-1", "git checkout -q --detach && keep S-1-a"] {
+        let story = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\nstages = [2, 3]\n";
+        let yard = yard(&format!("if [ $PITON_STAGE = 2 ]; then keep first; {leaves}; fi"), story, &[]);
+        let ended = yard.run(&["run", "--yes"]);
+        assert!(said(&ended).contains("it is on feature/S-1-one again, with these commits"), "{}", said(&ended));
+        assert!(is_on_main(&yard, "first.txt") && is_on_main(&yard, "S-1.txt"), "{leaves}: {}", said(&ended));
+        assert_eq!(workers(&yard).len(), 2, "{leaves}: {}", said(&ended));
+    }
+}

@@ -3,7 +3,7 @@
 use piton_model::fleet::LaneAt;
 use piton_model::hint::verbs;
 use piton_model::{Hint, StepState};
-use piton_supervisor::{Head, Repository, quoted};
+use piton_supervisor::{Head, KeeperProgram, Repository, Sight, Worker, quoted};
 
 use super::lead::Lead;
 use super::memory::SavedState;
@@ -14,10 +14,31 @@ impl Lead<'_> {
     pub(super) fn note_tip(&mut self, at: LaneAt) {
         let name = self.work.fleet.lanes[at].name.clone();
         let branch = self.memory.lane(&name).branch.clone();
-        let (Some(repository), Some(branch)) = (&self.repository, branch) else { return };
+        let (Some(repository), Some(branch)) = (self.repository.clone(), branch) else { return };
+        self.reattach(at, &repository, &branch);
         if let Ok(Some(tip)) = repository.tip(&branch) {
             self.memory.lane(&name).tip = Some(tip);
         }
+    }
+
+    /// Puts the worktree of a lane without a worker back on the lane's branch. What a worker committed under another name, or on
+    /// a detached HEAD, is its work.
+    fn reattach(&mut self, at: LaneAt, repository: &Repository, branch: &str) {
+        let tree = self.worktree_of(at).map(|tree| self.workspace.root().join(tree)).filter(|tree| tree.is_dir());
+        let Some(tree) = tree.filter(|_| !self.is_at_work(at)) else { return };
+        // Where it is not possible, the commits are looked for before the merge.
+        if let Ok(Some(was)) = repository.reattach(&tree, branch) {
+            let text = format!("its worker left its worktree on {was}; it is on {branch} again, with these commits");
+            self.tell_lane(at, "branch", &text);
+        }
+    }
+
+    /// Whether the last worker of a lane is known to run.
+    fn is_at_work(&self, at: LaneAt) -> bool {
+        let home = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(|known| known.home.as_ref());
+        let worker =
+            home.and_then(|home| Worker::adopt(&KeeperProgram::this(), &self.workspace.root().join(home)).ok());
+        worker.is_some_and(|worker| matches!(worker.sight(), Ok(Sight::Running)))
     }
 
     /// The same for all lanes that an earlier lead left, since others may have committed to their branches.

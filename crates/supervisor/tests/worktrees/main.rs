@@ -9,6 +9,7 @@ mod gates;
 mod in_tree;
 mod locks;
 mod merge;
+mod reattach;
 mod repository;
 mod snapshot;
 mod state;
