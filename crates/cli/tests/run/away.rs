@@ -235,3 +235,20 @@ fn a_phase_that_was_taken_off_the_base_is_built_again() {
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert!(is_on_main(&yard, "WS1.txt") && is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
 }
+
+#[test]
+fn finished_story_whose_checkpoint_is_stashed_is_done_although_an_older_state_lists_it() {
+    let story = "[[stories]]\nid = \"S-1\"\ntitle = \"One\"\nstages = [2, 3]\n";
+    let yard = yard("exit 1", story, &[]);
+    yard.workspace.write(".gitignore", yard.text(".gitignore").replace(".pipeline/\n", ""));
+    yard.commit("documents are kept");
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    yard.git(&["add", ".pipeline/state.json"]);
+    yard.git(&["commit", "-qm", "the state of the evening"]);
+    set_hook(&yard, "");
+    yard.run(&["run", "--yes", "--retry"]);
+    let before = workers(&yard).len();
+    yard.git(&["stash", "-q", "-u"]);
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(0), before), "{}", said(&ended));
+}

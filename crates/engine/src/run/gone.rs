@@ -2,7 +2,7 @@
 
 use piton_model::fleet::LaneAt;
 use piton_model::hint::verbs;
-use piton_model::{Hint, StepState};
+use piton_model::{Dialect, Hint, StepState};
 use piton_supervisor::{Head, KeeperProgram, Repository, Sight, Worker, quoted};
 
 use super::lead::Lead;
@@ -86,7 +86,11 @@ impl Lead<'_> {
     /// How the unit of a lane is begun again, where the lane is all of it.
     pub(super) fn begin_again(&self, at: LaneAt) -> Option<Hint> {
         let work = &self.work.lanes[at];
-        work.step.is_none().then(|| verbs::RESTART.on(&work.unit_name).to("or begin it again from nothing"))
+        let restart = verbs::RESTART.on(&work.unit_name);
+        // Subtasks that are done are given up only on purpose.
+        let is_forced = work.dialect == Dialect::Task && self.has_recorded_work(at);
+        let restart = if is_forced { restart.flag("--force") } else { restart };
+        work.step.is_none().then(|| restart.to("or begin it again from nothing"))
     }
 
     /// Remembers where the base is.

@@ -162,9 +162,16 @@ impl Lead<'_> {
     /// is its end, and its work is on the base.
     pub(super) fn is_done_without_document(&self, at: LaneAt) -> bool {
         let work = &self.work.lanes[at];
-        let is_gone = work.step.is_none() && self.is_document_gone(at);
+        let is_gone = work.step.is_none() && (self.is_document_gone(at) || self.is_end_in_stash(at));
         let is_lost = self.restored.contains(&work.unit.to_string()) || is_gone;
         is_lost && self.is_merge_on_base(at) && self.is_finished_in_journal(at)
+    }
+
+    /// Whether the document with which a unit ended is in the stash: what other documents say about the unit is older.
+    fn is_end_in_stash(&self, at: LaneAt) -> bool {
+        let documents = self.events_of(&self.work.lanes[at].unit).pop().map(|last| last.documents).unwrap_or_default();
+        let is_away = |path: &str| matches!(self.workspace.disk.stamp(path), Ok(None)) && self.is_in_stash(path);
+        documents.iter().any(|document| document.hash.is_some() && is_away(&document.path))
     }
 
     /// Whether a file is as the commit that is checked out has it, git wrote it, and it was not committed since a moment. A file
