@@ -1,7 +1,10 @@
 //! Gates as checkpoints list them: `lint (WS1)`, and the other forms of real files.
 
+use std::collections::{HashMap, HashSet};
+
 pub(super) use piton_model::fold_gate as fold;
 
+use super::spec::{Phase, Spec};
 use crate::content;
 use crate::json::{Kind, Value};
 
@@ -19,6 +22,9 @@ pub(super) struct Listed {
 
 /// How many gates of one list are read. No build has as many, and a hostile file must not take all memory.
 const MOST: usize = 10_000;
+
+/// How many pending gates are looked for in the specification.
+const MOST_DUE: usize = 100;
 
 /// The gates of a list, or of a map from names to results.
 pub(super) fn listed(list: Option<Value<'_, '_>>, is_step: &dyn Fn(&str) -> bool) -> Vec<Listed> {
@@ -41,6 +47,57 @@ pub(super) fn shown(gate: &Listed) -> String {
         Some(place) => format!("{} ({place})", gate.name),
         None => gate.name.clone(),
     }
+}
+
+/// Whether a listed gate has passed for a workstream.
+pub(super) fn is_for(gate: &Listed, name: &str, step: &str) -> bool {
+    !gate.has_failed && fold(&gate.name) == fold(name) && steps_of(gate).any(|known| known == step)
+}
+
+/// The workstreams to which the specification gives a gate.
+pub(super) fn owners<'s>(spec: &'s Spec, name: &str) -> Vec<&'s str> {
+    let name = fold(name);
+    let is_it = |gate: &String| fold(gate) == name;
+    let of_streams = spec.workstreams.iter().filter(|stream| stream.gate.as_ref().is_some_and(is_it));
+    let of_streams: HashSet<&str> = of_streams.map(|stream| stream.id.as_str()).collect();
+    // A phase that lists what one of its workstreams names says the same thing twice; the workstream has the gate.
+    let names_it = |id: &String| of_streams.contains(id.as_str());
+    let is_of_phase = |phase: &&Phase| phase.gates.iter().any(is_it) && !phase.parallel.iter().any(names_it);
+    let by_phase = spec.phases.iter().filter(is_of_phase).flat_map(|phase| &phase.parallel);
+    let by_phase: HashSet<&str> = by_phase.map(String::as_str).collect();
+    let ids = spec.workstreams.iter().map(|stream| stream.id.as_str());
+    ids.filter(|id| of_streams.contains(id) || by_phase.contains(id)).collect()
+}
+
+/// The first phase of the specification whose gate is due and has not passed, as an index, with that gate.
+///
+/// A gate is due in the phase of each of its workstreams that is completed, and in a phase that has no workstreams.
+pub(super) fn first_due<'g>(
+    spec: &Spec,
+    passed: &[Listed],
+    waiting: &'g [Listed],
+    is_completed: &dyn Fn(&str) -> bool,
+) -> Option<(usize, &'g Listed)> {
+    let mut phase_of = HashMap::new();
+    for (number, phase) in spec.phases.iter().enumerate() {
+        for id in &phase.parallel {
+            phase_of.entry(id.as_str()).or_insert(number);
+        }
+    }
+    let passed = passed.iter().filter(|gate| !gate.has_failed);
+    let passed: HashSet<_> = passed.flat_map(|gate| steps_of(gate).map(|step| (fold(&gate.name), step))).collect();
+    let first = |gate: &Listed| {
+        let name = fold(&gate.name);
+        let named: Vec<_> = steps_of(gate).collect();
+        let steps = if named.is_empty() { owners(spec, &gate.name) } else { named };
+        let is_due = |step: &&str| is_completed(step) && !passed.contains(&(name.clone(), *step));
+        let of_steps = steps.into_iter().filter(is_due).filter_map(|step| phase_of.get(step).copied());
+        let is_bare = |phase: &Phase| phase.parallel.is_empty() && phase.gates.iter().any(|known| fold(known) == name);
+        of_steps.chain(spec.phases.iter().position(is_bare)).min()
+    };
+    // Of several gates of one phase the first that is listed.
+    let due = waiting.iter().take(MOST_DUE).filter_map(|gate| Some((first(gate)?, gate)));
+    due.min_by_key(|(phase, _)| *phase)
 }
 
 fn one(item: Value<'_, '_>, is_step: &dyn Fn(&str) -> bool) -> Option<Listed> {

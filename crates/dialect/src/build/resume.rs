@@ -7,11 +7,13 @@ use piton_model::{
     ResumeQuestion, Step, StepState, Trouble, Unit,
 };
 
+use super::checkpoint::Bucket;
+use super::gates::first_due;
 use super::unit::REVIEW;
 use super::write::{Draft, due, no_checkpoint, path, refuse_when_blocked};
 use crate::{Files, Place};
 
-/// How a build is continued: from the first phase in which workstreams are pending or in progress.
+/// How a build is continued: from the first phase in which workstreams are pending or in progress, or a gate is due.
 ///
 /// One in progress is refused until somebody says what becomes of the interrupted workstreams; a complete one always.
 pub fn resume(
@@ -37,7 +39,7 @@ pub fn resume(
     Ok(ResumePlan {
         action,
         position: format!("phase {phase}"),
-        next: if goes_on { next(&draft, mode, phase) } else { Hint::text("") },
+        next: if goes_on { next(&draft, mode) } else { Hint::text("") },
         done,
         remaining,
         reasons,
@@ -116,8 +118,18 @@ fn decide(draft: &Draft, mode: Option<ResumeMode>) -> (ResumeAction, Vec<Hint>) 
     }
 }
 
-/// The phase to go on from. Without a specification each gate that passed has ended one.
+/// The phase to go on from: that of the next workstreams, or an earlier one whose gate is due.
 fn resume_phase(draft: &Draft) -> usize {
+    let is_running = draft.unit.steps.iter().any(|step| step.state == StepState::Running);
+    let is_completed = |id: &str| draft.bucket_of(id) == Some(Bucket::Completed);
+    let due = draft.spec.as_ref().and_then(|spec| first_due(spec, &draft.passed, &draft.waiting, &is_completed));
+    let due = due.filter(|_| !is_running).map(|(phase, _)| phase + 1);
+    let has_open = draft.unit.steps.iter().any(|step| is_open(&step.state));
+    due.filter(|due| !has_open || *due < work_phase(draft)).unwrap_or_else(|| work_phase(draft))
+}
+
+/// The phase of the next workstreams. Without a specification each gate that passed has ended one.
+fn work_phase(draft: &Draft) -> usize {
     let open = draft.unit.steps.iter().filter(|step| is_open(&step.state));
     let by_spec = open.filter_map(|step| draft.phase_of(&step.id)).min();
     let recorded = draft.editor.int(&["current_phase"]).and_then(|phase| usize::try_from(phase).ok()).unwrap_or(0);
@@ -152,7 +164,7 @@ pub(super) fn when_fixed(name: &str) -> Hint {
 }
 
 /// The next order, with the command that records it.
-fn next(draft: &Draft, mode: Option<ResumeMode>, phase: usize) -> Hint {
+fn next(draft: &Draft, mode: Option<ResumeMode>) -> Hint {
     let restarts = mode == Some(ResumeMode::Restart);
     let steps = &draft.unit.steps;
     let running: Vec<_> = steps.iter().filter(|step| step.state == StepState::Running).map(|step| &*step.id).collect();
@@ -160,7 +172,7 @@ fn next(draft: &Draft, mode: Option<ResumeMode>, phase: usize) -> Hint {
         let done = verbs::STEP.on(&draft.name).word("done").name(running[0], "STEP");
         return done.to(format!("go on with {}; when one is done", running.join(", ")));
     }
-    next_of(draft, phase)
+    next_of(draft)
 }
 
 /// The command that moves the build on as it stands, with what it does.
@@ -168,13 +180,13 @@ pub(super) fn next_command(draft: &Draft) -> Hint {
     let running = draft.unit.steps.iter().find(|step| step.state == StepState::Running);
     match running {
         Some(step) => verbs::STEP.on(&draft.name).word("done").name(&step.id, "STEP").to("when it is done"),
-        None => next_of(draft, resume_phase(draft)),
+        None => next_of(draft),
     }
 }
 
 /// What comes next when nothing is executed: a gate that is due, the next workstreams, the gates that are left, the end.
-fn next_of(draft: &Draft, phase: usize) -> Hint {
-    let (name, unit) = (&draft.name, &draft.unit);
+fn next_of(draft: &Draft) -> Hint {
+    let (name, unit, phase) = (&draft.name, &draft.unit, work_phase(draft));
     let here = |step: &&Step| draft.phase_of(&step.id).is_none_or(|found| found == phase);
     // A phase ends with its gates, so those of an earlier one come first.
     let is_earlier = |step: &str| draft.phase_of(step).is_none_or(|found| found < phase);

@@ -317,6 +317,55 @@ fn lists_are_read_as_maps_are() {
 }
 
 #[test]
+fn the_position_is_the_first_phase_that_has_something_left() {
+    let spec =
+        SPEC.replace("gates:\n  build:", "  - name: Flight\n    parallel: []\n    gates: [flies]\ngates:\n  build:");
+    let (completed, running) = (r#""completed_workstreams": ["WS1"]"#, r#""in_progress_workstreams": ["WS2"]"#);
+    let (pending, passed) = (r#""pending_workstreams": ["WS3"]"#, r#"["build (WS1)"], "gates_pending": ["lint"]"#);
+    let all_done = (completed, r#""completed_workstreams": ["WS1", "WS2", "WS3"]"#);
+    let none_running = (running, r#""in_progress_workstreams": []"#);
+    let none_pending = (pending, r#""pending_workstreams": []"#);
+    let both_pending = (pending, r#""pending_workstreams": ["WS2", "WS3"]"#);
+    let gates = |text: &'static str| (passed, text);
+    for (replace, want) in [
+        // `current_phase` is 1 in all of them: it advances when a gate passes.
+        (vec![all_done, none_running, none_pending], "phase 2 (Cloth) · gate lint"),
+        (
+            vec![all_done, none_running, none_pending, gates(r#"["build (WS1)"], "gates_pending": ["flies", "Lint"]"#)],
+            "phase 2 (Cloth) · gate Lint",
+        ),
+        (
+            vec![all_done, none_running, none_pending, gates(r#"["lint (WS2)"], "gates_pending": ["lint (WS3)"]"#)],
+            "phase 2 (Cloth) · gate lint",
+        ),
+        (
+            vec![
+                all_done,
+                none_running,
+                none_pending,
+                gates(r#"["lint (WS2)", "lint (WS3)"], "gates_pending": ["flies"]"#),
+            ],
+            "phase 3 (Flight) · gate flies",
+        ),
+        (
+            vec![none_running, both_pending, gates(r#"[], "gates_pending": ["lint", "build"]"#)],
+            "phase 1 (Wood) · gate build",
+        ),
+        (vec![none_running, both_pending], "phase 2 (Cloth) · WS2 Sail: the cloth"),
+        (vec![gates(r#"[], "gates_pending": ["build", "lint"]"#)], "phase 2 (Cloth) · WS2 Sail: the cloth"),
+        // No phase has it: the recorded one is all that is known.
+        (
+            vec![all_done, none_running, none_pending, gates(r#"[], "gates_pending": ["taste"]"#)],
+            "phase 1 (Wood) · gate taste",
+        ),
+    ] {
+        let text = checkpoint(&replace, "");
+        let unit = read("PRD-101.json", &text, Some(&spec)).unit.expect("a unit");
+        assert_eq!(unit.position().as_deref(), Some(want), "{text}");
+    }
+}
+
+#[test]
 fn a_checkpoint_becomes_a_unit() {
     let review = r#", "adversarial_review": {"verdict": "ship", "p0_count": 0, "p1_count": 1, "attempt": 1},
         "key_fixes": [{"file": "a.rs", "change": "no panic"}], "cleanup_done": ["old sails"], "gov010_check": "passed""#;

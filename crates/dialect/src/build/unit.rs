@@ -8,7 +8,7 @@ use piton_model::{
 };
 
 use super::checkpoint::{Bucket, Checkpoint, Failure, Review};
-use super::gates::{Listed, shown};
+use super::gates::{Listed, first_due, shown};
 use super::rules::not_shippable;
 use super::spec::{Phase, Spec};
 use super::wire;
@@ -37,7 +37,7 @@ pub(super) fn unit(root: Value<'_, '_>, checkpoint: &Checkpoint, spec: Option<&S
     let count = |wanted: fn(&StepState) -> bool| unit.steps.iter().filter(|step| wanted(&step.state)).count() as u64;
     let total = count(|state| *state != StepState::Skipped);
     unit.progress = Progress { done: count(|state| matches!(state, StepState::Done { .. })), total };
-    position(&mut unit, checkpoint, &plan);
+    position(&mut unit, checkpoint, spec, &plan);
     unit.gates = gates(root, checkpoint);
     unit.troubles = checkpoint.failure.iter().map(trouble).collect();
     unit.decisions = decisions(root);
@@ -187,25 +187,31 @@ fn steps(root: Value<'_, '_>, checkpoint: &Checkpoint, spec: Option<&Spec>, plan
     steps
 }
 
-/// Where the build is, or would be resumed: the first phase that has something left.
-fn position(unit: &mut Unit, checkpoint: &Checkpoint, plan: &Plan<'_>) {
+/// Where the build is, or would be resumed: the first phase that has a workstream or a gate left. A workstream in progress
+/// counts more than a gate of an earlier phase.
+fn position(unit: &mut Unit, checkpoint: &Checkpoint, spec: Option<&Spec>, plan: &Plan<'_>) {
     let is_open = |step: &&Step| matches!(step.state, StepState::Pending | StepState::Running | StepState::Failed);
-    let resume = unit.steps.iter().filter(is_open).filter_map(|step| plan.phase(&step.id)).min();
+    let of_steps = unit.steps.iter().filter(is_open).filter_map(|step| plan.phase(&step.id)).min();
+    let is_running = unit.steps.iter().any(|step| step.state == StepState::Running);
+    let is_completed = |id: &str| checkpoint.bucket_of.get(id) == Some(&Bucket::Completed);
+    let due = spec.and_then(|spec| first_due(spec, &checkpoint.passed, &checkpoint.waiting, &is_completed));
+    let due = due.filter(|(phase, _)| !is_running && of_steps.is_none_or(|of_steps| *phase < of_steps));
     let recorded = checkpoint.phase.and_then(|phase| usize::try_from(phase).ok()).filter(|phase| *phase > 0);
-    let recorded_label = |phase: usize| plan.labels.get(phase - 1).cloned().unwrap_or_else(|| label(phase, None));
-    unit.stage = match resume {
-        Some(phase) => Some(plan.labels[phase].to_string()),
-        None => recorded.map(|phase| recorded_label(phase).to_string()),
-    };
+    let label = |phase: usize| plan.labels.get(phase).cloned().unwrap_or_else(|| label(phase + 1, None));
+    let phase = due.map(|(phase, _)| phase).or(of_steps);
+    unit.stage = phase.or(recorded.map(|phase| phase - 1)).map(|phase| label(phase).to_string());
     if unit.state == State::Done {
         return;
     }
-    let here = |step: &&Step| resume.is_none() || plan.phase(&step.id) == resume;
+    let here = |step: &&Step| phase.is_none() || plan.phase(&step.id) == phase;
     let open = || unit.steps.iter().filter(is_open).filter(here);
     let current = open().find(|step| step.state == StepState::Running).or_else(|| open().next());
     unit.current = match current {
         Some(step) => Some(step.title.as_ref().map_or_else(|| step.id.clone(), |title| format!("{} {title}", step.id))),
-        None => checkpoint.waiting.first().map(|gate| format!("gate {}", gate.name)),
+        None => {
+            let gate = due.map(|(_, gate)| gate).or(checkpoint.waiting.first());
+            gate.map(|gate| format!("gate {}", gate.name))
+        }
     };
 }
 

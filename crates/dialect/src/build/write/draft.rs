@@ -197,7 +197,7 @@ impl Draft {
     }
 
     /// How far a workstream is; of several lists the one that says least is believed.
-    pub(super) fn bucket_of(&self, id: &str) -> Option<Bucket> {
+    pub(in super::super) fn bucket_of(&self, id: &str) -> Option<Bucket> {
         let holds = |(_, list): &(_, &Vec<lists::Listed>)| list.iter().any(|known| known.id == id);
         BUCKETS.iter().zip(&self.lists).find(holds).map(|((bucket, _), _)| *bucket)
     }

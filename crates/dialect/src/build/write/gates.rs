@@ -5,9 +5,8 @@ use piton_model::hint::verbs;
 use piton_model::{BuildStatus, Evidence, GateJudgement, Moment, Refusal};
 
 use super::super::checkpoint::Bucket;
-use super::super::gates::{Listed, fold, parse, shown, steps_of};
+use super::super::gates::{Listed, fold, is_for, owners as owners_of, parse, shown, steps_of};
 use super::super::rules::gate_names;
-use super::super::spec::Phase;
 use super::draft::{Draft, near};
 use super::steps::{Failure, write_error};
 use super::{life, notes};
@@ -228,21 +227,8 @@ fn advance(draft: &mut Draft, step: Option<&str>) {
     draft.editor.set(&["current_phase"], phase);
 }
 
-/// The workstreams to which the specification gives a gate.
 fn owners(draft: &Draft, name: &str) -> Vec<String> {
-    let Some(spec) = &draft.spec else { return Vec::new() };
-    let is_it = |gate: &String| fold(gate) == fold(name);
-    let names_it = |id: &String| {
-        let gate = spec.workstreams.iter().find(|stream| stream.id == *id).and_then(|stream| stream.gate.as_ref());
-        gate.is_some_and(is_it)
-    };
-    // A phase that lists what one of its workstreams names says the same thing twice; the workstream has the gate.
-    let is_of_phase = |phase: &&Phase| phase.gates.iter().any(is_it) && !phase.parallel.iter().any(names_it);
-    let by_phase = spec.phases.iter().filter(is_of_phase);
-    let by_phase: Vec<_> = by_phase.flat_map(|phase| phase.parallel.iter()).collect();
-    let is_owner = |id: &String, gate: Option<&String>| gate.is_some_and(is_it) || by_phase.contains(&id);
-    let owners = spec.workstreams.iter().filter(|stream| is_owner(&stream.id, stream.gate.as_ref()));
-    owners.map(|stream| stream.id.clone()).collect()
+    draft.spec.iter().flat_map(|spec| owners_of(spec, name)).map(str::to_owned).collect()
 }
 
 fn known_names(draft: &Draft) -> Vec<String> {
@@ -270,10 +256,6 @@ pub(super) fn leave_out_removed(draft: &mut Draft) {
     if !removed.is_empty() {
         write_lists(draft);
     }
-}
-
-fn is_for(gate: &Listed, name: &str, step: &str) -> bool {
-    !gate.has_failed && fold(&gate.name) == fold(name) && steps_of(gate).any(|known| known == step)
 }
 
 fn write_lists(draft: &mut Draft) {

@@ -8,6 +8,14 @@ fn a_resume_shows_the_protocols_display() {
     assert_eq!((first.action, &*first.position), (ResumeAction::Continue, "phase 1"));
     assert_eq!(first.next, "begin WS1 of phase 1: piton step build:PRD-009 begin WS1");
     bench.must(&done("WS1", &["a.sql"]));
+    // Phase 1 ends with its gate.
+    let due = plan(&bench, Some(ResumeMode::Continue));
+    assert_eq!(due.position, "phase 1");
+    assert!(
+        due.next.to_string().starts_with("run the gate schema-validation of WS1; when it passes: "),
+        "{}",
+        due.next
+    );
     bench.must(&gate(true, "schema-validation", None));
     let paused = plan(&bench, None);
     assert_eq!(paused.action, ResumeAction::Continue);
