@@ -1,7 +1,7 @@
 //! A run that is continued after its user changed what it is about: a list, a specification, a branch.
 
 use crate::whose_word::{is_on_main, said, set_hook, workers, yard};
-use crate::yard::{finish, wait_for};
+use crate::yard::{Yard, finish, wait_for};
 
 const SPEC: &str = "docs/EXECUTION-SPEC-PRD-074.md";
 
@@ -20,8 +20,8 @@ fn story(id: &str) -> String {
     format!("[[stories]]\nid = \"{id}\"\ntitle = \"{id}\"\nstages = [2, 3]\n")
 }
 
-#[test]
-fn a_story_that_another_takes_the_place_of_is_left_out_and_that_is_said() {
+/// S-2 is taken out of its list after its worker was stopped; S-3 takes its place.
+fn without_second() -> Yard {
     let stories = story("S-1") + &story("S-2");
     let yard = yard("hold \"$step\"", &stories, &[]);
     let mut lead = yard.command(&["run", "--yes"]).spawn().expect("it starts");
@@ -34,14 +34,22 @@ fn a_story_that_another_takes_the_place_of_is_left_out_and_that_is_said() {
     let settings = yard.text("piton.toml").replace("S-2", "S-3");
     yard.workspace.write("piton.toml", settings);
     yard.commit("another story");
-    let ended = yard.piton(&["run", "--yes"]);
-    assert_eq!(ended.code, Some(0), "{}", said(&ended));
-    let left_out = "pipeline:S-2 is in no list of stories any more; the run continues without it";
-    assert!(said(&ended).contains(left_out), "{}", said(&ended));
-    let status = yard.run(&["status"]).stdout;
-    assert!(!status.contains("run 1"), "nothing of it is left: {status}");
-    // A story that is open and no part of the run is left: the pipeline is not complete.
-    assert_eq!(yard.read_json(".pipeline/state.json")["complete"], false);
+    yard
+}
+
+#[test]
+fn a_story_that_another_takes_the_place_of_is_left_out_and_that_is_said() {
+    for arguments in [&["run"][..], &["run", "--retry"], &["run", "pipeline:S-1", "pipeline:S-3"]] {
+        let yard = without_second();
+        let ended = yard.piton(&[arguments, &["--yes"]].concat());
+        assert_eq!(ended.code, Some(0), "{}", said(&ended));
+        let left_out = "pipeline:S-2 is in no list of stories any more; the run continues without it";
+        assert!(said(&ended).contains(left_out), "{arguments:?}: {}", said(&ended));
+        let status = yard.run(&["status"]).stdout;
+        assert!(!status.contains("run 1"), "nothing of it is left: {status}");
+        // A story that is open and no part of the run is left: the pipeline is not complete.
+        assert_eq!(yard.read_json(".pipeline/state.json")["complete"], false);
+    }
 }
 
 #[test]

@@ -25,29 +25,19 @@ pub(super) fn read(
     request: &RunRequest,
     now: Time,
 ) -> Result<Continued, RunError> {
+    let left = Left { workspace, settings, now };
     let mut gone = Vec::new();
     if request.wanted.is_empty() && (request.retry || !work::has_stories(workspace, settings)?) {
         for run in runs::all(workspace).filter(|run| !run.is_finished) {
-            let (wanted, lost) = Left { workspace, settings, now }.of(&run);
+            let (wanted, lost) = left.of(&run);
             gone.extend(lost);
             if wanted.is_empty() && (!run.wanted.is_empty() || !work::has_stories(workspace, settings)?) {
                 continue;
             }
-            let work = work::read_work(workspace, settings, &wanted, now)?;
-            return Ok(Continued { wanted, work, gone });
+            return left.read(wanted, gone);
         }
     }
-    let wanted = request.wanted.clone();
-    let work = work::read_work(workspace, settings, &wanted, now)?;
-    if wanted.is_empty() {
-        let units = work.units();
-        let run = runs::all(workspace).find(|run| !run.is_finished && !run.units.is_disjoint(&units));
-        let left = Left { workspace, settings, now };
-        let is_delisted =
-            |unit: &&String| unit.starts_with("pipeline:") && !units.contains(*unit) && left.is_gone(unit);
-        gone.extend(run.iter().flat_map(|run| run.units.iter().filter(is_delisted).cloned()));
-    }
-    Ok(Continued { wanted, work, gone })
+    left.read(request.wanted.clone(), gone)
 }
 
 struct Left<'w> {
@@ -57,6 +47,23 @@ struct Left<'w> {
 }
 
 impl Left<'_> {
+    /// Reads what is named. What its unfinished run was about and no list has any more is gone, whatever was typed.
+    fn read(&self, wanted: Vec<String>, mut gone: Vec<String>) -> Result<Continued, RunError> {
+        let work = work::read_work(self.workspace, self.settings, &wanted, self.now)?;
+        let units = work.units();
+        if let Some(run) = runs::continued_by(self.workspace, &units) {
+            let others = run.units.iter().filter(|unit| !units.contains(*unit) && !gone.contains(unit));
+            let delisted: Vec<String> = others.filter(|unit| self.is_delisted(unit)).cloned().collect();
+            gone.extend(delisted);
+        }
+        Ok(Continued { wanted, work, gone })
+    }
+
+    /// Whether its user took a unit out of its list.
+    fn is_delisted(&self, unit: &str) -> bool {
+        unit.starts_with("pipeline:") && self.is_gone(unit)
+    }
+
     /// What is left of what a run named, and what is gone. A file that was moved is looked for by its units.
     fn of(&self, run: &RunRecord) -> (Vec<String>, Vec<String>) {
         let root = self.workspace.root();

@@ -121,9 +121,7 @@ impl RunRecord {
     ) -> Result<RunRecord, RunError> {
         let wanted: Vec<Wanted> = request.wanted.iter().map(|typed| Wanted::new(workspace, typed)).collect();
         let numbers = numbers(&*workspace.disk);
-        let open = numbers.iter().rev().filter_map(|number| load(&*workspace.disk, *number));
-        let known = open.into_iter().find(|run| !run.is_finished && !run.units.is_disjoint(&units));
-        let mut run = match known {
+        let mut run = match continued_by(workspace, &units) {
             // All that is left of it was read: what is gone is no part of it any more.
             Some(run) if run.names(gone) => RunRecord { wanted, units, ..run },
             Some(run) => run.without(gone).widened(wanted, units),
@@ -312,6 +310,11 @@ pub(super) fn all(workspace: &Workspace) -> impl Iterator<Item = RunRecord> {
         numbers.clear();
     }
     numbers.into_iter().rev().filter_map(move |number| load(disk, number))
+}
+
+/// The run that a lead of these units continues: the newest that is not finished and is about one of them.
+pub(super) fn continued_by(workspace: &Workspace, units: &BTreeSet<String>) -> Option<RunRecord> {
+    all(workspace).find(|run| !run.is_finished && !run.units.is_disjoint(units))
 }
 
 /// The newest run that is not finished.
