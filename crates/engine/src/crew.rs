@@ -37,7 +37,7 @@ pub(crate) fn crews(workspace: &Workspace, now: Time) -> Vec<Crew> {
     for surveyed in all {
         let base = surveyed.full_name.rsplit_once('/').map_or("", |(base, _)| base).to_owned();
         let name = format!("{}:{}", Dialect::Crew, surveyed.full_name);
-        crews.entry(base).or_default().push(found(surveyed, name, &leads, now));
+        crews.entry(base).or_default().push(found(workspace, surveyed, name, &leads, now));
     }
     crews.into_iter().map(|(base, agents)| Crew { base, agents }).collect()
 }

@@ -3,8 +3,8 @@ use std::fmt;
 
 use piton_dialect::{Detail, codes};
 use piton_model::{
-    Claim, Dialect, Document, Finding, Judgement, Led, Patience, Place, Role, State, Time, Unit, UnitRef, judge,
-    shortest_names,
+    Claim, Dialect, Document, Finding, Judgement, Led, Liveness, Patience, Place, Role, Rule, State, Time, Unit,
+    UnitRef, judge, shortest_names,
 };
 
 use crate::Workspace;
@@ -65,13 +65,13 @@ impl fmt::Display for NotFound {
 /// Finds the unit that somebody named.
 pub fn find(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found, NotFound> {
     let (surveyed, name) = survey_one(workspace, wanted, now)?;
-    Ok(found(surveyed, name, &LedUnits::look(workspace, now), now))
+    Ok(found(workspace, surveyed, name, &LedUnits::look(workspace, now), now))
 }
 
 /// The same as documents have it: what a lead knows about it is not asked.
 pub(crate) fn find_recorded(workspace: &Workspace, wanted: &UnitRef, now: Time) -> Result<Found, NotFound> {
     let (surveyed, name) = survey_one(workspace, wanted, now)?;
-    Ok(found(surveyed, name, &LedUnits::default(), now))
+    Ok(found(workspace, surveyed, name, &LedUnits::default(), now))
 }
 
 /// The unit of a name, with the shortest name that it has.
@@ -146,13 +146,16 @@ pub fn step_numbers(workspace: &Workspace, found: &Found) -> Vec<String> {
     content.map(|content| piton_dialect::crew::step_numbers(&content.bytes, attempt)).unwrap_or_default()
 }
 
-pub(crate) fn found(surveyed: Surveyed, name: String, leads: &LedUnits, now: Time) -> Found {
+pub(crate) fn found(workspace: &Workspace, surveyed: Surveyed, name: String, leads: &LedUnits, now: Time) -> Found {
     let Surveyed { unit, full_name, findings } = surveyed;
     let judgement = judge(&unit.claim, &unit.signs, Patience::of(unit.dialect), now);
     let led = leads.of(unit.dialect, &full_name, unit.attempt, written(&unit));
     let judgement = match &led {
         Some(led) => led.judged(unit.state.lifecycle(), judgement),
-        None => judgement,
+        None => match leads.ended(workspace, (unit.dialect, &full_name), unit.attempt, judgement.liveness) {
+            Some(fact) => Judgement { liveness: Liveness::Idle, rule: Rule::Process(fact), ..judgement },
+            None => judgement,
+        },
     };
     Found { unit, name, full_name, judgement, led, findings }
 }

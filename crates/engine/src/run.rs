@@ -21,6 +21,7 @@ mod delisted;
 mod denials;
 mod disk;
 mod end;
+mod ended_workers;
 mod finished_runs;
 mod foresee;
 mod forewarn;

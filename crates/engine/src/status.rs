@@ -35,7 +35,10 @@ fn report(workspace: &Workspace, only: Option<Dialect>, now: Time, leads: &LedUn
     }
     let led = |(row, written): (Row, Option<Time>)| match leads.of(row.dialect, &row.full_name, row.attempt, written) {
         Some(led) => row.led(led),
-        None => row,
+        None => match leads.ended(workspace, (row.dialect, &row.full_name), row.attempt, row.liveness) {
+            Some(_) => Row { liveness: Liveness::Idle, ..row },
+            None => row,
+        },
     };
     let kept = rows.into_iter().zip(written).zip(replaced).filter(|(_, replaced)| replaced.is_none());
     let rows = kept.map(|(row, _)| led(row)).collect();

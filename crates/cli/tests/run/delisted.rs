@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::whose_word::{said, workers, yard};
+use crate::whose_word::{said, set_hook, workers, yard};
 use crate::yard::{Ended, Yard, finish, wait_for};
 
 const HOLD: &str = r#"if [ "$step" = S-1 ] || [ "$step" = T1 ]; then hold first; fi"#;
@@ -140,4 +140,45 @@ fn stories_that_another_lead_left_are_done_beside_stories_that_were_taken_out() 
     yard.workspace.write(".pipeline/state.json", state.to_string());
     let ended = yard.piton(&["run", "--explain"]);
     assert!(said(&ended).contains("pipeline:B-1") && !said(&ended).contains("S-2"), "{}", said(&ended));
+}
+
+/// S-2 was begun, its worker ended, and it is in no list any more; the rest of its run is done.
+fn begun_and_taken_out(hook: &str, is_at_it: impl Fn(&Yard) -> bool) -> Yard {
+    let yard = yard(&format!("{HOLD}\n{hook}"), &format!("{}{}", story("S-1", ""), story("S-2", "")), &[]);
+    let lead = yard.command(&["run", "--yes"]).spawn().expect("it starts");
+    let shown = || yard.piton(&["status"]).stdout;
+    wait_for("the second story", || is_at_it(&yard), shown);
+    wait_for("the first worker", || yard.outer("marks/held-first").exists(), shown);
+    yard.run(&["stop", "--workers"]);
+    finish(lead);
+    set_hook(&yard, "");
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace(&story("S-2", ""), ""));
+    yard.commit("without S-2");
+    let ended = yard.run(&["run"]);
+    assert!(said(&ended).contains("done: 1 of 1 done"), "{}", said(&ended));
+    yard
+}
+
+#[test]
+fn a_story_that_was_taken_out_after_its_worker_ended_has_no_live_agent() {
+    let parked = r#"if [ "$step" = S-2 ]; then
+  echo "{\"limit_reset\": \"$(date -u -d '+3600 seconds' +%Y-%m-%dT%H:%M:%SZ)\"}"; exit 75; fi"#;
+    let is_held = |yard: &Yard| yard.outer("marks/held-second").exists();
+    let is_parked = |yard: &Yard| yard.piton(&["status"]).stdout.contains("1 waiting");
+    let cases: [(&str, &dyn Fn(&Yard) -> bool); 2] = [("hold second", &is_held), (parked, &is_parked)];
+    for (hook, is_at_it) in cases {
+        for verb in ["resume", "restart"] {
+            let yard = begun_and_taken_out(hook, is_at_it);
+            let status = yard.json(&["status", "--json"]);
+            let row = status["units"].as_array().and_then(|rows| rows.iter().find(|row| row["id"] == "S-2")).cloned();
+            assert_eq!(row.expect("a row")["liveness"], "idle", "{status:#}");
+            let why = yard.run(&["why", "pipeline:S-2"]).stdout;
+            assert!(why.contains("liveness   idle: its worker ended") && !why.contains("alive"), "{why}");
+            yard.run(&["stale"]);
+            yard.run(&[verb, "pipeline:S-2"]);
+            // Its new agent is another one, and only its signs tell about it.
+            let why = yard.run(&["why", "pipeline:S-2"]).stdout;
+            assert!(why.contains("liveness   alive"), "{verb}: {why}");
+        }
+    }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use piton_model::{Dialect, Led, LedWork, Time, UnitLead, UnitRef};
+use piton_model::{Dialect, Led, LedWork, Liveness, Time, UnitLead, UnitRef};
 use piton_supervisor::Identity;
 
 use super::approvals::{is_asked, is_given};
+use super::ended_workers::EndedWorkers;
 use super::runs::{self, RunRecord};
 use super::status::{last_sign, since, written};
 use super::view::{Published, Waiting, kept};
@@ -15,6 +16,8 @@ use crate::Workspace;
 #[derive(Debug, Default)]
 pub struct LedUnits {
     units: Vec<LedUnit>,
+    /// The workers of units that no lead has any more; nothing where documents alone are believed.
+    ended: Option<EndedWorkers>,
 }
 
 #[derive(Debug)]
@@ -35,7 +38,7 @@ impl LedUnits {
         if last.as_ref().is_some_and(is_own) {
             return LedUnits::default();
         }
-        let mut leads = LedUnits::default();
+        let mut leads = LedUnits { ended: Some(EndedWorkers::default()), ..LedUnits::default() };
         if let Some(last) = last {
             let run = runs::load(&*workspace.disk, last.run);
             // When all of its units are done, their documents say everything.
@@ -96,6 +99,19 @@ impl LedUnits {
         self.units.extend(units.into_iter().filter_map(|(unit, attempt, work)| {
             Some(LedUnit { unit: UnitRef::parse(&unit).ok()?, attempt, led: Led { lead: lead.clone(), work }, seen })
         }));
+    }
+
+    /// What processes tell about a unit that no lead has, and at which its documents claim a worker: how that worker of this
+    /// attempt ended. Nothing while it runs, and when none is known.
+    pub fn ended(
+        &self,
+        workspace: &Workspace,
+        (dialect, full_name): (Dialect, &str),
+        attempt: Option<u64>,
+        liveness: Liveness,
+    ) -> Option<String> {
+        let ended = self.ended.as_ref().filter(|_| liveness != Liveness::Idle)?;
+        ended.fact(workspace, dialect, full_name, attempt)
     }
 
     /// The unit that a name means, that a lead has and no worker has begun, with what the lead knows about it; nothing
