@@ -159,13 +159,16 @@ fn begun_and_taken_out(hook: &str, is_at_it: impl Fn(&Yard) -> bool) -> Yard {
     yard
 }
 
+/// Whether a worker is where a test waits for it.
+type Look<'t> = &'t dyn Fn(&Yard) -> bool;
+
 #[test]
 fn a_story_that_was_taken_out_after_its_worker_ended_has_no_live_agent() {
     let parked = r#"if [ "$step" = S-2 ]; then
   echo "{\"limit_reset\": \"$(date -u -d '+3600 seconds' +%Y-%m-%dT%H:%M:%SZ)\"}"; exit 75; fi"#;
     let is_held = |yard: &Yard| yard.outer("marks/held-second").exists();
     let is_parked = |yard: &Yard| yard.piton(&["status"]).stdout.contains("1 waiting");
-    let cases: [(&str, &dyn Fn(&Yard) -> bool); 2] = [("hold second", &is_held), (parked, &is_parked)];
+    let cases: [(&str, Look<'_>); 2] = [("hold second", &is_held), (parked, &is_parked)];
     for (hook, is_at_it) in cases {
         for verb in ["resume", "restart"] {
             let yard = begun_and_taken_out(hook, is_at_it);
