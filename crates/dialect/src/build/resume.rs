@@ -8,7 +8,7 @@ use piton_model::{
 };
 
 use super::checkpoint::Bucket;
-use super::gates::first_due;
+use super::gates::{first_due, fold};
 use super::unit::REVIEW;
 use super::write::{Draft, due, no_checkpoint, path, refuse_when_blocked};
 use crate::{Files, Place};
@@ -31,10 +31,15 @@ pub fn resume(
         unit.steps.iter().filter(|step| wanted(&step.state)).map(|step| &step.id).collect()
     };
     let done = ids(|state| matches!(state, StepState::Done { .. }));
+    // "Next first": a gate that is due comes before the workstreams of the phases after it.
+    let due = due_before(&draft, work_phase(&draft)).map(|(gate, _)| gate);
+    let is_due = |gate: &&Gate| due.as_ref().is_some_and(|due| fold(due) == fold(&gate.name));
     let open_gates = unit.gates.iter().filter(|gate| gate.state == GateState::Pending);
-    let open_gates = open_gates.map(|gate| format!("gate {}", gate.name));
-    let mut remaining = ids(is_open);
-    remaining.extend(open_gates);
+    let (due, later): (Vec<_>, Vec<_>) = open_gates.partition(is_due);
+    let named = |gates: Vec<&Gate>| gates.into_iter().map(|gate| format!("gate {}", gate.name)).collect::<Vec<_>>();
+    let mut remaining: Names = named(due).into_iter().collect();
+    remaining.extend(unit.steps.iter().filter(|step| is_open(&step.state)).map(|step| &step.id));
+    remaining.extend(named(later));
     let goes_on = action != ResumeAction::Refuse;
     Ok(ResumePlan {
         action,
@@ -188,9 +193,7 @@ pub(super) fn next_command(draft: &Draft) -> Hint {
 fn next_of(draft: &Draft) -> Hint {
     let (name, unit, phase) = (&draft.name, &draft.unit, work_phase(draft));
     let here = |step: &&Step| draft.phase_of(&step.id).is_none_or(|found| found == phase);
-    // A phase ends with its gates, so those of an earlier one come first.
-    let is_earlier = |step: &str| draft.phase_of(step).is_none_or(|found| found < phase);
-    if let Some((gate, step)) = due(draft).filter(|(_, step)| is_earlier(step)) {
+    if let Some((gate, step)) = due_before(draft, phase) {
         let command = verbs::GATE.on(name).word("pass").name(&gate, "NAME").with("--step", Arg::name(&step, "STEP"));
         return command.to(format!("run the gate {gate} of {step}; when it passes"));
     }
@@ -214,6 +217,11 @@ fn next_of(draft: &Draft) -> Hint {
             .names(open, "STEP")
             .to(format!("begin {} of phase {phase}", open.join(", "))),
     }
+}
+
+/// The gate that is due in a phase before this one, with its workstream: a phase ends with its gates.
+fn due_before(draft: &Draft, phase: usize) -> Option<(String, String)> {
+    due(draft).filter(|(_, step)| draft.phase_of(step).is_none_or(|found| found < phase))
 }
 
 /// The protocol's own display.
