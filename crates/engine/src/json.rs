@@ -135,6 +135,7 @@ pub fn last_words(words: &LastWords) -> Value {
         "step": words.step,
         "worker": words.worker,
         "attempt": words.attempt,
+        "gate": words.gate,
         "exit": words.exit,
         "lines": words.lines,
     })

@@ -3,14 +3,17 @@
 use std::io;
 use std::path::PathBuf;
 
-use piton_model::{Lifecycle, Time, Unit, UnitRef, secret, text};
+use std::time::SystemTime;
+
+use piton_model::{Lifecycle, Time, Unit, UnitRef, fold_gate, secret, text};
 use piton_store::seal;
 use piton_supervisor::{About, Exit, KeeperProgram, LineReader, Sight, Stream, Worker, readable, tail};
 
 use crate::Workspace;
 
-/// Where the homes of workers are.
-const HOMES: &str = ".piton/run/workers";
+/// Where the homes of workers are, and those of gates.
+const WORKERS: &str = ".piton/run/workers";
+const GATES: &str = ".piton/run/gates";
 
 /// How much of the end of a stream is looked at for its last lines.
 const TAIL: usize = 64 << 10;
@@ -19,7 +22,7 @@ const TAIL: usize = 64 << 10;
 const LAST_LINES: usize = 10;
 const LAST_COMPLAINTS: usize = 5;
 
-/// A worker whose home is still there.
+/// A worker, or a gate's command, whose home is still there.
 #[derive(Debug)]
 pub struct KeptWorker {
     /// What it was started for.
@@ -42,6 +45,8 @@ pub struct WorkerQuery {
     pub step: Option<String>,
     /// Its attempt, `3` or `3.17`; the newest when none is named.
     pub attempt: Option<String>,
+    /// The gate that judged its work, instead of the worker.
+    pub gate: Option<String>,
 }
 
 /// Why there is no worker to show.
@@ -87,7 +92,7 @@ pub struct OutputReader {
     skipped: u64,
 }
 
-/// What a worker that failed printed last.
+/// What a worker that failed printed last, or the gate that refused its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastWords {
     /// The step that it worked on.
@@ -96,6 +101,8 @@ pub struct LastWords {
     pub worker: Option<String>,
     /// Its attempt.
     pub attempt: Option<String>,
+    /// The gate's name, where it is no worker.
+    pub gate: Option<String>,
     /// How it ended.
     pub exit: String,
     /// Its last lines, safe to print.
@@ -104,12 +111,21 @@ pub struct LastWords {
 
 /// The workers of a unit whose homes are there, the newest first.
 pub fn workers_of(workspace: &Workspace, unit: &UnitRef) -> Result<Vec<KeptWorker>, NoWorker> {
+    kept_in(workspace, unit, WORKERS)
+}
+
+/// The gates and set-up commands of a unit whose homes are there, the newest first.
+fn gates_of(workspace: &Workspace, unit: &UnitRef) -> Result<Vec<KeptWorker>, NoWorker> {
+    kept_in(workspace, unit, GATES)
+}
+
+fn kept_in(workspace: &Workspace, unit: &UnitRef, directory: &str) -> Result<Vec<KeptWorker>, NoWorker> {
     let unreadable = |error: &dyn std::fmt::Display| NoWorker::Unreadable { message: error.to_string() };
     // What came with a repository is not what a worker of ours printed.
     if seal::inspect(&*workspace.disk).map_err(|error| unreadable(&error))? != seal::Home::Ours {
         return Ok(Vec::new());
     }
-    let homes = match std::fs::read_dir(workspace.root().join(HOMES)) {
+    let homes = match std::fs::read_dir(workspace.root().join(directory)) {
         Ok(homes) => homes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(unreadable(&error)),
@@ -128,7 +144,10 @@ pub fn workers_of(workspace: &Workspace, unit: &UnitRef) -> Result<Vec<KeptWorke
 
 /// The newest worker that a query means.
 pub fn find_worker(workspace: &Workspace, query: &WorkerQuery) -> Result<KeptWorker, NoWorker> {
-    let workers = workers_of(workspace, &query.unit)?;
+    let workers = match &query.gate {
+        Some(_) => gates_of(workspace, &query.unit)?,
+        None => workers_of(workspace, &query.unit)?,
+    };
     let mut units: Vec<String> = workers.iter().filter_map(|kept| kept.about.unit.clone()).collect();
     units.sort();
     units.dedup();
@@ -138,8 +157,12 @@ pub fn find_worker(workspace: &Workspace, query: &WorkerQuery) -> Result<KeptWor
     if workers.is_empty() {
         return Err(NoWorker::Nothing);
     }
+    let is_gate = |kept: &KeptWorker, gate: &String| {
+        kept.about.gate.as_ref().is_some_and(|own| fold_gate(own) == fold_gate(gate))
+    };
     let is_meant = |kept: &KeptWorker| {
-        query.step.as_ref().is_none_or(|step| kept.about.step.as_ref() == Some(step))
+        query.gate.as_ref().is_none_or(|gate| is_gate(kept, gate))
+            && query.step.as_ref().is_none_or(|step| kept.about.step.as_ref() == Some(step))
             && query.attempt.as_ref().is_none_or(|attempt| is_attempt(kept.about.attempt.as_deref(), attempt))
     };
     match workers.iter().position(is_meant) {
@@ -149,21 +172,33 @@ pub fn find_worker(workspace: &Workspace, query: &WorkerQuery) -> Result<KeptWor
 }
 
 /// What the last worker of a unit printed last, when it failed, or when the unit cannot go on; nothing while one runs.
+/// A unit that cannot go on because a gate refused its work has the words of that gate.
 pub fn last_words(workspace: &Workspace, name: &str, unit: &Unit) -> Option<LastWords> {
     let wanted = UnitRef::parse(name).ok()?;
-    let newest = workers_of(workspace, &wanted).ok()?.into_iter().next()?;
     let is_stuck = match unit.state.lifecycle() {
         Lifecycle::Done => return None,
         Lifecycle::Paused | Lifecycle::Blocked | Lifecycle::Failed => true,
         Lifecycle::Queued | Lifecycle::Running | Lifecycle::Waiting | Lifecycle::Unknown => false,
     };
-    newest.last_words().filter(|(is_failed, _)| *is_failed || is_stuck).map(|(_, words)| words)
+    let worker = workers_of(workspace, &wanted).ok()?.into_iter().next();
+    let gate = gates_of(workspace, &wanted).ok()?.into_iter().next().filter(|_| is_stuck);
+    let (is_failed, words) = last_of(worker, gate)?;
+    (is_failed || is_stuck).then_some(words)
 }
 
-/// The last lines of the worker of a home that has ended; none while it runs.
-pub(crate) fn last_lines(home: PathBuf) -> Vec<String> {
-    let words = kept(home).and_then(|kept| kept.last_words());
+/// The last lines of the newest worker of a lane that has ended, or of the gate that refused its work; none while one runs.
+pub(crate) fn last_lines(workspace: &Workspace, unit: &UnitRef, step: Option<&str>) -> Vec<String> {
+    let is_its = |kept: &KeptWorker| kept.about.step.as_deref() == step;
+    let newest = |kept: Result<Vec<KeptWorker>, NoWorker>| kept.ok()?.into_iter().find(is_its);
+    let words = last_of(newest(workers_of(workspace, unit)), newest(gates_of(workspace, unit)));
     words.map(|(_, words)| words.lines).unwrap_or_default()
+}
+
+/// The words of a worker, or of the gate that failed after it.
+fn last_of(worker: Option<KeptWorker>, gate: Option<KeptWorker>) -> Option<(bool, LastWords)> {
+    let ended = worker.as_ref().and_then(KeptWorker::ended);
+    let refused = gate.filter(|gate| gate.has_failed() && gate.ended() > ended);
+    refused.or(worker)?.last_words()
 }
 
 impl KeptWorker {
@@ -202,20 +237,35 @@ impl KeptWorker {
         }
     }
 
-    /// Step and attempt.
+    /// When its end was seen; nothing while it runs.
+    fn ended(&self) -> Option<SystemTime> {
+        match &self.sight {
+            Sight::Ended(end) => Some(end.at),
+            Sight::Running | Sight::Gone => None,
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        !matches!(&self.sight, Sight::Running) && !matches!(&self.sight, Sight::Ended(end) if end.exit == Exit::Code(0))
+    }
+
+    /// Step, and attempt or gate.
     fn described(&self) -> String {
         let step = self.about.step.as_ref().map(|step| format!("{step}, ")).unwrap_or_default();
+        if let Some(gate) = &self.about.gate {
+            return format!("{step}{gate}");
+        }
         format!("{step}attempt {}", self.about.attempt.as_deref().unwrap_or("unknown"))
     }
 
     /// Whether it failed, and its last lines; nothing while it runs.
     fn last_words(&self) -> Option<(bool, LastWords)> {
         let exit = self.exit()?;
-        let is_failed = !matches!(&self.sight, Sight::Ended(end) if end.exit == Exit::Code(0));
+        let About { step, worker, attempt, gate, .. } = self.about.clone();
+        let complaints = if gate.is_some() { LAST_LINES } else { LAST_COMPLAINTS };
         let mut lines = self.last_lines(Stream::Out, LAST_LINES);
-        lines.extend(self.last_lines(Stream::Err, LAST_COMPLAINTS));
-        let About { step, worker, attempt, .. } = self.about.clone();
-        Some((is_failed, LastWords { step, worker, attempt, exit, lines }))
+        lines.extend(self.last_lines(Stream::Err, complaints));
+        Some((self.has_failed(), LastWords { step, worker, attempt, gate, exit, lines }))
     }
 
     fn last_lines(&self, stream: Stream, most: usize) -> Vec<String> {
@@ -258,7 +308,7 @@ impl OutputReader {
 }
 
 fn kept(home: PathBuf) -> Option<KeptWorker> {
-    let number = home.file_name()?.to_str()?.rsplit_once('-')?.1.parse().ok()?;
+    let number = home.file_name()?.to_str()?.rsplit('-').next()?.parse().ok()?;
     let worker = Worker::adopt(&KeeperProgram::this(), &home).ok()?;
     let (sight, signs) = (worker.sight().ok()?, worker.signs().unwrap_or_default());
     let signs = if let Sight::Ended(end) = &sight { end.signs } else { signs };

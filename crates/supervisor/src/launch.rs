@@ -63,6 +63,8 @@ pub struct About {
     pub attempt: Option<String>,
     /// The worker's name.
     pub worker: Option<String>,
+    /// The gate, or `worktree setup`, where it is a command of the lead and no worker.
+    pub gate: Option<String>,
     /// The kind of worker: the name of its adapter in settings.
     pub adapter: Option<String>,
     /// When it was started, in seconds since 1970.
@@ -77,6 +79,7 @@ impl About {
             "stage": self.stage,
             "attempt": self.attempt,
             "worker": self.worker,
+            "gate": self.gate,
             "adapter": self.adapter,
             "started": self.started,
         })
@@ -93,6 +96,7 @@ impl About {
             stage: stage.or_else(|| variable("PITON_STAGE")?.parse().ok()),
             attempt: text("attempt").or_else(|| variable("PITON_ATTEMPT")),
             worker: text("worker"),
+            gate: text("gate"),
             adapter: text("adapter"),
             started: value["started"].as_i64(),
         }

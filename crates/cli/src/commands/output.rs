@@ -17,7 +17,7 @@ const FOLLOW_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  piton output pipeline:PROJ-42\n  piton output build:PRD-009 WS1 --follow\n  piton output task:migration/T060 --attempt 2 --stderr\n  piton output pipeline:PROJ-42 --raw | jq .\n\nShows the newest worker. Of a long output the beginning and the end are kept."
+    after_help = "Examples:\n  piton output pipeline:PROJ-42\n  piton output build:PRD-009 WS1 --follow\n  piton output task:migration/T060 --attempt 2 --stderr\n  piton output pipeline:PROJ-42 --gate test\n  piton output pipeline:PROJ-42 --raw | jq .\n\nShows the newest worker. Of a long output the beginning and the end are kept."
 )]
 pub struct OutputArgs {
     /// The unit, such as pipeline:PROJ-42
@@ -35,6 +35,10 @@ pub struct OutputArgs {
     /// Attempt of the worker, such as 3 or 3.17 [default: the newest]
     #[arg(long, value_name = "N")]
     attempt: Option<String>,
+
+    /// What a gate that judged the unit printed, instead of its worker
+    #[arg(long, value_name = "NAME", conflicts_with = "attempt")]
+    gate: Option<String>,
 
     /// Standard error instead of standard output
     #[arg(long)]
@@ -57,7 +61,7 @@ pub fn run(matches: &ArgMatches, args: &OutputArgs) -> Result<u8, Failure> {
     // A lane as it is called everywhere else: `build:PRD-009 WS1`.
     let (unit, lane) = args.unit.split_once(' ').map_or((args.unit.as_str(), None), |(unit, lane)| (unit, Some(lane)));
     let step = args.step.clone().or_else(|| args.lane.clone()).or_else(|| lane.map(|lane| lane.trim().to_owned()));
-    let query = WorkerQuery { unit: recording::unit(unit)?, step, attempt: args.attempt.clone() };
+    let query = WorkerQuery { unit: recording::unit(unit)?, step, attempt: args.attempt.clone(), gate: args.gate.clone() };
     let context = Context::new(matches)?;
     let mut worker = find_worker(&context.workspace, &query).map_err(|error| failure(&context, &query, &error))?;
     let stream = if args.stderr { Stream::Err } else { Stream::Out };
@@ -133,6 +137,7 @@ fn document(worker: &KeptWorker, stream: Stream, is_raw: bool) -> Result<Value, 
         "stage": about.stage,
         "attempt": about.attempt,
         "worker": about.worker,
+        "gate": about.gate,
         "adapter": about.adapter,
         "started": worker.started().map(|at| at.to_string()),
         "is_running": worker.exit().is_none(),
@@ -149,6 +154,7 @@ fn headline(worker: &KeptWorker) -> String {
     let about = &worker.about;
     let mut parts = vec![about.unit.clone().unwrap_or_default()];
     parts[0].extend(about.step.iter().map(|step| format!(" {step}")));
+    parts.extend(about.gate.iter().map(|gate| format!("gate {gate}")));
     parts.extend(about.worker.iter().map(|worker| format!("worker {worker}")));
     parts.extend(about.attempt.iter().map(|attempt| format!("attempt {attempt}")));
     parts.extend(worker.started().map(|at| format!("started {at}")));
@@ -162,7 +168,8 @@ fn failure(context: &Context, query: &WorkerQuery, error: &NoWorker) -> Failure 
         NoWorker::Nothing => match find_or_led(&context.workspace, unit, context.now) {
             Ok(found) => {
                 let directory = std::env::current_dir().unwrap_or_else(|_| context.workspace.root().to_owned());
-                Failure::new(NOTHING, format!("no output of a worker of {unit} is kept")).hint(next_step(
+                let whose = if query.gate.is_some() { "gate" } else { "worker" };
+                Failure::new(NOTHING, format!("no output of a {whose} of {unit} is kept")).hint(next_step(
                     &context.workspace,
                     &found,
                     &directory,
@@ -176,9 +183,13 @@ fn failure(context: &Context, query: &WorkerQuery, error: &NoWorker) -> Failure 
             units.iter().fold(failure, |failure, unit| failure.hint(verbs::OUTPUT.on(unit)))
         }
         NoWorker::Other { known } => {
-            let wanted = [query.step.clone(), query.attempt.as_ref().map(|attempt| format!("attempt {attempt}"))];
-            let wanted = wanted.into_iter().flatten().collect::<Vec<_>>().join(", ");
-            let count = counted(known.len(), "worker of it is kept", "workers of it are kept");
+            let attempt = query.attempt.as_ref().map(|attempt| format!("attempt {attempt}"));
+            let gate = query.gate.as_ref().map(|gate| format!("gate {gate}"));
+            let wanted = [query.step.clone(), attempt, gate].into_iter().flatten().collect::<Vec<_>>().join(", ");
+            let count = match &query.gate {
+                Some(_) => counted(known.len(), "gate of it is kept", "gates of it are kept"),
+                None => counted(known.len(), "worker of it is kept", "workers of it are kept"),
+            };
             let message = format!("no output of {unit}, {wanted} is kept; {count}: {}", known.join("; "));
             Failure::new(NOTHING, message).hint(verbs::OUTPUT.on(unit))
         }

@@ -46,18 +46,23 @@ pub fn text(found: &Found, numbers: &[String], color: bool, width: usize, now: T
     out
 }
 
-/// What the last worker printed last, when it failed; empty when there is nothing to say.
+/// What the last worker printed last, or the gate that refused its work; empty when there is nothing to say.
 pub fn last_words(words: Option<&LastWords>, color: bool) -> String {
     let Some(words) = words else { return String::new() };
     let style = Style::new(color);
+    let (what, gate) = match &words.gate {
+        Some(gate) => ("last gate", Some(gate.clone())),
+        None => ("last worker", None),
+    };
     let parts = [
         words.step.clone(),
+        gate,
         words.worker.clone(),
         words.attempt.as_ref().map(|attempt| format!("attempt {attempt}")),
         Some(words.exit.clone()),
     ];
     let head = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let mut out = format!("\n{}\n  {}\n", style.bold("last worker"), clean(&head));
+    let mut out = format!("\n{}\n  {}\n", style.bold(what), clean(&head));
     for line in &words.lines {
         let _ = writeln!(out, "    {}", clean(line));
     }

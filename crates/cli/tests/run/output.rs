@@ -67,6 +67,37 @@ fn the_last_lines_of_a_worker_that_failed_stand_where_a_person_looks() {
 }
 
 #[test]
+fn what_a_gate_printed_stands_where_a_person_looks() {
+    let yard = Yard::new(&[("S-1", &[])]);
+    let gate = "[gates]\ntest = \"echo 3 of 4 hold; echo the quay leaks >&2; exit 1\"\n";
+    yard.workspace.write("piton.toml", format!("{}{gate}", yard.text("piton.toml")));
+    yard.commit("a gate");
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    for verb in ["why", "status"] {
+        let text = yard.run(&[verb, "pipeline:S-1"]).stdout;
+        let words = "last gate\n  test, exit code 1\n    3 of 4 hold\n    the quay leaks\n";
+        assert!(text.contains(words), "{verb}: {text}");
+    }
+    let why = yard.json(&["why", "pipeline:S-1", "--json"]);
+    assert_eq!(why["last_worker"]["gate"], "test");
+    let report = yard.text(".pipeline/report.md");
+    assert!(report.contains("\n      3 of 4 hold\n      the quay leaks\n"), "{report}");
+
+    assert_eq!(yard.run(&["output", "pipeline:S-1", "--gate", "test"]).stdout, "3 of 4 hold\n");
+    assert_eq!(yard.run(&["output", "pipeline:S-1", "--gate", "test", "--stderr"]).stdout, "the quay leaks\n");
+    let missing = yard.piton(&["output", "pipeline:S-1", "--gate", "lint"]);
+    assert_eq!(missing.code, Some(5), "{}", missing.stderr);
+    assert!(missing.stderr.contains("gate lint is kept; "), "it says what there is: {}", missing.stderr);
+
+    // When the gate passes, nothing is left to say.
+    let settings = yard.text("piton.toml").replace("exit 1", "exit 0");
+    yard.workspace.write("piton.toml", settings);
+    yard.commit("the gate is right");
+    yard.run(&["run", "--retry", "--yes"]);
+    assert!(!yard.run(&["why", "pipeline:S-1"]).stdout.contains("last gate"));
+}
+
+#[test]
 fn a_lane_is_named_by_its_step() {
     let yard = Yard::new(&[]);
     let spec = "---\nprd: PRD-001\nworkstreams:\n  WS1:\n    name: One\n    outputs: [WS1.txt]\n  WS2:\n    name: Two\n    \

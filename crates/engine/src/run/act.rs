@@ -271,6 +271,7 @@ impl Lead<'_> {
                 stage: (!self.work.fleet.lanes[at].stages.is_empty()).then_some(stage),
                 attempt: Some(claimed.ticket.to_string()),
                 worker: Some(worker),
+                gate: None,
                 adapter: Some(spec.adapter.kind().word().to_owned()),
                 started: Some(self.time().unix_seconds()),
             });

@@ -7,7 +7,7 @@ use std::time::Duration;
 use piton_model::fleet::{FleetEvent, GateOf, GateResult, How, LaneAt, MergeOf, Prepared};
 use piton_model::hint::verbs;
 use piton_model::{Evidence, Rework};
-use piton_supervisor::{End, Exit, Launch, Stream, Worker, tail, tree_of};
+use piton_supervisor::{About, End, Exit, Launch, Stream, Worker, tail, tree_of};
 
 use super::lead::{GATES, Lead, steady};
 use super::memory::DIRECTORY;
@@ -18,6 +18,9 @@ use crate::evidence::evidence_of;
 /// How much of the end of an output is kept, and how many lines of it are given to a worker.
 const TAIL: usize = 16_000;
 const TAIL_LINES: usize = 30;
+
+/// What the set-up of a worktree is called where gates have a name.
+const SETUP: &str = "worktree setup";
 
 /// The shell's exit codes for a command that cannot be executed or is not there.
 const NOT_EXECUTABLE: i32 = 126;
@@ -118,6 +121,7 @@ impl Lead<'_> {
         self.memory.gate_homes.push(home.clone());
         self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
         let launch = Launch::new(["/bin/sh", "-c", command], directory).set("PITON_ROOT", root.display().to_string());
+        let launch = launch.about(self.about_command(&purpose));
         let worker = Worker::start(&self.keeper, &root.join(&home), &launch).map_err(|error| error.to_string())?;
         self.watch.add(GATES + number, &worker).map_err(|error| error.to_string())?;
         let deadline = steady().saturating_add(self.settings.gate_timeout);
@@ -125,6 +129,20 @@ impl Lead<'_> {
         let live = LiveCommand { purpose, command, tree, worker, home, deadline, ended: None };
         self.commands.insert(GATES + number, live);
         Ok(())
+    }
+
+    /// Whose command it is, so that its output is found by the unit.
+    fn about_command(&self, purpose: &Purpose) -> About {
+        let lane = |at: LaneAt| (Some(self.work.lanes[at].unit_name.clone()), self.work.lanes[at].step.clone());
+        let group = |group: usize| (self.work.groups[group].unit.as_ref().map(ToString::to_string), None);
+        let ((unit, step), gate) = match purpose {
+            Purpose::Gate { of: GateOf::Lane(at), gate } => (lane(*at), gate.as_str()),
+            Purpose::Gate { of: GateOf::Phase(of, _), gate } => (group(*of), gate.as_str()),
+            Purpose::Lane(at, _) | Purpose::Scratch(MergeOf::Lane(at)) => (lane(*at), SETUP),
+            Purpose::Scratch(MergeOf::Phase(of, _)) => (group(*of), SETUP),
+        };
+        let (gate, started) = (Some(gate.to_owned()), Some(self.time().unix_seconds()));
+        About { unit, step, gate, started, ..About::default() }
     }
 
     /// How many gates and set-up commands run.
@@ -242,7 +260,7 @@ impl Lead<'_> {
         let has_passed = report.evidence.exit_code == 0 && report.broken.is_none();
         let word = if has_passed { "passed" } else { "failed" };
         let summary = format!("{word}: `{}` ended with {}", live.command, report.exit);
-        self.memory.lane(&name).gates.push(("worktree setup".to_owned(), summary));
+        self.memory.lane(&name).gates.push((SETUP.to_owned(), summary));
         match (live.ended, has_passed) {
             (Some(Ended::Stopped), _) => self.not_started(at, how),
             (_, true) => {
@@ -259,7 +277,7 @@ impl Lead<'_> {
                     format!("`{}` ended with {}: {last}", live.command, report.exit)
                 });
                 let message = format!("the worktree setup failed: {why}");
-                self.memory.issues.push((name, "worktree setup".to_owned(), message.clone()));
+                self.memory.issues.push((name, SETUP.to_owned(), message.clone()));
                 self.queue.push_back(FleetEvent::StartFailed { lane: at, message });
                 Ok(())
             }
@@ -292,7 +310,7 @@ impl Lead<'_> {
             Some(why) => Prepared::Refused { reason: format!("the setup of the merged worktree failed: {why}") },
             // It passed in the lane's own worktree: the merged tree is what it fails on.
             None => Prepared::Rework(Rework::GateFailed {
-                gate: "worktree setup".to_owned(),
+                gate: SETUP.to_owned(),
                 command: live.command.clone(),
                 exit: report.exit,
                 tail: report.tail,

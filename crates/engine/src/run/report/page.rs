@@ -7,7 +7,7 @@ use piton_model::text::{self, headline};
 use piton_supervisor::Spent;
 
 use super::super::lead::Lead;
-use super::super::memory::{DIRECTORY, LaneMemory};
+use super::super::memory::LaneMemory;
 use super::{seconds, stage_seconds};
 
 impl Lead<'_> {
@@ -107,13 +107,11 @@ impl Lead<'_> {
         }
     }
 
-    /// What the last worker of a lane printed last.
+    /// What the last worker of a lane printed last, or the gate that refused its work.
     fn last_output(&self, lane: &str) -> Vec<String> {
-        let memory = self.memory.lanes.get(lane);
         let place = self.work.fleet.lanes.iter().position(|known| known.name == lane);
-        let (Some(memory), Some(at)) = (memory, place) else { return Vec::new() };
-        let home = format!("{DIRECTORY}/workers/{}-{}", self.work.lanes[at].id, memory.spawned);
-        crate::output::last_lines(self.workspace.root().join(home))
+        let work = place.map(|at| &self.work.lanes[at]);
+        work.map(|work| crate::output::last_lines(self.workspace, &work.unit, work.step.as_deref())).unwrap_or_default()
     }
 
     fn write_troubles(&self, page: &mut String) {
@@ -127,11 +125,14 @@ impl Lead<'_> {
                 lines.extend(self.last_output(&lane.name).into_iter().map(|line| format!("      {line}")));
             }
         }
-        for group in &self.work.fleet.groups {
+        for (at, group) in self.work.fleet.groups.iter().enumerate() {
             // What a paused lane says stands there already.
             let is_said = |halt: &&Halt| halt.lane.is_some_and(|at| self.work.fleet.lanes[at].state.word() == "paused");
             if let Some(halt) = group.halted.as_ref().filter(|halt| !is_said(halt)) {
                 lines.push(format!("- {} stopped: {}", cell(&group.name), cell(headline(&halt.reason))));
+                let unit = self.work.groups.get(at).and_then(|work| work.unit.as_ref());
+                let printed = unit.map(|unit| crate::output::last_lines(self.workspace, unit, None));
+                lines.extend(printed.into_iter().flatten().map(|line| format!("      {line}")));
             }
         }
         let waiting = self.waiting().into_iter();
