@@ -45,5 +45,5 @@ pub use worker::{AdoptError, Condition, Gently, KeeperProgram, Sight, StartError
 pub use worktree::{
     Advanced, Candidate, Created, Creation, Dropped, ExistingBranch, Head, InTree, Kept, LeftBranch, Listed, Maker,
     Merging, NewWorktree, Prepared, Removal, Repository, RestoreTo, Restored, Scratch, Snapshot, Statistics, Stray,
-    WorktreeState, around_made,
+    WorktreeState, around_made, left_name,
 };

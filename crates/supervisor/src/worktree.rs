@@ -28,6 +28,7 @@ mod texts;
 pub use in_tree::InTree;
 pub use list::around_made;
 pub use own_work::{Dropped, LeftBranch};
+pub use reattach::left_name;
 
 use std::path::{Path, PathBuf};
 

@@ -23,7 +23,9 @@ fn a_lead_whose_lock_is_gone_ends_with_its_workers() {
     let mark = yard.outer("marks/held-S-1");
     wait_for("the worker", || mark.exists(), || yard.piton(&["status"]).stdout);
     assert!(lives(&yard));
-    fs::remove_dir_all(yard.workspace.path(".piton")).expect("it is there");
+    // The lead may write into it meanwhile.
+    let removed = || fs::remove_dir_all(yard.workspace.path(".piton")).is_ok();
+    wait_for("the removal", removed, String::new);
     let ended = finish(lead);
     assert_eq!(ended.code, Some(1), "{}", said(&ended));
     assert!(

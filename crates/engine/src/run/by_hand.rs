@@ -3,7 +3,7 @@
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, StageResult, Standing};
 use piton_model::{Dialect, Event, Liveness, Patience, State, StepState, Time, Unit, UnitRef, judge};
 use piton_store::journal::Entry;
-use piton_supervisor::quoted;
+use piton_supervisor::{left_name, quoted};
 use serde_json::Value;
 
 use super::approvals::approved_after;
@@ -281,7 +281,7 @@ impl Lead<'_> {
         if !repository.adds_to(&format!("refs/heads/{branch}"), &target).unwrap_or(false) {
             return None;
         }
-        let (old, new) = (quoted(&branch), quoted(&format!("left/{branch}")));
+        let (old, new) = (quoted(&branch), quoted(&left_name(&branch)));
         let merge = self.command(&["--retry"]).to("merge them");
         Some(format!(
             "{FINISHED_BY_HAND} {branch} has commits that are not on {target}; {merge}; \

@@ -8,7 +8,7 @@ use piton_model::fleet::{Lane, LaneState};
 use piton_model::hint::verbs;
 use piton_model::{Dialect, Hint, Lifecycle, Row, Step, StepState, Time, Unit, UnitRef};
 use piton_store::journal::Entry;
-use piton_supervisor::{LeftBranch, Repository, quoted};
+use piton_supervisor::{LeftBranch, Repository, left_name, quoted};
 
 use super::memory::Memory;
 use super::runs::RunRecord;
@@ -104,7 +104,7 @@ impl UnknownWork<'_> {
         Some(format!(
             "the branch {branch} has work of it, from before it was renamed, that is not on {base}; merge it with: \
              git merge {word}; or leave it on another branch: git branch -m {word} {}",
-            quoted(&format!("left/{branch}"))
+            quoted(&left_name(branch))
         ))
     }
 

@@ -10,13 +10,20 @@ use crate::git::{Git, GitError};
 /// How many entries of a branch's reflog are looked at for a rename.
 const MOST_ENTRIES: &str = "50";
 
+/// The name that a branch gets whose commits its user does not want to be merged.
+pub fn left_name(branch: &str) -> String {
+    format!("left/{branch}")
+}
+
 impl Repository {
     /// Puts a worktree back on its branch, with all commits that were made there, and says where it was; nothing when it is
     /// there, or when that cannot be told for certain. No file changes.
     pub fn reattach(&self, tree: &Path, branch: &str) -> Result<Option<String>, GitError> {
         let git = Git::at(tree);
         match (self.head_in(tree)?, self.tip(branch)?) {
-            (Head::Branch { name, .. }, None) if name != branch && self.was_renamed(branch, &name)? => {
+            (Head::Branch { name, .. }, None)
+                if name != branch && name != left_name(branch) && self.was_renamed(branch, &name)? =>
+            {
                 git.run(&["branch", "-m", &name, branch])?;
                 Ok(Some(name))
             }

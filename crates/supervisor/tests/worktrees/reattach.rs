@@ -10,6 +10,8 @@ fn worktree_goes_back_to_its_branch_only_where_that_is_certain() {
     let uncertain = [
         (vec![], None),
         (vec!["checkout -q -b mine"], None),
+        // As its user was told to call it who does not want it.
+        (vec!["branch -m left/work"], None),
         // Its branch may have been removed for another one that was there before.
         (vec!["checkout -q other", "branch -D work"], None),
         (vec!["checkout -q --detach HEAD~1"], None),
