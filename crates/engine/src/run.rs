@@ -20,6 +20,7 @@ mod costs;
 mod delisted;
 mod denials;
 mod disk;
+mod edited_lists;
 mod end;
 mod ended_workers;
 mod finished_runs;

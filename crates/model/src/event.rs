@@ -16,6 +16,11 @@ pub enum Event {
     },
     /// Gates or acceptance criteria were judged.
     GateJudged(GateJudgement),
+    /// The user took acceptance criteria out of a task: nothing judges them any more.
+    CriteriaDropped {
+        /// Their names.
+        names: Vec<String>,
+    },
     /// Somebody gave a verdict or a score.
     VerdictGiven(Verdict),
     /// Something keeps the unit from going on.
@@ -385,6 +390,7 @@ impl Event {
                 true => "gate_passed",
                 false => "gate_failed",
             },
+            Event::CriteriaDropped { .. } => "criteria_dropped",
             Event::VerdictGiven(_) => "verdict_given",
             Event::Blocked { .. } => "blocked",
             Event::Unblocked { .. } => "unblocked",

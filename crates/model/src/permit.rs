@@ -157,7 +157,7 @@ fn act_of(event: &Event) -> Option<Act> {
     Some(match event {
         Event::Started(_) => Start,
         Event::StepMoved(_) | Event::StageEntered { .. } | Event::VerdictGiven(_) => Work,
-        Event::GateJudged(_) => Judge,
+        Event::GateJudged(_) | Event::CriteriaDropped { .. } => Judge,
         Event::Blocked { .. } => Block,
         Event::Unblocked { .. } => Unblock,
         Event::Paused { .. } => Pause,

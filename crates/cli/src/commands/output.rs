@@ -61,7 +61,8 @@ pub fn run(matches: &ArgMatches, args: &OutputArgs) -> Result<u8, Failure> {
     // A lane as it is called everywhere else: `build:PRD-009 WS1`.
     let (unit, lane) = args.unit.split_once(' ').map_or((args.unit.as_str(), None), |(unit, lane)| (unit, Some(lane)));
     let step = args.step.clone().or_else(|| args.lane.clone()).or_else(|| lane.map(|lane| lane.trim().to_owned()));
-    let query = WorkerQuery { unit: recording::unit(unit)?, step, attempt: args.attempt.clone(), gate: args.gate.clone() };
+    let query =
+        WorkerQuery { unit: recording::unit(unit)?, step, attempt: args.attempt.clone(), gate: args.gate.clone() };
     let context = Context::new(matches)?;
     let mut worker = find_worker(&context.workspace, &query).map_err(|error| failure(&context, &query, &error))?;
     let stream = if args.stderr { Stream::Err } else { Stream::Out };

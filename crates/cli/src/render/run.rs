@@ -23,7 +23,7 @@ pub fn plan_text(plan: &RunPlan, missing: &[Unapproved], approve: &Invocation, w
         fleet.limits.rework
     );
     for gone in &plan.gone {
-        let _ = writeln!(page, "left out, because it is not there any more: {}", printable(gone));
+        let _ = writeln!(page, "left out, because it is gone or no list has it any more: {}", printable(gone));
     }
     for (place, wave) in plan.waves.iter().enumerate() {
         let _ = writeln!(page, "\nwave {}", place + 1);

@@ -17,7 +17,7 @@ fn task(id: &str, after: &str) -> String {
 }
 
 /// Lets the user do something while the first worker is held.
-fn meanwhile(yard: &Yard, arguments: &[&str], act: impl FnOnce()) -> Ended {
+pub fn meanwhile(yard: &Yard, arguments: &[&str], act: impl FnOnce()) -> Ended {
     let lead = yard.command(arguments).spawn().expect("it starts");
     wait_for("the worker", || yard.outer("marks/held-first").exists(), || yard.piton(&["status"]).stdout);
     act();

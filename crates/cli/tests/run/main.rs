@@ -27,6 +27,7 @@ mod copies;
 mod delisted;
 mod dialects;
 mod doors;
+mod edited_lists;
 mod everything_killed;
 mod explain;
 mod finished_runs;

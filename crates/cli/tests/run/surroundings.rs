@@ -140,7 +140,7 @@ fn unfinished_run_whose_plan_was_renamed_goes_on_with_the_rest() {
     std::fs::rename(yard.workspace.path("plans/one"), yard.workspace.path("plans/other")).expect("it is there");
     yard.run(&["approve"]);
     let shown = yard.run(&["run", "--explain", "--retry"]).stdout;
-    assert!(shown.contains("left out, because it is not there any more: plan:one"), "{shown}");
+    assert!(shown.contains("left out, because it is gone or no list has it any more: plan:one"), "{shown}");
     let ended = yard.run(&["run", "--yes", "--retry"]);
     assert!(ended.stdout.contains("plan:one no longer exists"), "{}", said(&ended));
     let ended = yard.piton(&["run"]);

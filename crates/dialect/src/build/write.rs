@@ -108,6 +108,7 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
         Event::StepMoved(moved) => steps::moved(draft, moved, moment),
         Event::StageEntered { stage, phase } => life::phase(draft, stage, phase.as_deref()),
         Event::GateJudged(judged) => gates::judged(draft, judged, moment),
+        Event::CriteriaDropped { .. } => Err(Refusal::usage("only a task has criteria that its list may drop")),
         Event::VerdictGiven(verdict) => review::given(draft, verdict, moment),
         Event::Blocked { message, kind } => life::blocked(draft, message, kind.as_deref(), moment),
         Event::Unblocked { which, answer } => {

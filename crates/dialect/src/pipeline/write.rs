@@ -81,6 +81,7 @@ fn takes_up(event: &Event) -> bool {
         | Event::Restarted { .. }
         | Event::Reopened => true,
         Event::GateJudged(_)
+        | Event::CriteriaDropped { .. }
         | Event::Blocked { .. }
         | Event::Paused { .. }
         | Event::Failed { .. }
@@ -121,6 +122,7 @@ fn apply(draft: &mut Draft, event: &Event, moment: &Moment) -> Result<String, Re
             life::failed(draft, step.as_deref(), message, file.as_deref(), *line)
         }
         Event::Noted { text, purpose } => notes::noted(draft, text, *purpose, moment),
+        Event::CriteriaDropped { .. } => Err(Refusal::usage("only a task has criteria that its list may drop")),
         Event::ExecutionNoted(_) => Err(Refusal::usage("only a build lists fixes and cleanups")),
         Event::Decided { text, reason } => notes::decided(draft, text, reason.as_deref(), moment),
         Event::Beat => Ok("beat".to_owned()),

@@ -111,6 +111,7 @@ fn happen(scene: &mut Scene<'_, '_>, event: &Event) -> Result<(), Refusal> {
             work::failed(scene, step.as_deref(), message, file.as_deref(), *line)
         }
         Event::Noted { text, purpose } => remarks::noted(scene.draft, text, *purpose),
+        Event::CriteriaDropped { .. } => Err(Refusal::usage("only a task has criteria that its list may drop")),
         Event::ExecutionNoted(_) => Err(Refusal::usage("only a build lists fixes and cleanups")),
         Event::Decided { text, reason } => remarks::decided(scene.draft, text, reason.as_deref()),
         Event::Beat => agents::beat(scene.draft),
@@ -154,6 +155,7 @@ fn without_plan(
         }
         Event::Paused { reason } => remarks::paused(draft, reason.as_deref()),
         Event::Noted { text, purpose } => remarks::noted(draft, text, *purpose),
+        Event::CriteriaDropped { .. } => Err(Refusal::usage("only a task has criteria that its list may drop")),
         Event::ExecutionNoted(_) => Err(Refusal::usage("only a build lists fixes and cleanups")),
         Event::Decided { text, reason } => remarks::decided(draft, text, reason.as_deref()),
         Event::Beat => agents::beat(draft),

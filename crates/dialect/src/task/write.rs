@@ -44,6 +44,7 @@ pub fn record(place: &Place, files: &dyn Files, event: &Event, moment: &Moment) 
         Event::StepMoved(_)
         | Event::StageEntered { .. }
         | Event::GateJudged(_)
+        | Event::CriteriaDropped { .. }
         | Event::VerdictGiven(_)
         | Event::Blocked { .. }
         | Event::Unblocked { .. }

@@ -11,6 +11,7 @@ pub(super) fn of(event: &Event) -> Map<String, Value> {
         Event::StepMoved(moved) => step(moved),
         Event::StageEntered { stage, phase } => json!({"stage": stage, "phase": phase}),
         Event::GateJudged(judged) => gate(judged),
+        Event::CriteriaDropped { names } => json!({"gates": names}),
         Event::VerdictGiven(verdict) => verdict_data(verdict),
         Event::Blocked { message, kind } => json!({"message": message, "type": kind}),
         Event::Unblocked { which, answer } => json!({"which": which, "answer": answer}),

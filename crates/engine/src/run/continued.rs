@@ -1,6 +1,6 @@
 //! What a run is about whose command names nothing: the stories of the workspace, or what an unfinished run left.
 
-use piton_model::{Dialect, Time, UnitRef};
+use piton_model::{Dialect, Lifecycle, Time, UnitRef};
 
 use super::runs::{self, RunRecord, Wanted};
 use super::work::{self, Before, Work, WorkError};
@@ -56,7 +56,25 @@ impl Left<'_> {
             let delisted: Vec<String> = others.filter(|unit| self.is_delisted(unit)).cloned().collect();
             gone.extend(delisted);
         }
+        gone.extend(self.taken_out_of_files(&wanted, &work));
         Ok(Continued { wanted, work, gone })
+    }
+
+    /// Tasks and agents of an unfinished run that are not done, and that its files, which are named again, list no more.
+    fn taken_out_of_files(&self, wanted: &[String], work: &Work) -> Vec<String> {
+        let units = work.units();
+        let wanted: Vec<Wanted> = wanted.iter().map(|typed| Wanted::new(self.workspace, typed)).collect();
+        let is_named = |list: &Wanted| list.list().is_some() && wanted.contains(list);
+        let runs = runs::all(self.workspace).filter(|run| !run.is_finished);
+        let mut runs = runs.filter(|run| !run.wanted.is_empty() && run.wanted.iter().all(is_named));
+        let Some(run) = runs.next() else { return Vec::new() };
+        let is_left = |unit: &&String| {
+            let wanted = UnitRef::parse(unit).ok();
+            let wanted = wanted.filter(|wanted| matches!(wanted.dialect, Some(Dialect::Task | Dialect::Crew)));
+            let found = wanted.and_then(|wanted| crate::find(self.workspace, &wanted, self.now).ok());
+            found.is_some_and(|found| found.unit.state.lifecycle() != Lifecycle::Done)
+        };
+        run.units.iter().filter(|unit| !units.contains(*unit)).filter(is_left).cloned().collect()
     }
 
     /// Whether its user took a unit out of its list.

@@ -92,7 +92,13 @@ impl Lead<'_> {
     /// Chooses the gates that judge a prepared merge, anew for each.
     pub(super) fn choose_gates(&mut self, of: MergeOf) {
         match of {
-            MergeOf::Lane(at) => self.work.fleet.lanes[at].gates = self.gates_of_lane(at),
+            MergeOf::Lane(at) => {
+                if let Err(message) = self.drop_criteria(at) {
+                    let name = self.work.fleet.lanes[at].name.clone();
+                    self.memory.issues.push((name, "record".to_owned(), message));
+                }
+                self.work.fleet.lanes[at].gates = self.gates_of_lane(at);
+            }
             // A criterion for which an approved branch brings a command is judged by that, before the base moves.
             MergeOf::Phase(group, phase) => {
                 let Some(approved) = self.approved_gates(of) else { return };

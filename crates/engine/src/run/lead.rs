@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use piton_model::Time;
 use piton_model::fleet::{Achievement, Decision, FleetEvent, LaneAt, LaneState, Now, Outcome, Request, WorkerState};
+use piton_model::{Time, UnitRef};
 use piton_supervisor::{Identity, KeeperProgram, Reading, Repository, Signs, Wake, Watch, Worker};
 
 use super::candidacy::Merged;
@@ -73,6 +73,8 @@ pub(super) struct Lead<'w> {
     pub is_judged_due: bool,
     /// The lists of its stories and tasks as they were when this lead began.
     pub lists: Option<Lists>,
+    /// How the files of these lists looked when they were last read.
+    pub looked_at_lists: Option<Vec<super::edited_lists::Look>>,
     /// The files that steer it, as their user has them.
     pub sources: RefCell<Sources>,
     /// Lanes whose end is recorded.
@@ -194,6 +196,7 @@ impl<'w> Lead<'w> {
             judged: HashMap::new(),
             is_judged_due: false,
             lists: Lists::read(workspace, &run.wanted),
+            looked_at_lists: None,
             sources: RefCell::default(),
             finished: HashSet::new(),
             claimed: vec![None; groups],
@@ -233,14 +236,18 @@ impl<'w> Lead<'w> {
         lead.publish(&super::View { lanes: Vec::new(), waiting: Vec::new(), ..view });
         (lead.surroundings.watcher)(&Progress::Leads { run: lead.run.number, directory: &lead.run.directory() });
         for gone in gone {
+            let is_there = || UnitRef::parse(&gone).is_ok_and(|unit| crate::find(workspace, &unit, now).is_ok());
             let what = match gone.starts_with("pipeline:") {
                 true => "is in no list of stories any more; the run continues without it",
                 false if lead.run.lists(workspace).contains_key(&gone) => {
                     "no longer exists; the run continues with what it listed"
                 }
+                false if is_there() => "is in no list of the run any more; the run continues without it",
                 false => "no longer exists; the run continues without it",
             };
-            lead.tell(None, "gone", &format!("{gone} {what}"));
+            let branch = lead.memory.lanes.get(&gone).and_then(|known| known.branch.as_ref());
+            let left = branch.map_or_else(String::new, |branch| format!("; its work is on the branch {branch}"));
+            lead.tell(None, "gone", &format!("{gone} {what}{left}"));
         }
         lead.open_repository()?;
         if let Some(path) = put_by_git(workspace, &lead.run).filter(|_| request.retry) {
@@ -280,11 +287,11 @@ impl<'w> Lead<'w> {
         self.write_state_file(false)?;
         self.queue.push_back(FleetEvent::Begun);
         loop {
-            // What the user changed in a plan is known before anything is decided about its tasks.
-            self.look_at_plans();
+            // What the user changed in a plan or a list is known before anything is decided about its tasks.
+            self.look_at_edits();
             while let Some(event) = self.queue.pop_front() {
                 self.take(event)?;
-                self.look_at_plans();
+                self.look_at_edits();
             }
             if let Some(outcome) = self.outcome {
                 return Ok(outcome);
@@ -294,6 +301,11 @@ impl<'w> Lead<'w> {
             self.show();
             self.wait()?;
         }
+    }
+
+    fn look_at_edits(&mut self) {
+        self.look_at_lists();
+        self.look_at_plans();
     }
 
     /// Decides, writes down, acts.

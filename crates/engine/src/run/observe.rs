@@ -117,6 +117,8 @@ impl Lead<'_> {
             (Outcome::Failed { .. } | Outcome::Died { .. }, Exit::NotStarted { .. }) => End::NotStarted,
         };
         let is_left_by_worker = !self.is_written_since(at, end.at);
+        // What its user added to its list meanwhile is a part of what it was to do.
+        self.look_at_lists();
         if self.work.lanes[at].step.is_none() && self.has_begun_anew(at) {
             self.put_back(at);
             self.forget_life(at);

@@ -32,7 +32,7 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    fn new(workspace: &Workspace, typed: &str) -> Wanted {
+    pub(super) fn new(workspace: &Workspace, typed: &str) -> Wanted {
         let path = Path::new(typed);
         if !path.is_file() {
             return Wanted::Unit(typed.to_owned());

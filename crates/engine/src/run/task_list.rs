@@ -1,8 +1,10 @@
-//! Subtasks and criteria that the user adds to a task in its list after the task began, and subtasks that they take out.
+//! Subtasks and criteria that the user adds to a task in its list after the task began, and those that they take out.
 
 use piton_model::fleet::{LaneAt, LaneState};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, Event, GateJudgement, Hint, State, Step, StepMove, StepState, StepTo, Time, Unit};
+use piton_model::{
+    Dialect, Event, GateJudgement, GateState, Hint, State, Step, StepMove, StepState, StepTo, Time, Unit,
+};
 use piton_store::journal::Entry;
 
 use super::lead::Lead;
@@ -23,6 +25,7 @@ impl Lead<'_> {
             self.tell_lane(at, "settled", &format!("taken out of its list, and skipped: {}", removed.join(", ")));
             self.record_lane(at, &Event::StepMoved(StepMove::new(StepTo::Skipped, removed)))?;
         }
+        self.drop_criteria(at)?;
         let new = missing_steps(&self.work.lanes[at], known, &events);
         if !new.is_empty() {
             self.record_lane(at, &Event::StepMoved(StepMove::new(StepTo::Begun, new)))?;
@@ -34,6 +37,20 @@ impl Lead<'_> {
         self.record_lane(at, &Event::GateJudged(GateJudgement { passed: false, names, step: None, evidence: None }))
     }
 
+    /// Takes criteria out of a task's checkpoint that the user took out of its list.
+    pub(super) fn drop_criteria(&mut self, at: LaneAt) -> Result<(), String> {
+        if self.work.lanes[at].dialect != Dialect::Task {
+            return Ok(());
+        }
+        let Ok(unit) = self.unit_of(at) else { return Ok(()) };
+        let names = removed_criteria(&self.work.lanes[at], &unit, &self.events_of(&self.work.lanes[at].unit));
+        if names.is_empty() {
+            return Ok(());
+        }
+        self.tell_lane(at, "settled", &format!("criteria taken out of its list, and not judged: {}", names.join(", ")));
+        self.record_lane(at, &Event::CriteriaDropped { names })
+    }
+
     /// Says which tasks are done without subtasks that their list has: no worker starts for those.
     pub(super) fn tell_added_subtasks(&mut self) {
         for (at, hint) in added_to_done(self.workspace, &self.work, self.time()) {
@@ -42,18 +59,16 @@ impl Lead<'_> {
     }
 }
 
-/// What a task began with, its list still has, and its checkpoint leaves out: its worker wrote the checkpoint anew. Criteria
-/// that a command judges are the lead's to record.
+/// What a task's list has and its checkpoint leaves out: its user added it while the worker was at work, or the worker wrote the
+/// checkpoint anew. Criteria that a command judges are the lead's to record.
 pub(super) fn left_out_of(
     work: &LaneWork,
     unit: &Unit,
     events: &[Entry],
     has_command: &dyn Fn(&str) -> bool,
 ) -> Vec<String> {
-    let before = (begun_with(events, "steps"), begun_with(events, "criteria"));
-    let steps = missing_steps(work, unit, events).into_iter().filter(|step| before.0.contains(step));
-    let criteria =
-        missing_criteria(work, unit).into_iter().filter(|name| before.1.contains(name) && !has_command(name));
+    let steps = missing_steps(work, unit, events).into_iter();
+    let criteria = missing_criteria(work, unit).into_iter().filter(|name| !has_command(name));
     let steps = steps.map(|step| format!("the subtask {step:?} of its list"));
     steps.chain(criteria.map(|name| format!("the criterion {name:?} of its list"))).collect()
 }
@@ -62,7 +77,8 @@ pub(super) fn left_out_of(
 /// the task began with, a checkpoint that counts as many as its list, or none at all, lacks none.
 fn missing_steps(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String> {
     let (before, listed) = (begun_with(events, "steps"), &work.start.steps);
-    let counts_all = known.progress.total == 0 || known.progress.total >= listed.len() as u64;
+    let first = listed.iter().filter(|step| before.contains(step)).count() as u64;
+    let counts_all = known.progress.total == 0 || known.progress.total >= first;
     let is_there = |step: &String| known.steps.iter().any(|it| it.id == *step) || counts_all && before.contains(step);
     // A task that is not divided is its own subtask.
     let is_stand_in = |step: &String| known.id.rsplit('/').next() == Some(step.as_str());
@@ -77,6 +93,16 @@ fn removed_steps(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String>
     let is_removed = |step: &&Step| is_open(step) && before.contains(&step.id) && !listed.contains(&step.id);
     let removed = known.steps.iter().filter(is_removed).map(|step| step.id.clone());
     if is_led && !listed.is_empty() { removed.collect() } else { Vec::new() }
+}
+
+/// Open criteria that a lead began a task with and that its list has no more.
+fn removed_criteria(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String> {
+    let before = begun_with(events, "criteria");
+    let is_removed = |name: &String| before.contains(name) && !work.start.criteria.contains(name);
+    let open = known.gates.iter().filter(|gate| !matches!(gate.state, GateState::Passed { .. }));
+    // A task of which only the name is known has no list.
+    let has_list = !work.start.steps.is_empty() || work.start.total.is_some();
+    if has_list { open.map(|gate| gate.name.clone()).filter(is_removed).collect() } else { Vec::new() }
 }
 
 fn missing_criteria(work: &LaneWork, known: &Unit) -> Vec<String> {

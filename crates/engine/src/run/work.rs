@@ -22,7 +22,7 @@ use piton_model::{Dialect, Hint, Id, Start, Time, Unit, UnitRef};
 pub(super) use self::before::Before;
 pub(super) use self::build::{gates_by_phase, specification, streams_by_phase, undefined};
 use self::listed::Listed;
-pub(super) use self::lists::Lists;
+pub(super) use self::lists::{ListedUnit, Lists};
 pub use self::pipeline::Story;
 pub(super) use self::pipeline::{BOARDS, stories, without};
 pub(super) use self::plan::{left_out, plan_lane, plan_phase, stage_of};
@@ -210,16 +210,16 @@ pub(super) struct DraftLane {
     pub key: String,
 }
 
-impl DraftLane {
+impl LaneWork {
     /// Whether others may wait for it by this name: `AGENT/ID`, or the whole name of its unit.
-    fn is_called(&self, name: &str) -> bool {
-        let parts: Vec<&str> = self.work.unit.parts.iter().map(piton_model::Id::as_str).collect();
-        self.work.step.is_none() && (parts.join("/") == name || self.work.unit_name == name)
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        let parts: Vec<&str> = self.unit.parts.iter().map(piton_model::Id::as_str).collect();
+        self.step.is_none() && (parts.join("/") == name || self.unit_name == name)
     }
 
     /// Whether its unit's name differs from another one's in its last part alone.
-    fn is_beside(&self, other: &DraftLane) -> bool {
-        let before = |lane: &DraftLane| lane.work.unit.parts.split_last().map(|(_, before)| before.to_vec());
+    pub(super) fn is_beside(&self, other: &LaneWork) -> bool {
+        let before = |work: &LaneWork| work.unit.parts.split_last().map(|(_, before)| before.to_vec());
         before(self) == before(other)
     }
 }
@@ -399,11 +399,11 @@ impl<'w> Draft<'w> {
             let place = |name: &String| {
                 let is_meant = |at: &usize| {
                     let other = &self.lanes[*at];
-                    other.lane.group == each.lane.group && (other.key == *name || other.is_called(name))
+                    other.lane.group == each.lane.group && (other.key == *name || other.work.is_called(name))
                 };
                 // Two agents may have tasks of one id: its own agent's is meant.
                 let found = (0..self.lanes.len()).filter(is_meant);
-                let found = found.max_by_key(|at| (self.lanes[*at].is_beside(each), std::cmp::Reverse(*at)));
+                let found = found.max_by_key(|at| (self.lanes[*at].work.is_beside(&each.work), std::cmp::Reverse(*at)));
                 found.ok_or_else(|| {
                     unusable(
                         format!("{} depends on {name}, which is not among the work", each.lane.name),

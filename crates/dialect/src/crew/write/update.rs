@@ -96,6 +96,7 @@ fn change(
             Ok(reason.map_or_else(|| word.into(), |reason| format!("{word}: {}", short(reason))))
         }
         Event::Noted { text, purpose } => note(editor, text, *purpose, moment),
+        Event::CriteriaDropped { .. } => Err(Refusal::usage("only a task has criteria that its list may drop")),
         Event::ExecutionNoted(_) => Err(Refusal::usage("only a build lists fixes and cleanups")),
         Event::Decided { text, reason } => decide(editor, text, reason.as_deref(), moment),
         Event::Beat => Ok("beat".into()),

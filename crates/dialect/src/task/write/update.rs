@@ -75,6 +75,7 @@ pub(super) fn apply(
             move_steps(editor, spot, moved, moment)
         }
         Event::GateJudged(judged) => judge(editor, judged, moment),
+        Event::CriteriaDropped { names } => Ok(drop_criteria(editor, names)),
         Event::VerdictGiven(verdict) => score(editor, verdict, moment),
         Event::Blocked { message, kind } => block(editor, kind.as_deref().unwrap_or("blocked"), message, moment),
         Event::Paused { reason } => {
@@ -260,6 +261,14 @@ fn judge(editor: &mut Editor, judged: &GateJudgement, moment: &Moment) -> Result
     let more = if judged.names.len() > 1 { format!(" and {} more", judged.names.len() - 1) } else { String::new() };
     let word = if judged.passed { "met" } else { "not met" };
     Ok(format!("{}{more} {word} ({met}/{} criteria)", short(first), known.len()))
+}
+
+/// Takes criteria out of the checkpoint.
+fn drop_criteria(editor: &mut Editor, names: &[String]) -> String {
+    for name in names {
+        editor.remove(&["acceptance_criteria_met", name]);
+    }
+    format!("criteria taken out of its list: {}", short(&names.join(", ")))
 }
 
 fn score(editor: &mut Editor, verdict: &Verdict, moment: &Moment) -> Result<String, Refusal> {

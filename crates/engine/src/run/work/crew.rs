@@ -4,6 +4,7 @@ use piton_model::fleet::{Approval, Lane};
 use piton_model::{Dialect, Id, Start, UnitRef};
 
 use super::super::section::{BadFile, Section};
+use super::lists::ListedUnit;
 use super::{Draft, GroupWork, Listed, WorkError, id, new_phase, phase_gate};
 
 /// The name of the gate that ends a crew's run: everybody is at the sync point.
@@ -25,6 +26,11 @@ impl Agent {
     /// The agent as a list has it, when this unit continues its work.
     pub fn as_heir(&self, unit: &UnitRef, heir_of: &dyn Fn(&UnitRef) -> Option<UnitRef>) -> Option<Agent> {
         Some(Agent { wave: self.wave, listed: self.listed.as_heir(Dialect::Crew, unit, heir_of)? })
+    }
+
+    /// What the list says about it.
+    pub fn into_listed(self) -> ListedUnit {
+        self.listed.into_listed()
     }
 
     /// Leaves out what agents wait for that is not among them.

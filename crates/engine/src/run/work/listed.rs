@@ -4,6 +4,7 @@ use piton_model::fleet::{Lane, LaneState};
 use piton_model::{Dialect, Id, Lifecycle, Start, UnitRef};
 
 use super::super::judges::with_command;
+use super::lists::ListedUnit;
 use super::{Draft, DraftLane, LaneWork};
 use crate::NotFound;
 use crate::find::find_recorded;
@@ -37,6 +38,12 @@ impl Listed {
         let own = UnitRef { dialect: Some(dialect), parts: self.parts.clone(), is_whole: self.is_whole };
         let is_it = heir_of(&own)?.parts.ends_with(&unit.parts);
         is_it.then(|| Listed { parts: unit.parts.clone(), is_whole: unit.is_whole, ..self.clone() })
+    }
+
+    /// What the list says about it.
+    pub fn into_listed(self) -> ListedUnit {
+        let Listed { title, depends_on, text, start, .. } = self;
+        ListedUnit { title, text, depends_on, start, story: None }
     }
 
     /// Whether another one may be waited for by a name.

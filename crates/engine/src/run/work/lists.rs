@@ -1,13 +1,14 @@
-//! The lists that stories and tasks of a run come from, as they are at a moment.
+//! The lists that stories, tasks and agents of a run come from, as they are at a moment.
 
 use std::path::Path;
 
-use piton_model::{Dialect, UnitRef};
+use piton_model::{Dialect, Start, UnitRef};
+use serde_json::{Map, Value};
 
 use super::super::runs::Wanted;
 use super::super::section::parse;
 use super::super::settings::{SETTINGS, Settings};
-use super::{Story, pipeline, stories, task};
+use super::{Story, crew, pipeline, stories, task};
 use crate::Workspace;
 
 /// What the lists of a run name.
@@ -17,16 +18,35 @@ pub(in crate::run) struct Lists {
     pub files: Vec<(String, Vec<u8>)>,
     stories: Vec<Story>,
     tasks: Vec<task::Task>,
+    agents: Vec<crew::Agent>,
+}
+
+/// What a list says about one of its units.
+#[derive(Debug, Clone)]
+pub(in crate::run) struct ListedUnit {
+    pub title: Option<String>,
+    pub text: Option<String>,
+    pub depends_on: Vec<String>,
+    /// How the unit would start.
+    pub start: Start,
+    /// What only a story has.
+    pub story: Option<ListedStory>,
+}
+
+#[derive(Debug, Clone)]
+pub(in crate::run) struct ListedStory {
+    pub brief: Map<String, Value>,
+    pub stages: Vec<u8>,
+    pub worker: Option<String>,
+    pub priority: i64,
 }
 
 impl Lists {
     /// Reads the settings, the boards and the files that a run names; nothing when one of them is being edited and cannot
     /// be understood.
     pub fn read(workspace: &Workspace, wanted: &[Wanted]) -> Option<Lists> {
-        let mut lists = Lists { files: Vec::new(), stories: Vec::new(), tasks: Vec::new() };
-        let own = [SETTINGS].into_iter().chain(pipeline::BOARDS).map(str::to_owned);
-        let named = wanted.iter().filter_map(Wanted::list).map(str::to_owned);
-        for file in own.chain(named) {
+        let mut lists = Lists { files: Vec::new(), stories: Vec::new(), tasks: Vec::new(), agents: Vec::new() };
+        for file in Lists::paths(wanted) {
             let read = match Path::new(&file).is_absolute() {
                 true => std::fs::read(&file).ok(),
                 false => workspace.disk.read(&file).ok().map(|content| content.bytes),
@@ -39,11 +59,30 @@ impl Lists {
                     let mut root = parse(&file, &text).ok()?;
                     lists.stories.extend(stories(&mut root).ok()?);
                     lists.tasks.extend(task::tasks(&mut root).ok()?);
+                    lists.agents.extend(crew::agents(&mut root).ok()?);
                 }
             }
             lists.files.push((file, text.into_bytes()));
         }
         Some(lists)
+    }
+
+    /// Where lists may be: the settings, the boards and the files that a run names.
+    pub fn paths(wanted: &[Wanted]) -> Vec<String> {
+        let own = [SETTINGS].into_iter().chain(pipeline::BOARDS).map(str::to_owned);
+        own.chain(wanted.iter().filter_map(Wanted::list).map(str::to_owned)).collect()
+    }
+
+    /// What a list says about a unit; nothing when none names it.
+    pub fn unit(&self, unit: &UnitRef) -> Option<ListedUnit> {
+        match unit.dialect? {
+            Dialect::Pipeline => {
+                self.stories.iter().find(|story| unit.parts.last() == Some(&story.id)).cloned().map(Story::into_listed)
+            }
+            Dialect::Task => self.tasks.iter().find_map(|task| task.as_unit(unit)).map(task::Task::into_listed),
+            Dialect::Crew => self.agents.iter().find_map(|agent| agent.as_unit(unit)).map(crew::Agent::into_listed),
+            Dialect::Plan | Dialect::Build => None,
+        }
     }
 
     /// Whether a list names a story or a task.

@@ -9,6 +9,7 @@ use super::super::is_ours;
 use super::super::memory::Memory;
 use super::super::section::{BadFile, Section, parse};
 use super::super::settings::{SETTINGS, Settings};
+use super::lists::{ListedStory, ListedUnit};
 use super::{Before, Draft, DraftLane, GroupWork, LaneWork, WorkError, id, new_phase, unusable};
 use crate::Workspace;
 
@@ -34,6 +35,25 @@ pub struct Story {
     pub stages: Vec<u8>,
     /// The worker that it asks for, by its name in the settings.
     pub worker: Option<String>,
+}
+
+impl Story {
+    /// How it starts.
+    fn start(&self) -> Start {
+        let first = self.stages.first().copied().unwrap_or(0);
+        // A story that nobody plans has one task: itself.
+        let itself = PlannedTask { id: self.id.to_string(), title: self.title.clone(), description: self.text.clone() };
+        let tasks = if first == 0 { Vec::new() } else { vec![itself] };
+        Start { stage: Some(first.to_string()), title: self.title.clone(), tasks, ..Start::default() }
+    }
+
+    /// What the list says about it.
+    pub(super) fn into_listed(self) -> ListedUnit {
+        let start = self.start();
+        let Story { title, text, priority, depends_on, brief, stages, worker, .. } = self;
+        let story = Some(ListedStory { brief, stages, worker, priority });
+        ListedUnit { title, text, depends_on, start, story }
+    }
 }
 
 /// The stages of a story that names none.
@@ -192,12 +212,7 @@ impl Draft<'_> {
                 gates: gates.clone(),
                 ..Lane::new(name.clone(), group)
             };
-            let first = story.stages.first().copied().unwrap_or(0);
-            // A story that nobody plans has one task: itself.
-            let itself =
-                PlannedTask { id: story.id.to_string(), title: story.title.clone(), description: story.text.clone() };
-            let tasks = if first == 0 { Vec::new() } else { vec![itself] };
-            let start = Start { stage: Some(first.to_string()), title: story.title.clone(), tasks, ..Start::default() };
+            let start = story.start();
             let work = LaneWork {
                 dialect: Dialect::Pipeline,
                 unit,

@@ -4,6 +4,7 @@ use piton_model::fleet::{Approval, Lane};
 use piton_model::{Dialect, Id, Start, UnitRef};
 
 use super::super::section::{BadFile, Section};
+use super::lists::ListedUnit;
 use super::{Draft, GroupWork, Listed, WorkError, id, new_phase};
 
 /// A task as somebody listed it.
@@ -22,6 +23,11 @@ impl Task {
     /// The task as a list has it, when this unit continues it.
     pub fn as_heir(&self, unit: &UnitRef, heir_of: &dyn Fn(&UnitRef) -> Option<UnitRef>) -> Option<Task> {
         Some(Task { priority: self.priority, listed: self.listed.as_heir(Dialect::Task, unit, heir_of)? })
+    }
+
+    /// What the list says about it.
+    pub fn into_listed(self) -> ListedUnit {
+        self.listed.into_listed()
     }
 
     /// What a person calls it.

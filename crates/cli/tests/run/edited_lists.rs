@@ -1,0 +1,165 @@
+//! What the user edits in a list of stories or tasks while a lead is at work counts for the worker that starts next.
+
+use crate::delisted::meanwhile;
+use crate::whose_word::{is_on_main, said, set_hook, workers, yard};
+
+/// Holds the first worker, and keeps what each worker is told.
+const HOOK: &str = r#"cat > "$MARKS/told-$step-${PITON_STAGE:-0}"
+if [ "$step" = S-1 ] && [ "$PITON_STAGE" = 2 ] || [ "$step" = T1 ]; then hold first; fi
+"#;
+
+fn story(id: &str, rest: &str) -> String {
+    format!("[[stories]]\nid = \"{id}\"\ntitle = \"{id}\"\nstages = [2, 3]\n{rest}\n")
+}
+
+fn task(rest: &str) -> String {
+    format!("[[tasks]]\nagent = \"copy\"\nid = \"T1\"\ntitle = \"one\"\n{rest}\n")
+}
+
+fn told(yard: &crate::yard::Yard, worker: &str) -> String {
+    std::fs::read_to_string(yard.outer(&format!("marks/told-{worker}"))).expect("it was started")
+}
+
+#[test]
+fn story_that_waits_is_done_by_the_text_that_its_list_has_when_its_turn_comes() {
+    let after = "depends_on = [\"S-1\"]\ntext = \"Listen on port 80.\"";
+    let answers = "[answers]\n\"Which port?\" = \"80\"\n";
+    let yard = yard(HOOK, &format!("{}{}{answers}", story("S-1", "text = \"Begin.\""), story("S-2", after)), &[]);
+    let settings = yard.text("piton.toml").replace("80", "8080").replace("Begin.", "Begin well.");
+    let ended = meanwhile(&yard, &["run", "--yes"], || {
+        yard.workspace.write("piton.toml", settings);
+    });
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    for worker in ["S-2-2", "S-2-3"] {
+        let told = told(&yard, worker);
+        assert!(told.contains("Listen on port 8080.") && !told.contains("port 80."), "{worker}: {told}");
+        assert!(told.contains("Which port?: 8080") || told.contains("8080"), "{worker}: {told}");
+    }
+    assert!(
+        said(&ended).contains("S-2: its list has another text by now, and it counts from here on"),
+        "{}",
+        said(&ended)
+    );
+    // A worker at work was told the earlier text; the one that judges is told what counts.
+    assert!(told(&yard, "S-1-2").contains("Begin.") && told(&yard, "S-1-3").contains("Begin well."));
+    let told_one =
+        "S-1: its list has another text by now; the worker at work was told the earlier one, the next is told this";
+    assert!(said(&ended).contains(told_one), "{}", said(&ended));
+}
+
+#[test]
+fn story_that_waits_comes_after_what_its_list_names_when_its_turn_comes() {
+    let yard = yard(HOOK, &["S-1", "S-2", "S-3"].map(|id| story(id, "")).concat(), &[]);
+    let one_at_a_time = yard.text("piton.toml").replace("workers = 2", "workers = 1");
+    yard.workspace.write("piton.toml", &one_at_a_time);
+    yard.commit("one at a time");
+    let after = one_at_a_time.replace(&story("S-2", ""), &story("S-2", "depends_on = [\"S-3\"]"));
+    let ended = meanwhile(&yard, &["run", "--yes"], || {
+        yard.workspace.write("piton.toml", after);
+    });
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert_eq!(workers(&yard), ["S-1", "S-1", "S-3", "S-3", "S-2", "S-2"], "{}", said(&ended));
+    assert!(said(&ended).contains("S-2: its list has other dependencies by now"), "{}", said(&ended));
+    assert_eq!(yard.read_json(".pipeline/state.json")["depends_on"]["S-2"], serde_json::json!(["S-3"]));
+}
+
+#[test]
+fn story_that_cannot_follow_its_list_is_held_for_the_next_lead() {
+    let cases = [
+        (
+            vec![("S-2", "S-3"), ("S-3", "S-2")],
+            ("S-3", "has units wait for each other: pipeline:S-2, pipeline:S-3"),
+            None,
+        ),
+        (vec![("S-2", "S-9")], ("S-2", "has it wait for S-9, which this run does not have"), Some(story("S-9", ""))),
+    ];
+    for (edits, (held, why), more) in cases {
+        let yard = yard(HOOK, &["S-1", "S-2", "S-3"].map(|id| story(id, "")).concat(), &[]);
+        let before = yard.text("piton.toml").replace("workers = 2", "workers = 1");
+        yard.workspace.write("piton.toml", &before);
+        yard.commit("one at a time");
+        let edited = edits.iter().fold(before.clone(), |text, (id, after)| {
+            text.replace(&story(id, ""), &story(id, &format!("depends_on = [\"{after}\"]")))
+        });
+        let ended = meanwhile(&yard, &["run", "--yes"], || {
+            yard.workspace.write("piton.toml", &edited);
+        });
+        assert_eq!(ended.code, Some(4), "{}", said(&ended));
+        assert!(said(&ended).contains(why) && !workers(&yard).contains(&"S-2".to_owned()), "{}", said(&ended));
+        let shown = yard.run(&["why", &format!("pipeline:{held}")]).stdout;
+        assert!(shown.contains(why), "{shown}");
+        // The user completes the list, or takes the edit back, and types what is printed.
+        yard.workspace.write("piton.toml", more.map_or(before, |more| format!("{edited}{more}")));
+        yard.commit("a whole list");
+        let ended = yard.run(&["run", "--retry", "--yes"]);
+        assert!(workers(&yard).contains(&"S-2".to_owned()), "{}", said(&ended));
+    }
+}
+
+#[test]
+fn criterion_that_is_added_while_its_task_is_worked_on_judges_it() {
+    let gate = "[gates]\ntested = \"test -e tested.txt\"\n";
+    let yard = yard(HOOK, gate, &[("tasks.toml", &task("subtasks = [\"one\", \"two\"]"))]);
+    let list = task("subtasks = [\"one\", \"two\"]\nacceptance_criteria = [\"tested\"]");
+    let ended = meanwhile(&yard, &["run", "tasks.toml", "--yes"], || {
+        yard.workspace.write("tasks.toml", &list);
+    });
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    assert!(said(&ended).contains("gate tested failed") && !is_on_main(&yard, "T1.txt"), "{}", said(&ended));
+    // The user sees that it does not fit this task.
+    yard.workspace.write("tasks.toml", task("subtasks = [\"one\", \"two\"] # not tested"));
+    yard.commit("not tested");
+    let ended = yard.run(&["run", "tasks.toml", "--retry", "--yes"]);
+    assert!(is_on_main(&yard, "T1.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn criterion_that_is_taken_out_of_its_list_does_not_judge_its_task() {
+    let list = |criteria: &str| task(&format!("subtasks = [\"one\", \"two\"]\nacceptance_criteria = [{criteria}]"));
+    let gate = "[gates]\ntested = \"test -e tested.txt\"\n";
+    let yard = yard("", gate, &[("tasks.toml", &list("\"tested\""))]);
+    let ended = yard.piton(&["run", "tasks.toml", "--yes"]);
+    assert!(ended.code == Some(4) && said(&ended).contains("gate tested failed"), "{}", said(&ended));
+    // The user sees that it does not fit this task.
+    yard.workspace.write("tasks.toml", list(""));
+    yard.commit("not tested");
+    let ended = yard.run(&["run", "tasks.toml", "--retry", "--yes"]);
+    assert!(said(&ended).contains("criteria taken out of its list, and not judged: tested"), "{}", said(&ended));
+    assert!(is_on_main(&yard, "T1.txt"), "{}", said(&ended));
+    let archived = yard.read_json("progress/checkpoints/copy-T1-complete.json");
+    assert_eq!(archived["acceptance_criteria_met"], serde_json::json!({}));
+    yard.run(&["check"]);
+}
+
+#[test]
+fn subtask_that_is_added_while_its_task_is_worked_on_is_done_in_the_same_run() {
+    let list = |steps: &str| task(&format!("subtasks = [{steps}]"));
+    let yard = yard(HOOK, "", &[("tasks.toml", &list("\"one\", \"two\""))]);
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace("respawn = 0", "respawn = 1"));
+    yard.commit("one more worker");
+    let ended = meanwhile(&yard, &["run", "tasks.toml", "--yes"], || {
+        yard.workspace.write("tasks.toml", list("\"one\", \"two\", \"three\""));
+        // The next worker does what it is told.
+        let rest = r#"keep three; "$PITON" step "$PITON_UNIT" done three; "$PITON" finish "$PITON_UNIT"; exit 0"#;
+        set_hook(&yard, &format!("cat > \"$MARKS/told-again\"\n{rest}"));
+    });
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert!(is_on_main(&yard, "three.txt"), "{}", said(&ended));
+    assert!(told(&yard, "again").contains("the subtask \"three\" of its list"), "{}", told(&yard, "again"));
+    assert_eq!(workers(&yard).len(), 2);
+}
+
+#[test]
+fn task_that_is_given_to_another_agent_in_its_list_is_named_with_its_branch() {
+    let yard = yard("keep half; exit 1", "", &[("tasks.toml", &task("subtasks = [\"one\", \"two\"]"))]);
+    assert_eq!(yard.piton(&["run", "tasks.toml", "--yes"]).code, Some(4));
+    set_hook(&yard, "");
+    yard.workspace.write("tasks.toml", task("subtasks = [\"one\", \"two\"]").replace("copy", "writer"));
+    yard.commit("writer does it");
+    let left = "left out, because it is gone or no list has it any more: task:copy/T1";
+    assert!(yard.run(&["run", "tasks.toml", "--explain"]).stdout.contains(left));
+    let ended = yard.run(&["run", "tasks.toml", "--retry", "--yes"]);
+    let named = "task:copy/T1 is in no list of the run any more; the run continues without it; its work is on the branch \
+                 feature/copy-T1-one";
+    assert!(said(&ended).contains(named), "{}", said(&ended));
+}
