@@ -212,6 +212,7 @@ mod tests {
             stage: Some(2),
             attempt: Some("3.17".to_owned()),
             worker: Some("PRD-009-WS1".to_owned()),
+            gate: Some("test".to_owned()),
             adapter: Some("claude".to_owned()),
             started: Some(1_794_798_900),
         };
