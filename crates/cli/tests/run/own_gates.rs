@@ -138,3 +138,17 @@ fn approved_settings_of_a_branch_judge_it() {
     assert!(on_main(&yard, "piton.toml").contains("test -e S-1.txt"), "{}", said(&ended));
     assert_eq!(workers(&yard).len(), 2, "{}", said(&ended));
 }
+
+#[test]
+fn correction_of_a_file_that_only_its_phase_has_needs_no_approval() {
+    let plan =
+        "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n- [ ] There <!-- ACCEPT: there -->\n";
+    let hook = r#"if mkdir "$MARKS/once" 2>/dev/null; then : > a.txt; git add a.txt; git commit -qm empty
+"$PITON" step "$PITON_UNIT" done a; exit 0; fi"#;
+    let yard = yard(hook, "[gates]\nthere = \"test -s a.txt\"\n", &[("plans/p/plan.md", plan)]);
+    let settings = yard.text("piton.toml").replace("reworks = 0", "reworks = 1");
+    yard.workspace.write("piton.toml", settings);
+    yard.commit("one rework");
+    let ended = yard.run(&["run", "plan:p", "--yes"]);
+    assert!(is_on_main(&yard, "a.txt") && !said(&ended).contains("what judges it"), "{}", said(&ended));
+}

@@ -49,11 +49,8 @@ impl Question {
             changed.retain(|file| differs.contains(file));
         }
         let mut own = own_gates(&changed, &self.judges, &self.results, repository.inside());
-        // What neither the target nor the base has judged nothing before.
-        let mut known = repository.files_in(&candidate.base_commit, &own)?;
-        if let Some(base) = &base {
-            known.extend(repository.files_in(base, &own)?);
-        }
+        // What the base does not have judged nothing before: the branch that collects a phase has what its siblings made.
+        let known = repository.files_in(base.as_ref().unwrap_or(&candidate.base_commit), &own)?;
         own.retain(|file| known.contains(file));
         for approved in &self.approved {
             if own.is_empty() || *approved == candidate.branch_commit {
