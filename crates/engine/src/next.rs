@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use piton_dialect::task;
 use piton_model::hint::verbs;
 use piton_model::{
     Audience, Dialect, Gate, GateState, Hint, LedWork, Lifecycle, Liveness, ResumeAction, Step, StepState, Unit,
@@ -10,7 +9,7 @@ use piton_model::{
 };
 
 use crate::run::{RunState, place_of_unit, status_of_run};
-use crate::why::asks_person;
+use crate::why::{asks_person, claims_complete};
 use crate::{Found, Workspace, preview};
 
 /// The command that comes next for a unit, as it can be typed in `directory`.
@@ -62,7 +61,7 @@ pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: pi
             None => mark,
         };
     }
-    let is_partial = found.unit.dialect == Dialect::Task && task::claims_complete(&found.unit);
+    let is_partial = claims_complete(&found.unit);
     let is_blocked = lifecycle == Lifecycle::Blocked && !is_partial;
     if let Some(run) = run.filter(|run| !is_blocked && run.state != RunState::Led) {
         if let Some(step) = run.own_step(name, root, directory) {

@@ -1,5 +1,5 @@
 use piton_dialect::build::{is_refused, waits_for_person};
-use piton_dialect::task;
+use piton_dialect::{build, task};
 use piton_model::hint::verbs;
 use piton_model::{Age, Dialect, LedWork, Lifecycle, PassedOver, Rule, Severity, State, Time, Unit};
 
@@ -103,14 +103,24 @@ fn reasons(found: &Found, now: Time) -> Vec<(&'static str, String)> {
 }
 
 /// Whether a unit waits for a person's answer. A review that blocks a build needs an approval or a verdict; a story may
-/// wait for other stories, and a task that is called complete too early is opened again.
+/// wait for other stories, and what is called complete too early is opened again.
 pub(crate) fn asks_person(unit: &Unit) -> bool {
     // A story that has begun may be blocked with the same words.
     let has_begun = unit.attempt.is_some() || unit.dialect != Dialect::Pipeline;
     let waits_for_others = |blocker: &String| !has_begun && blocker.starts_with("waits for ");
     let is_question = unit.blockers.iter().any(|blocker| !waits_for_others(blocker));
-    let is_partial = unit.dialect == Dialect::Task && task::claims_complete(unit);
+    let is_partial = claims_complete(unit);
     unit.state == State::Blocked && is_question && !waits_for_person(unit) && !is_refused(unit) && !is_partial
+}
+
+/// Whether a unit is called complete, but is not: it is opened again for what is missing. The specification of a build may
+/// have more workstreams than it had.
+pub(crate) fn claims_complete(unit: &Unit) -> bool {
+    match unit.dialect {
+        Dialect::Task => task::claims_complete(unit),
+        Dialect::Build => build::claims_complete(unit),
+        Dialect::Pipeline | Dialect::Plan | Dialect::Crew => false,
+    }
 }
 
 fn liveness(found: &Found) -> String {

@@ -53,6 +53,23 @@ fn a_workstream_that_is_added_to_a_complete_build_is_built() {
 }
 
 #[test]
+fn every_door_opens_a_complete_build_again_whose_specification_got_a_workstream() {
+    let yard = yard("", "", &[(SPEC, &spec(&["WS1"], ""))]);
+    yard.run(&["run", SPEC, "--yes"]);
+    let more = spec(&["WS1", "WS2"], "").replace("  - {name: PWS2, parallel: [WS2]}\n", "");
+    yard.workspace.write(SPEC, more.replace("[WS1]}", "[WS1, WS2]}"));
+    yard.commit("more");
+    let explained = yard.run(&["run", SPEC, "--explain"]).stdout;
+    assert!(!explained.contains("no worker starts"), "{explained}");
+    let why = yard.run(&["why", "build:PRD-081"]).stdout;
+    assert!(why.contains("open it again for what is missing: piton reopen build:PRD-081"), "{why}");
+    assert!(!why.contains("piton unblock"), "{why}");
+    yard.run(&["reopen", "build:PRD-081"]);
+    let ended = yard.run(&["run", SPEC, "--yes"]);
+    assert!(is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
+}
+
+#[test]
 fn a_workstream_that_is_added_during_the_run_is_not_called_skipped() {
     let yard = yard("hold it", "", &[(SPEC, &spec(&["WS1"], ""))]);
     let ended = changed(&yard, "it", &spec(&["WS1", "WS2"], ""));

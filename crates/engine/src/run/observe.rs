@@ -2,9 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use piton_dialect::{build, task};
 use piton_model::fleet::{Approval, Closing, End, FleetEvent, LaneAt, LaneState, StageResult, Standing};
-use piton_model::{Dialect, Event, Time, Unit};
+use piton_model::{Event, Time};
 use piton_store::journal::Entry;
 use piton_supervisor::{
     Denied, Exit, Kind, Limit, LimitScope, Outcome, Reading, Remedy, Stream, Wait, Worker, readable, tail,
@@ -17,6 +16,7 @@ use super::lead::Lead;
 use super::merging::Key;
 use super::{RunError, denials, failed};
 use crate::record::TICKET;
+use crate::why::claims_complete;
 
 /// What a worker's end means.
 pub(super) struct JudgedEnd {
@@ -164,16 +164,10 @@ impl Lead<'_> {
         JudgedEnd { end: judged, standing, words }
     }
 
-    /// A task that its document calls complete while something of it is open is opened again for exactly that: criteria with
-    /// a command are the lead's to judge, the rest is the next worker's.
+    /// A task or build that its document calls complete while something of it is open is opened again for exactly that:
+    /// criteria with a command are the lead's to judge, the rest is the next worker's.
     pub(super) fn reopen_partial(&mut self, at: LaneAt) {
-        let is_partial = |unit: &Unit| match self.work.lanes[at].dialect {
-            Dialect::Task => task::claims_complete(unit),
-            // Its specification has more workstreams than it had.
-            Dialect::Build => build::claims_complete(unit),
-            Dialect::Pipeline | Dialect::Plan | Dialect::Crew => false,
-        };
-        if !self.unit_of(at).is_ok_and(|unit| is_partial(&unit)) {
+        if !self.unit_of(at).is_ok_and(|unit| claims_complete(&unit)) {
             return;
         }
         if let Err(why) = self.record_lane(at, &Event::Reopened) {

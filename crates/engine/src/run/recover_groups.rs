@@ -285,6 +285,8 @@ pub(super) fn halted_because(unit: &Unit) -> Option<String> {
         }
         // A review that asks for approval is a question of the run's own.
         State::Blocked if piton_dialect::build::waits_for_person(unit) => None,
+        // A run opens it again.
+        State::Blocked if piton_dialect::build::claims_complete(unit) => None,
         State::Blocked => Some(unit.blockers.join("; ")),
         State::Unknown => Some("its status is not understood".to_owned()),
         State::Queued | State::Running | State::Waiting | State::Paused { .. } | State::Done => None,
