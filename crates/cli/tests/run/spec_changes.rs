@@ -70,6 +70,29 @@ fn every_door_opens_a_complete_build_again_whose_specification_got_a_workstream(
 }
 
 #[test]
+fn a_workstream_that_is_added_to_a_phase_during_the_run_comes_before_its_approval() {
+    let hook = r#"if [ "$step" = WS1 ]; then hold it; fi"#;
+    let yard = yard(hook, "", &[(SPEC, &spec(&["WS1", "WS2"], ""))]);
+    yard.run(&["approve", SPEC]);
+    let lead = yard.command(&["run", SPEC]).spawn().expect("it starts");
+    wait_for("the worker", || yard.outer("marks/held-it").exists(), String::new);
+    let more = spec(&["WS1", "WS3", "WS2"], "").replace("  - {name: PWS3, parallel: [WS3]}\n", "");
+    yard.workspace.write(SPEC, more.replace("[WS1]}", "[WS1, WS3]}"));
+    yard.commit("more");
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = finish(lead);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let next = "PWS1 is not complete: WS3 is open, added or opened during the run: piton run";
+    assert_eq!(said(&ended).matches(next).count(), 2, "once, and as the next step: {}", said(&ended));
+    assert!(!said(&ended).contains("piton approve"), "{}", said(&ended));
+    let ended = yard.piton(&["run", SPEC]);
+    assert!(is_on_main(&yard, "WS3.txt"), "{}", said(&ended));
+    yard.run(&["approve", "build:PRD-081"]);
+    yard.run(&["run", SPEC]);
+    assert!(is_on_main(&yard, "WS2.txt"));
+}
+
+#[test]
 fn a_workstream_that_is_added_during_the_run_is_not_called_skipped() {
     let yard = yard("hold it", "", &[(SPEC, &spec(&["WS1"], ""))]);
     let ended = changed(&yard, "it", &spec(&["WS1", "WS2"], ""));

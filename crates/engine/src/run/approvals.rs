@@ -3,7 +3,7 @@
 
 use piton_model::fleet::{Closing, Group, LaneState};
 use piton_model::text::printable;
-use piton_model::{StepState, Time, UnitRef};
+use piton_model::{Hint, StepState, Time, UnitRef};
 use piton_store::disk::Access;
 use piton_store::journal::Entry;
 use serde_json::{Value, json};
@@ -332,6 +332,26 @@ impl Lead<'_> {
         groups.chain(lanes).collect()
     }
 
+    /// What comes before the approval of a phase whose own work is done: workstreams that its user added to the phase since, or
+    /// opened again.
+    #[track_caller]
+    pub(super) fn do_first(&self, group: usize, phase: usize) -> Option<Hint> {
+        let Question { key, what } = self.group_question(group, Some(phase));
+        let asked = Waiting::new(&*self.work.fleet.groups[group].name, &*what, key);
+        let open = open_streams(self.workspace, &asked, self.time()).filter(|open| !open.is_empty())?;
+        let verb = if open.len() == 1 { "is" } else { "are" };
+        let text = format!("{what} is not complete: {} {verb} open, added or opened during the run", open.join(", "));
+        Some(self.command(&[]).to(text))
+    }
+
+    /// The same for each phase that asks for an approval.
+    #[track_caller]
+    pub(super) fn all_to_do_first(&self) -> Vec<Hint> {
+        let groups = self.work.fleet.groups.iter().enumerate();
+        let asked = groups.filter_map(|(at, group)| Some((at, group.asked()??)));
+        asked.filter_map(|(at, phase)| self.do_first(at, phase)).collect()
+    }
+
     fn group_question(&self, group: usize, phase: Option<usize>) -> Question {
         Question::phase(&self.work.fleet.groups[group], phase)
     }
@@ -340,14 +360,16 @@ impl Lead<'_> {
 /// Whether what a lead asked is still a question: its unit was not begun anew since, and nothing of its phase is left to be
 /// done. A person cannot approve what is not there yet.
 pub(super) fn is_asked(workspace: &Workspace, it: &Waiting, now: Time) -> bool {
-    let Ok(unit) = UnitRef::parse(&it.unit) else { return true };
-    if is_of_earlier_life(workspace, it, now) {
-        return false;
-    }
-    let Some(key) = it.key.strip_prefix(PHASE) else { return true };
-    // What cannot be read now says nothing.
-    let Some(known) = find_alone(workspace, &unit, now) else { return true };
-    let Some(spec) = specification(workspace, &unit, Some(&known), now) else { return true };
+    !is_of_earlier_life(workspace, it, now) && open_streams(workspace, it, now).is_some_and(|open| open.is_empty())
+}
+
+/// The workstreams of the phase that a lead asks about which are not done; nothing where the specification has the phase no
+/// more. What cannot be read now says nothing.
+pub(super) fn open_streams(workspace: &Workspace, it: &Waiting, now: Time) -> Option<Vec<String>> {
+    let none = Some(Vec::new());
+    let (Ok(unit), Some(key)) = (UnitRef::parse(&it.unit), it.key.strip_prefix(PHASE)) else { return none };
+    let Some(known) = find_alone(workspace, &unit, now) else { return none };
+    let Some(spec) = specification(workspace, &unit, Some(&known), now) else { return none };
     let events = crate::log(workspace, &unit, now).map(|log| log.log.events).unwrap_or_default();
     let life = events.iter().rposition(is_beginning).unwrap_or(0);
     let is_open = |stream: &String| {
@@ -357,8 +379,8 @@ pub(super) fn is_asked(workspace: &Workspace, it: &Waiting, now: Time) -> bool {
         let last = last_about(&events[life..], stream).map(|entry| entry.event.as_str());
         !is_done && !matches!(last, Some("step_done" | "step_skipped"))
     };
-    let phase = streams_by_phase(&spec).into_iter().find(|(phase, _)| phase == key);
-    phase.is_some_and(|(_, streams)| !streams.iter().any(is_open))
+    let (_, streams) = streams_by_phase(&spec).into_iter().find(|(phase, _)| phase == key)?;
+    Some(streams.into_iter().filter(is_open).collect())
 }
 
 /// Whether a unit was begun anew since a lead asked about it.

@@ -278,6 +278,14 @@ impl Lead<'_> {
             self.queue.push_back(FleetEvent::Approved { group });
             return Ok(());
         }
+        if let Some(hint) = phase.and_then(|phase| self.do_first(group, phase)) {
+            self.tell(Some(&name), "approval", &hint.to_string());
+            if let Some(unit) = self.work.groups[group].unit.clone() {
+                let event = Event::Paused { reason: Some(hint.text.to_string()) };
+                let _ = record(self.workspace, &unit, &event, &self.recorder("lead"));
+            }
+            return Ok(());
+        }
         let what = match phase {
             Some(phase) => format!("{} is complete", self.work.fleet.groups[group].phases[phase].name),
             None => "its review says ship_with_gates".to_owned(),

@@ -257,6 +257,7 @@ impl Lead<'_> {
             let approve = units.iter().fold(verbs::APPROVE.call(), |approve, unit| approve.arg(Arg::unit(unit)));
             next.push(approve.to("approve and continue").then(self.command(&[])));
         }
+        next.extend(self.all_to_do_first());
         let halted = self.work.fleet.groups.iter().zip(&self.work.groups);
         let halted = halted.filter(|(group, work)| group.halted.is_some() && work.unit.is_some());
         let paused = self.work.fleet.lanes.iter().zip(&self.work.lanes);
