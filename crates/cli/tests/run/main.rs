@@ -84,6 +84,7 @@ mod taken_over;
 mod terminal;
 mod told_workers;
 mod two_runs;
+mod unknown_work;
 mod unmerged;
 mod unwanted;
 mod ways_out;

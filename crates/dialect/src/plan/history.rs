@@ -2,7 +2,7 @@ use piton_model::{Finding, Time};
 
 use super::{codes, wire};
 use crate::json::{self, Kind};
-use crate::{Findings, Source, content, open_text, shape};
+use crate::{Findings, Source, content, open_text, shape, time};
 
 /// What a plan's log says.
 #[derive(Debug, Default)]
@@ -39,6 +39,29 @@ pub fn read_history(source: &Source<'_>, now: Time) -> HistoryReading {
     reading
 }
 
+/// When a lead last began a task, as a plan's log says; nothing when the task was not completed since.
+pub fn led_since(log: &str, task: &str) -> Option<Time> {
+    let mut since = None;
+    let mut is_completed = false;
+    for line in log.lines() {
+        let Ok(json) = json::parse(line) else { continue };
+        let text = |key: &str| content::text(json.root(), key);
+        if text("taskId").as_deref() != Some(task) {
+            continue;
+        }
+        match text("event").as_deref() {
+            Some("task_started") => {
+                let is_led = text("by").as_deref() == Some("lead");
+                since = text("ts").filter(|_| is_led).and_then(|ts| time::read(&ts).time());
+                is_completed = false;
+            }
+            Some("task_completed") => is_completed = true,
+            _ => {}
+        }
+    }
+    since.filter(|_| is_completed)
+}
+
 fn event(line: &str, start: usize, is_torn: bool, now: Time, findings: &mut Findings<'_>) -> Option<(String, String)> {
     let json = json::parse(line).ok().filter(|json| json.root().kind() == Kind::Object)?;
     let name = content::text(json.root(), "event")?;
@@ -55,4 +78,35 @@ fn event(line: &str, start: usize, is_torn: bool, now: Time, findings: &mut Find
         findings.at(start, finding.code, finding.message);
     }
     Some((content::text(json.root(), "ts").unwrap_or_default(), name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn task_that_a_lead_began_and_that_was_completed_since_is_known() {
+        let started = |by: &str| {
+            format!("{{\"ts\":\"2026-01-15T14:00:00Z\",\"event\":\"task_started\",\"taskId\":\"a\",\"by\":{by:?}}}\n")
+        };
+        let completed = |task: &str| {
+            format!(
+                "{{\"ts\":\"2026-01-15T15:00:00Z\",\"event\":\"task_completed\",\"taskId\":{task:?},\"by\":\"main\"}}\n"
+            )
+        };
+        let began = time::read("2026-01-15T14:00:00Z").time();
+        for (log, want) in [
+            (String::new(), None),
+            (started("lead"), None),
+            (completed("a"), None),
+            (started("lead") + &completed("a"), began),
+            (started("lead") + &completed("b"), None),
+            (started("main") + &completed("a"), None),
+            (started("lead") + &completed("a") + &started("lead"), None),
+            (started("lead") + &completed("a") + &started("main") + &completed("a"), None),
+            (started("lead") + "torn\n" + &completed("a"), began),
+        ] {
+            assert_eq!(led_since(&log, "a"), want, "{log}");
+        }
+    }
 }

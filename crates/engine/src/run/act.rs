@@ -406,6 +406,7 @@ impl Lead<'_> {
         let is_whole = self.work.lanes[at].step.is_none();
         if is_whole && has_begun {
             self.reopen_unmerged(at);
+            self.note_merge(at, Some(reason));
         }
         // What its worker wrote down as a question or a pause of its own stands as it is.
         let is_halted = self.unit_of(at).is_ok_and(|unit| matches!(unit.state, State::Blocked | State::Paused { .. }));

@@ -38,6 +38,7 @@ impl Lead<'_> {
             let name = self.work.fleet.lanes[at].name.clone();
             self.memory.lane(&name).rework.clear();
             self.memory.lane(&name).tip = None;
+            self.note_merge(at, None);
             self.remove_worktree(at);
             self.tell_lane(at, "done", "done");
         }

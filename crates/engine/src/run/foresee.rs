@@ -30,7 +30,8 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
     let run = runs::all(workspace).find(|run| !run.is_finished && !run.units.is_disjoint(&units));
     let ground = ground_of(workspace, &plan.settings, &memory, run.as_ref());
     let ground = ground.as_ref().map(|(repository, base)| (repository, base.as_str()));
-    let unknown = UnknownWork { workspace, memory: &memory, ground, now };
+    let settings = &plan.settings;
+    let unknown = UnknownWork { workspace, memory: &memory, settings, ground, now };
     for (lane, work) in plan.work.fleet.lanes.iter_mut().zip(&plan.work.lanes) {
         let row = rows.iter().find(|row| work.unit.means(row.dialect, &row.full_name));
         let known = memory.lanes.get(&lane.name).filter(|known| known.is_remembered());

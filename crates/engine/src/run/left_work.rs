@@ -1,7 +1,7 @@
 //! Work that another agent or another lead left on a branch: it is taken up, or named to the user. A unit that continues
 //! there counts on it.
 
-use piton_model::fleet::{LaneAt, LaneState};
+use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
 use piton_model::hint::verbs;
 use piton_model::{Dialect, Hint, Id, Invocation, Lifecycle, Row, State, Time, Unit, UnitRef};
 use piton_store::journal::Entry;
@@ -41,6 +41,8 @@ impl Lead<'_> {
         let (lane, work) = (&self.work.fleet.lanes[at], &self.work.lanes[at]);
         let row = rows.iter().find(|row| work.unit.means(row.dialect, &row.full_name));
         if let Some(reason) = self.unknown_work().holds(lane, work, row) {
+            // What its documents say is not judged.
+            self.queue.retain(|event| !matches!(event, FleetEvent::WorkerExited { lane, .. } if *lane == at));
             self.hold(at, reason);
         }
     }
@@ -49,6 +51,7 @@ impl Lead<'_> {
         UnknownWork {
             workspace: self.workspace,
             memory: &self.memory,
+            settings: &self.settings,
             ground: self.repository.as_ref().zip(self.memory.run.base.as_deref()),
             now: self.time(),
         }

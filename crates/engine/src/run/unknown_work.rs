@@ -27,23 +27,25 @@ pub(super) const NOT_ON_BASE: &str = "has work of it that is not on";
 pub(super) struct UnknownWork<'w> {
     pub workspace: &'w Workspace,
     pub memory: &'w Memory,
+    pub settings: &'w Settings,
     /// The repository, and the branch that the run merges into.
     pub ground: Option<(&'w Repository, &'w str)>,
     pub now: Time,
 }
 
 impl UnknownWork<'_> {
-    /// Why a lane is held that was begun, by a lead of which no memory is left, where its work is not merged. Of a story, task
-    /// or agent that its document calls done nothing more is asked.
+    /// Why a lane is held that was begun, by a lead of which no memory is left, where its work is not merged. What its document
+    /// calls done is asked about in every dialect: the document may say so before the merge.
     pub fn holds(&self, lane: &Lane, work: &LaneWork, row: Option<&Row>) -> Option<String> {
         let known = self.memory.lanes.get(&lane.name);
         let is_known = known.is_some_and(|known| known.branch.is_some() || known.origin.attempt > 0);
         let has_begun = match (&work.step, &lane.state) {
-            (Some(_), state) => *state == LaneState::Done,
-            (None, state) => !matches!(state, LaneState::Queued | LaneState::Done | LaneState::Paused { .. }),
+            (_, LaneState::Paused { .. }) | (None, LaneState::Queued) => false,
+            // The state of a lane may ask for more than its step, such as a gate.
+            (Some(step), _) => self.unit_of(work).is_some_and(|unit| is_done(&unit, step)),
+            (None, _) => row.is_some(),
         };
-        let is_open = work.step.is_some() || row.is_some_and(|row| row.state.lifecycle() != Lifecycle::Done);
-        if is_known || !is_open || !has_begun {
+        if is_known || !has_begun {
             return None;
         }
         self.left(work)
@@ -113,7 +115,8 @@ impl UnknownWork<'_> {
     fn left_in_worktree(&self, work: &LaneWork) -> Option<Hint> {
         let (repository, base) = self.ground?;
         let is_done = |step: &Step| matches!(step.state, StepState::Done { .. });
-        if work.dialect != Dialect::Pipeline || !self.unit_of(work)?.steps.iter().any(is_done) {
+        let unit = self.unit_of(work).filter(|unit| unit.state.lifecycle() != Lifecycle::Done)?;
+        if work.dialect != Dialect::Pipeline || !unit.steps.iter().any(is_done) {
             return None;
         }
         let own = format!(".worktrees/story-{}", work.id);
@@ -160,6 +163,11 @@ impl UnknownWork<'_> {
     }
 }
 
+/// Whether a unit has a step as done.
+pub(super) fn is_done(unit: &Unit, step: &str) -> bool {
+    unit.steps.iter().any(|known| known.id == step && matches!(known.state, StepState::Done { .. }))
+}
+
 /// What an earlier lead wrote down about a story.
 pub(super) fn known_story(workspace: &Workspace, work: &LaneWork) -> Option<KnownStory> {
     let content = workspace.disk.read(&state_path()).ok().filter(|_| work.dialect == Dialect::Pipeline)?;
@@ -192,7 +200,8 @@ pub(super) fn ground_of(
 pub(super) fn is_on_base(workspace: &Workspace, run: Option<&RunRecord>, lane: &LaneView, now: Time) -> bool {
     let (Ok(settings), Ok(memory)) = (Settings::load(workspace), Memory::load(workspace)) else { return false };
     let Some((repository, base)) = ground_of(workspace, &settings, &memory, run) else { return false };
-    let unknown = UnknownWork { workspace, memory: &memory, ground: Some((&repository, &base)), now };
+    let unknown =
+        UnknownWork { workspace, memory: &memory, settings: &settings, ground: Some((&repository, &base)), now };
     let is_there = UnitRef::parse(&lane.unit).is_ok_and(|unit| find_alone(workspace, &unit, now).is_some());
     let lanes = if is_there { read_lanes(workspace, &settings, &lane.unit, now) } else { Vec::new() };
     lanes.iter().find(|(name, _)| *name == lane.name).is_some_and(|(_, work)| unknown.left(work).is_none())

@@ -179,8 +179,23 @@ impl Repository {
     /// Branches that have work that a target does not have: those that a lead made by this name, or by this name with a
     /// number, and those of this name that were fetched.
     pub fn left_branches(&self, name: &str, target: &str) -> Result<Vec<LeftBranch>, GitError> {
-        let all = self.git().run(&["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"])?;
         let mut left = Vec::new();
+        for (reference, branch) in self.branches_named(name)? {
+            if self.adds_to(&reference, target)? {
+                left.push(branch);
+            }
+        }
+        Ok(left)
+    }
+
+    /// Whether such a branch is here, with work that a target does not have or without.
+    pub fn has_branch_named(&self, name: &str) -> Result<bool, GitError> {
+        Ok(!self.branches_named(name)?.is_empty())
+    }
+
+    fn branches_named(&self, name: &str) -> Result<Vec<(String, LeftBranch)>, GitError> {
+        let all = self.git().run(&["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"])?;
+        let mut named = Vec::new();
         for reference in all.lines() {
             let local = reference.strip_prefix("refs/heads/").filter(|branch| is_named(branch, name));
             let fetched = reference
@@ -190,12 +205,12 @@ impl Repository {
                 (Some(_), _) => self.is_made_by_us(reference)?,
                 (None, fetched) => fetched.is_some(),
             };
-            if is_ours && self.adds_to(reference, target)? {
+            if is_ours {
                 let name = local.or(fetched).unwrap_or(reference).to_owned();
-                left.push(LeftBranch { name, is_fetched: fetched.is_some() });
+                named.push((reference.to_owned(), LeftBranch { name, is_fetched: fetched.is_some() }));
             }
         }
-        Ok(left)
+        Ok(named)
     }
 
     fn is_made_by_us(&self, reference: &str) -> Result<bool, GitError> {
