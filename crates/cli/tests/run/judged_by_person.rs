@@ -98,6 +98,28 @@ fn a_gate_that_a_person_refuses_starts_the_worker_of_its_own_workstream() {
     }
 }
 
+#[test]
+fn work_that_a_person_refuses_is_foreseen_by_every_door() {
+    let plan = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n\
+                - [ ] Good <!-- ACCEPT: good -->\n";
+    let yard = yard("", "", &[("plans/p/plan.md", plan)]);
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace("reworks = 0", "reworks = 1"));
+    yard.commit("settings");
+    assert_eq!(yard.piton(&["run", "plan:p", "--yes"]).code, Some(4));
+    let doors = || [yard.run(&["why", "plan:p"]).stdout, yard.run(&["status"]).stdout];
+    let explained = || yard.run(&["run", "plan:p", "--explain"]).stdout;
+    let met = "when it is met: piton gate plan:p pass good";
+    assert!(doors().iter().all(|text| text.contains(met)), "{:?}", doors());
+    assert_eq!(explained().matches("is done").count(), 2, "{}", explained());
+    yard.run(&["gate", "plan:p", "fail", "good"]);
+    let again = ": piton run plan:p --retry\n";
+    assert!(doors().iter().all(|text| !text.contains(met) && text.contains(again)), "{:?}", doors());
+    assert_eq!(explained().matches("is done").count(), 1, "{}", explained());
+    let before = workers(&yard).len();
+    let ended = yard.piton(&["run", "plan:p", "--retry"]);
+    assert_eq!(workers(&yard)[before..].len(), 1, "{}", said(&ended));
+}
+
 /// A review that comes while the last worker is at work.
 fn reviewed(arguments: &[&str]) -> (Yard, Ended) {
     let phases = "  - name: Ground\n    parallel: [WS1]\n  - name: Rest\n    parallel: [WS2]\n";

@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 
 use piton_dialect::task;
-use piton_model::fleet::{Approval, Closing, LaneAt, LaneState};
-use piton_model::{Dialect, Liveness, Row, State, Time, Unit, UnitRef};
+use piton_model::fleet::{Approval, Closing, GateKind, LaneAt, LaneState, PhaseGate};
+use piton_model::{Dialect, GateState, Liveness, Row, State, Time, Unit, UnitRef};
 use piton_store::journal::Entry;
 use serde_json::Value;
 
 use super::by_hand::{person_pause, taken};
+use super::gates::refused_by_person;
 use super::memory::{LaneMemory, Memory, SavedState};
 use super::on_base::Base;
 use super::other_work::is_other_work;
 use super::recover::held_because;
 use super::recover_groups::{left_to_session, taken_by_session};
 use super::unknown_work::{UnknownWork, ground_of};
+use super::ways::Judging;
 use super::work::LaneWork;
 use super::{RunPlan, RunRecord, RunRequest, Waiting, approvals, freed, recover_groups, runs, strangers};
 use crate::Workspace;
@@ -74,6 +76,7 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
             lane.state = LaneState::Queued;
         }
     }
+    foresee_refusals(plan, &shared);
     let waiting = open_approvals(workspace, plan, run.as_ref(), &memory, request, now);
     let held = |at: &LaneAt| {
         let is_settled = plan.work.fleet.lanes[*at].state.is_settled();
@@ -94,6 +97,39 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
         all.insert(at, reason);
     }
     plan.held = all;
+}
+
+/// Marks the work that a person refused after it was merged: the lane of the step that was judged, or the last one of its phase,
+/// gets its worker again.
+fn foresee_refusals(plan: &mut RunPlan, shared: &BTreeMap<String, Shared>) {
+    for (at, group) in plan.work.fleet.groups.iter().enumerate() {
+        let (Some(shared), dialect) = (shared.get(&group.name), plan.work.groups[at].dialect) else { continue };
+        let refused = group.phases.iter().enumerate().find_map(|(place, phase)| {
+            let is_here =
+                |it: &LaneAt| (plan.work.fleet.lanes[*it].group, plan.work.fleet.lanes[*it].phase) == (at, place);
+            let here: Vec<LaneAt> = (0..plan.work.fleet.lanes.len()).filter(is_here).collect();
+            if !here.iter().all(|it| plan.work.fleet.lanes[*it].state == LaneState::Done) {
+                return None;
+            }
+            let is_refused = |gate: &&PhaseGate| {
+                let judging = Judging {
+                    unit: group.name.clone(),
+                    gate: gate.name.clone(),
+                    step: gate.step.clone(),
+                    phase: Vec::new(),
+                };
+                let is_passed = judging.is(&shared.unit, |state| matches!(state, GateState::Passed { .. }));
+                let said = refused_by_person(dialect, &shared.events, &gate.name, gate.step.as_deref());
+                gate.kind == GateKind::Later && !is_passed && said.is_some()
+            };
+            let gate = phase.gates.iter().find(is_refused)?;
+            let judged = here.iter().find(|it| gate.step.is_some() && plan.work.lanes[**it].step == gate.step);
+            judged.or(here.last()).copied()
+        });
+        if let Some(refused) = refused {
+            plan.work.fleet.lanes[refused].state = LaneState::Queued;
+        }
+    }
 }
 
 /// Where a lane stands whose document calls it done, and whose work did not reach the base.

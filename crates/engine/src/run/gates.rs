@@ -31,6 +31,31 @@ pub(super) struct JudgedGate {
     pub evidence: Evidence,
 }
 
+/// What a person said who judged that a gate is not met, when no worker was started since.
+pub(super) fn refused_by_person(
+    dialect: Dialect,
+    events: &[Entry],
+    gate: &str,
+    judged: Option<&str>,
+) -> Option<String> {
+    let starts = |entry: &Entry| entry.by == LEAD && matches!(entry.event.as_str(), "step_begun" | "noted");
+    let since = events.iter().rposition(starts).map_or(0, |at| at + 1);
+    let is_meant = |entry: &&Entry| {
+        let names = entry.data.get("gates").and_then(Value::as_array).into_iter().flatten();
+        let step = entry.data.get("step").and_then(Value::as_str);
+        let is_its = step.is_none() || judged.is_none() || step == judged;
+        let mut names = names.filter_map(Value::as_str);
+        entry.event == "gate_failed" && is_by_person(entry) && is_its && names.any(|it| is_gate(dialect, it, gate))
+    };
+    let refused = events[since..].iter().rfind(is_meant)?;
+    let evidence = |key: &str| refused.data.get("evidence").and_then(|it| it[key].as_str());
+    let said = evidence("tail").filter(|tail| !tail.is_empty()).or_else(|| evidence("command"));
+    let notes = events[since..].iter().filter(|entry| entry.event == "noted" && is_by_person(entry));
+    let notes = notes.filter_map(|entry| entry.data.get("text").and_then(Value::as_str));
+    let words = [format!("a person judged {gate}: not met")];
+    Some(words.into_iter().chain(said.into_iter().chain(notes).map(str::to_owned)).collect::<Vec<_>>().join("; "))
+}
+
 impl Lead<'_> {
     /// Starts a gate's command, or judges what has none.
     pub(super) fn run_gate(&mut self, of: GateOf, gate: &str) -> Result<(), RunError> {
@@ -220,30 +245,8 @@ impl Lead<'_> {
 
     /// What a person said who judged that a gate is not met, when no worker was started since.
     fn refused_by_person(&self, group: usize, judging: &Judging) -> Option<String> {
-        let (gate, dialect) = (judging.gate.as_str(), self.work.groups[group].dialect);
         let events = self.events_of(self.work.groups[group].unit.as_ref()?);
-        let starts = |entry: &Entry| entry.by == LEAD && matches!(entry.event.as_str(), "step_begun" | "noted");
-        let since = events.iter().rposition(starts).map_or(0, |at| at + 1);
-        let is_meant = |entry: &&Entry| {
-            let names = entry.data.get("gates").and_then(Value::as_array).into_iter().flatten();
-            let step = entry.data.get("step").and_then(Value::as_str);
-            let is_its = step.is_none() || judging.step.is_none() || step == judging.step.as_deref();
-            let mut names = names.filter_map(Value::as_str);
-            entry.event == "gate_failed" && is_by_person(entry) && is_its && names.any(|it| is_gate(dialect, it, gate))
-        };
-        let refused = events[since..].iter().rfind(is_meant)?;
-        let evidence = |key: &str| refused.data.get("evidence").and_then(|it| it[key].as_str());
-        let said = evidence("tail").filter(|tail| !tail.is_empty()).or_else(|| evidence("command"));
-        let notes = events[since..].iter().filter(|entry| entry.event == "noted" && is_by_person(entry));
-        let notes = notes.filter_map(|entry| entry.data.get("text").and_then(Value::as_str));
-        let words: Vec<&str> = said.into_iter().chain(notes).collect();
-        Some(
-            [format!("a person judged {gate}: not met")]
-                .into_iter()
-                .chain(words.iter().map(|it| (*it).to_owned()))
-                .collect::<Vec<_>>()
-                .join("; "),
-        )
+        refused_by_person(self.work.groups[group].dialect, &events, &judging.gate, judging.step.as_deref())
     }
 
     /// The step that a gate judges.

@@ -13,6 +13,7 @@ use super::approvals::{is_asked, is_given, is_of_earlier_life};
 use super::by_hand::{standing_pause, taken};
 use super::denials;
 use super::freed::is_changed;
+use super::gates::refused_by_person;
 use super::left_work::{continued_by, heir_of};
 use super::memory::MEMORY;
 use super::other_sources::way_back;
@@ -279,8 +280,14 @@ fn status_of(workspace: &Workspace, run: RunRecord, last: Option<Published>, now
         let judged = view.judging.iter().map(|it| it.unit.clone());
         let units = find_all(workspace, &left.chain(judged).collect(), now);
         held = hold_paused(workspace, &mut view.lanes, &units, now);
-        judging
-            .extend(view.judging.iter().filter(|it| units.get(&it.unit).is_some_and(|unit| it.is_open(unit))).cloned());
+        // What a person refused goes back to its worker.
+        let is_refused = |it: &Judging, unit: &Unit| {
+            let events = UnitRef::parse(&it.unit).ok().and_then(|unit| crate::log(workspace, &unit, now).ok());
+            let events = events.map(|log| log.log.events).unwrap_or_default();
+            refused_by_person(unit.dialect, &events, &it.gate, it.step.as_deref()).is_some()
+        };
+        let is_open = |it: &&Judging| units.get(&it.unit).is_some_and(|unit| it.is_open(unit) && !is_refused(it, unit));
+        judging.extend(view.judging.iter().filter(is_open).cloned());
         asked = ways_of(workspace, &view.lanes, &units, now);
         let files = run.wanted.iter().filter_map(|wanted| match wanted {
             Wanted::File(file) => Some(file),
