@@ -350,7 +350,7 @@ fn lock_lead(workspace: &Workspace) -> Result<Box<dyn piton_store::disk::Handle>
             Err(LockError::Busy { holder }) => holder.trim().to_owned(),
             Err(LockError::Disk(error)) => return Err(failed(error)),
         };
-        let is_gone = holder.parse::<Identity>().is_ok_and(|lead| !lead.is_alive());
+        let is_gone = holder.parse::<Identity>().is_ok_and(|lead| !lead.holds(&workspace.root().join(LOCK)));
         if !is_gone || !wait.is_zero() {
             return Err(RunError::Busy { holder });
         }

@@ -1,8 +1,11 @@
 //! Which process is meant: a pid alone is used again by others.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File, TryLockError};
+use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
@@ -12,7 +15,7 @@ use crate::process;
 
 /// A process, told from every other that has or will have its pid: by when it began and in which run of the machine.
 ///
-/// Written `PID START BOOT`, and read back with [`FromStr`].
+/// Written `PID START BOOT NAMESPACE`, and read back with [`FromStr`]; older versions wrote no namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// Its pid.
@@ -21,13 +24,20 @@ pub struct Identity {
     pub start: u64,
     /// The run of the machine: the kernel's boot id.
     pub boot: String,
+    /// The process namespace in which it has this pid, where the kernel says.
+    pub namespace: Option<u64>,
 }
 
 impl Identity {
     /// The process that has this pid now; nothing when there is none, or it has ended and only waits to be collected.
     pub fn of(pid: u32) -> Option<Identity> {
         let stat = process::stat(pid)?;
-        (!stat.has_ended()).then(|| Identity { pid, start: stat.start, boot: boot_id().to_owned() })
+        (!stat.has_ended()).then(|| Identity {
+            pid,
+            start: stat.start,
+            boot: boot_id().to_owned(),
+            namespace: namespace(),
+        })
     }
 
     /// This process.
@@ -35,9 +45,21 @@ impl Identity {
         Identity::of(std::process::id())
     }
 
-    /// Whether exactly this process still runs. One that has ended and only waits to be collected does not.
+    /// Whether exactly this process still runs. One that has ended and only waits to be collected does not. Of a process of
+    /// another namespace nothing can be said here: see [`Identity::holds`].
     pub fn is_alive(&self) -> bool {
-        Identity::of(self.pid).is_some_and(|now| now == *self)
+        let is_it = |now: Identity| (now.start, now.boot) == (self.start, self.boot.clone());
+        !self.is_foreign() && Identity::of(self.pid).is_some_and(is_it)
+    }
+
+    /// Whether its pid is of another process namespace than ours, such as when a sandbox runs this program.
+    pub fn is_foreign(&self) -> bool {
+        self.boot == boot_id() && self.namespace.zip(namespace()).is_some_and(|(its, ours)| its != ours)
+    }
+
+    /// Whether a process still runs that holds a lock as long as it does. Across namespaces the lock tells.
+    pub fn holds(&self, lock: &Path) -> bool {
+        if self.is_foreign() { is_locked(lock) } else { self.is_alive() }
     }
 
     /// A handle of the kernel that means exactly this process, and becomes readable when it ends.
@@ -59,7 +81,8 @@ impl Identity {
 
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.pid, self.start, self.boot)
+        write!(f, "{} {} {}", self.pid, self.start, self.boot)?;
+        self.namespace.map_or(Ok(()), |namespace| write!(f, " {namespace}"))
     }
 }
 
@@ -69,8 +92,10 @@ impl FromStr for Identity {
     fn from_str(text: &str) -> Result<Identity, ()> {
         let mut words = text.split_ascii_whitespace();
         let mut word = || words.next().ok_or(());
-        let (pid, start, boot) = (word()?, word()?, word()?.to_owned());
-        let identity = Identity { pid: pid.parse().map_err(drop)?, start: start.parse().map_err(drop)?, boot };
+        let (pid, start, boot): (&str, &str, String) = (word()?, word()?, word()?.to_owned());
+        let namespace = words.next().map(|word| word.parse().map_err(drop)).transpose()?;
+        let (pid, start) = (pid.parse().map_err(drop)?, start.parse().map_err(drop)?);
+        let identity = Identity { pid, start, boot, namespace };
         (words.next().is_none() && identity.pid > 1).then_some(identity).ok_or(())
     }
 }
@@ -85,9 +110,45 @@ pub(crate) fn boot_id() -> &'static str {
     })
 }
 
+/// The process namespace that we are in.
+fn namespace() -> Option<u64> {
+    static OWN: OnceLock<Option<u64>> = OnceLock::new();
+    *OWN.get_or_init(|| fs::metadata("/proc/self/ns/pid").ok().map(|namespace| namespace.ino()))
+}
+
+/// Whether a process has a file locked. Where nobody may look, it counts as locked: a process that may live is not taken for dead.
+fn is_locked(path: &Path) -> bool {
+    match File::open(path).map(|file| file.try_lock_shared()) {
+        Ok(Ok(())) => false,
+        Ok(Err(TryLockError::WouldBlock)) => true,
+        Ok(Err(TryLockError::Error(_))) => true,
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lock_tells_of_a_process_of_another_namespace() {
+        let own = Identity::current().expect("we run");
+        let foreign = Identity { namespace: own.namespace.map(|own| own + 1), ..own.clone() };
+        let older = Identity { namespace: None, ..own.clone() };
+        assert!(foreign.is_foreign() && !own.is_foreign() && !older.is_foreign() && older.is_alive());
+        assert_eq!(foreign.to_string().parse(), Ok(foreign.clone()));
+        assert_eq!(older.to_string().parse(), Ok(older));
+        let path = std::env::temp_dir().join(format!("piton-lock-{}", own.pid));
+        assert!(!foreign.holds(&path) && own.holds(&path), "no lock is there");
+        let lock = File::create(&path).expect("it is made");
+        assert!(!foreign.holds(&path));
+        lock.lock().expect("it is locked");
+        assert!(foreign.holds(&path));
+        // What ran before the machine was started again holds nothing.
+        let earlier = Identity { boot: "another".to_owned(), ..foreign };
+        assert!(!earlier.holds(&path) && !earlier.is_foreign());
+        fs::remove_file(&path).expect("it is there");
+    }
 
     #[test]
     fn this_process_is_alive_and_its_identity_reads_back() {
@@ -111,7 +172,9 @@ mod tests {
 
     #[test]
     fn what_is_no_identity_is_refused() {
-        for text in ["", "12", "12 3", "x 3 b", "12 3 b more", "0 3 b", "1 3 b", "-4 3 b", "99999999999 3 b"] {
+        for text in
+            ["", "12", "12 3", "x 3 b", "12 3 b more", "12 3 b 4 5", "0 3 b", "1 3 b", "-4 3 b", "99999999999 3 b"]
+        {
             assert_eq!(text.parse::<Identity>(), Err(()), "{text:?}");
         }
     }

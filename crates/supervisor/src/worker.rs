@@ -267,7 +267,9 @@ impl Worker {
         if let Some(end) = self.home.end()? {
             return Ok(Sight::Ended(end));
         }
-        let lives = |name| self.home.identity(name).map(|identity| identity.is_alive());
+        // The keeper holds the lock of the home as long as it runs.
+        let lock = self.home.file("lock");
+        let lives = |name| self.home.identity(name).map(|identity| identity.holds(&lock));
         Ok(match (lives("keeper"), lives("worker")) {
             (Some(true), _) | (_, Some(true)) => Sight::Running,
             // A keeper that has just been started has not said who it is.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::path::PathBuf;
 
 use piton_model::Time;
 use piton_supervisor::Identity;
@@ -32,6 +33,8 @@ pub struct Attached {
     lead: Identity,
     run: RunRecord,
     units: BTreeSet<String>,
+    /// The file that it holds locked.
+    lock: PathBuf,
     events: EventReader,
     has_ended: bool,
 }
@@ -51,7 +54,15 @@ pub enum Followed {
 pub(super) fn lead_at_work(workspace: &Workspace) -> Option<Identity> {
     let content = workspace.disk.read(LOCK).ok()?;
     let lead: Identity = std::str::from_utf8(&content.bytes).ok()?.trim().parse().ok()?;
-    lead.is_alive().then_some(lead)
+    lead.holds(&workspace.root().join(LOCK)).then_some(lead)
+}
+
+/// Whether a process is the lead that is at work in a workspace.
+pub(super) fn is_at_work(workspace: &Workspace, lead: &Identity) -> bool {
+    match lead.is_foreign() {
+        true => lead_at_work(workspace).as_ref() == Some(lead),
+        false => lead.is_alive(),
+    }
 }
 
 impl Attached {
@@ -61,7 +72,8 @@ impl Attached {
         let published = Published::read(workspace, now).filter(|published| published.lead == lead)?;
         let run = runs::load(&*workspace.disk, published.run)?;
         let events = EventReader::open(&workspace.root().join(run.directory()), earlier).ok()?;
-        Some(Attached { lead, run, units: published.units, events, has_ended: false })
+        let lock = workspace.root().join(LOCK);
+        Some(Attached { lead, run, units: published.units, lock, events, has_ended: false })
     }
 
     /// The lead's process.
@@ -111,7 +123,7 @@ impl Attached {
             return Ok(Vec::new());
         }
         // In this order: a lead that is gone has told everything.
-        let is_gone = !self.lead.is_alive();
+        let is_gone = !self.lead.holds(&self.lock);
         let mut news = Vec::new();
         for event in self.events.next()? {
             match RunEnd::from_json(&event) {

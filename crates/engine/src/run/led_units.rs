@@ -6,6 +6,7 @@ use piton_model::{Dialect, Led, LedWork, Liveness, Time, UnitLead, UnitRef};
 use piton_supervisor::Identity;
 
 use super::approvals::{is_asked, is_given};
+use super::attach::is_at_work;
 use super::ended_workers::EndedWorkers;
 use super::runs::{self, RunRecord};
 use super::status::{last_sign, since, written};
@@ -42,7 +43,7 @@ impl LedUnits {
         if let Some(last) = last {
             let run = runs::load(&*workspace.disk, last.run);
             // When all of its units are done, their documents say everything.
-            if last.lead.is_alive() || run.as_ref().is_none_or(|run| !run.is_finished) {
+            if is_at_work(workspace, &last.lead) || run.as_ref().is_none_or(|run| !run.is_finished) {
                 leads.add(workspace, last, run.as_ref(), last_sign(workspace));
             }
         }
@@ -58,7 +59,7 @@ impl LedUnits {
 
     /// Adds the units of a lead. What is known from a later one stays.
     fn add(&mut self, workspace: &Workspace, published: Published, run: Option<&RunRecord>, seen: Option<Time>) {
-        let is_at_work = published.lead.is_alive();
+        let is_at_work = is_at_work(workspace, &published.lead);
         let ended = run.is_some_and(|run| run.ended.is_some() && run.lead.as_ref() == Some(&published.lead));
         let lead = UnitLead {
             run: published.run,

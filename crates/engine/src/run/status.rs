@@ -10,6 +10,7 @@ use piton_model::{Arg, Hint, Invocation, LedWork, Patience, State, Time, Unit, U
 use piton_supervisor::{End, Exit, KeeperProgram, Sight, Worker};
 
 use super::approvals::{is_asked, is_given, is_of_earlier_life};
+use super::attach::is_at_work;
 use super::by_hand::{standing_pause, taken};
 use super::denials;
 use super::freed::is_changed;
@@ -202,7 +203,7 @@ impl RunStatus {
 /// The run that a lead is at work on, or else the newest that is not finished; nothing when there is none.
 pub fn run_status(workspace: &Workspace, now: Time) -> Option<RunStatus> {
     let published = Published::read(workspace, now);
-    let led = published.as_ref().filter(|published| published.lead.is_alive());
+    let led = published.as_ref().filter(|published| is_at_work(workspace, &published.lead));
     let run = match led {
         Some(published) => runs::load(&*workspace.disk, published.run),
         None => runs::all(workspace).find(|run| !run.is_finished && !is_given_up(workspace, run, now)),
@@ -230,7 +231,7 @@ fn status_of(workspace: &Workspace, run: RunRecord, last: Option<Published>, now
     let is_last = own.is_some();
     let own = own.or_else(|| Published::read_kept(workspace, run.number, now));
     // A lead that has just begun has not published yet, and its record says who it is.
-    let is_led = run.lead.as_ref().is_some_and(|lead| run.ended.is_none() && lead.is_alive());
+    let is_led = run.lead.as_ref().is_some_and(|lead| run.ended.is_none() && is_at_work(workspace, lead));
     let state = match run.ended {
         _ if is_led => RunState::Led,
         None => RunState::NoLead,

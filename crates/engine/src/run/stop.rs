@@ -107,7 +107,7 @@ fn lead_of(workspace: &Workspace) -> Result<Leading, RunError> {
             Err(LockError::Busy { holder }) => holder,
         };
         match holder.trim().parse::<Identity>() {
-            Ok(lead) if lead.is_alive() => return Ok(Leading::By(lead)),
+            Ok(lead) if lead.holds(&workspace.root().join(LOCK)) => return Ok(Leading::By(lead)),
             // It has just taken the lock, or has just been killed: that is over in a moment.
             Ok(_) | Err(()) if begun.elapsed() < super::LETTING_GO => std::thread::sleep(Duration::from_millis(10)),
             Ok(_) | Err(()) => return Err(failed(format!("the lead's lock does not say who it is: {LOCK}"))),
@@ -125,7 +125,7 @@ fn ask(workspace: &Workspace, lead: &Identity, request: &StopRequest) -> Result<
     let begun = Instant::now();
     let mut is_taken = false;
     while !is_taken && begun.elapsed() < ANSWER {
-        if !lead.is_alive() {
+        if !lead.holds(&workspace.root().join(LOCK)) {
             // It ended by itself, and its successor is not meant.
             let _ = workspace.disk.remove(&path);
             return stop_run(workspace, request);
