@@ -252,6 +252,24 @@ fn boxes_that_their_user_unticks_are_done_again() {
 }
 
 #[test]
+fn box_that_was_done_again_without_a_commit_stays_done_when_git_discards_its_tick() {
+    let yard = yard("", "", &[("plans/p/plan.md", PLAN)]);
+    let run = ["run", "plan:p", "--yes"];
+    assert_eq!(yard.piton(&run).code, Some(0));
+    let plan = yard.text("plans/p/plan.md").replace("- [x] B", "- [ ] B");
+    yard.workspace.write("plans/p/plan.md", plan);
+    // Its worker finds the file as it should be.
+    let ended = yard.piton(&run);
+    assert_eq!((ended.code, count(&yard, "b")), (Some(0), 2), "{}", said(&ended));
+    for _ in 0..2 {
+        yard.git(&["checkout", "-q", "."]);
+        let ended = yard.piton(&run);
+        assert_eq!((ended.code, count(&yard, "b"), count(&yard, "a")), (Some(0), 2, 1), "{}", said(&ended));
+        assert!(!yard.text("plans/p/plan.md").contains("[ ]"), "{}", said(&ended));
+    }
+}
+
+#[test]
 fn tasks_whose_merge_is_taken_off_the_base_are_done_again() {
     let yard = yard(r#"if [ "$step" = c ]; then exit 1; fi"#, "", &[("plans/p/plan.md", PLAN)]);
     let start = yard.git(&["rev-parse", "HEAD"]);

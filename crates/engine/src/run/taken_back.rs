@@ -94,7 +94,16 @@ impl Lead<'_> {
             };
             repository.is_reachable(commit, &format!("refs/heads/{target}")).unwrap_or(false)
         };
-        self.is_merge_on_base(at) || is_collected()
+        // Work that was done again and found to be right has no merge of its own.
+        let has_no_merge = |known: &LaneMemory| {
+            let is_on_base = |commit: &String| {
+                let base = self.memory.run.base.as_ref().zip(self.repository.as_ref());
+                base.is_some_and(|(base, it)| it.is_reachable(commit, &format!("refs/heads/{base}")).unwrap_or(false))
+            };
+            let is_unmerged = known.merged.is_none() && known.collected.is_none();
+            is_unmerged && known.state == SavedState::Done && known.worked.as_ref().is_none_or(is_on_base)
+        };
+        self.is_merge_on_base(at) || is_collected() || known.is_some_and(has_no_merge)
     }
 
     /// Whether a unit was done and is merged, and its document is away for the moment: in the stash or on another branch. The
