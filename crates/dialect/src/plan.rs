@@ -21,7 +21,7 @@ mod write;
 
 pub use alignment::{Alignment, alignment, may_be_marked};
 pub use excerpt::{TaskExcerpt, excerpt};
-pub use history::{HistoryReading, led_since, read_history};
+pub use history::{HistoryReading, led_since, read_history, was_complete};
 pub use parse::{MAIN_PHASE, Mark, Parsed, Phase, Remark, Unmarked, parse};
 pub use read::{PlanFiles, checksum, is_recovery, is_state, read};
 pub use resume::resume;

@@ -273,7 +273,9 @@ pub fn tree_of(directory: &Path) -> Option<String> {
 
 /// Whether one of some commits removed a file of a directory on purpose. The commits are given as git reads a range.
 pub fn has_removed(directory: &Path, commits: &str, path: &str) -> bool {
-    let log = ["--literal-pathspecs", "log", "-1", "--format=%H", "--diff-filter=D", commits, "--", path];
+    // Without this git leaves out side branches that end as they began: a file that was made and removed there.
+    let history = "--full-history";
+    let log = ["--literal-pathspecs", "log", "-1", history, "--format=%H", "--diff-filter=D", commits, "--", path];
     answer(directory, &log).is_some()
 }
 

@@ -39,6 +39,14 @@ pub fn read_history(source: &Source<'_>, now: Time) -> HistoryReading {
     reading
 }
 
+/// Whether a phase was complete once, with its criteria, as a plan's log says.
+pub fn was_complete(log: &str, phase: &str) -> bool {
+    log.lines().filter_map(|line| json::parse(line).ok()).any(|json| {
+        let text = |key: &str| content::text(json.root(), key);
+        text("event").as_deref() == Some("phase_completed") && text("phaseId").as_deref() == Some(phase)
+    })
+}
+
 /// When a lead last began a task, as a plan's log says; nothing when the task was not completed since.
 pub fn led_since(log: &str, task: &str) -> Option<Time> {
     let mut since = None;

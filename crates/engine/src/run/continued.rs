@@ -74,7 +74,10 @@ impl Left<'_> {
             let found = wanted.and_then(|wanted| crate::find(self.workspace, &wanted, self.now).ok());
             found.is_some_and(|found| found.unit.state.lifecycle() != Lifecycle::Done)
         };
-        run.units.iter().filter(|unit| !units.contains(*unit)).filter(is_left).cloned().collect()
+        // A unit that has namesakes by now has a longer or shorter name.
+        let parsed: Vec<UnitRef> = units.iter().filter_map(|unit| UnitRef::parse(unit).ok()).collect();
+        let is_named = |unit: &String| UnitRef::parse(unit).is_ok_and(|unit| parsed.iter().any(|it| it.may_be(&unit)));
+        run.units.iter().filter(|unit| !is_named(unit)).filter(is_left).cloned().collect()
     }
 
     /// Whether its user took a unit out of its list.

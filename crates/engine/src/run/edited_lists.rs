@@ -14,6 +14,9 @@ use super::work::{LaneWork, ListedUnit, Lists};
 /// How a file looked: its node, its size, and when it was written.
 pub(super) type Look = Option<(u64, u64, i64, i64)>;
 
+/// How the reason begins for which a lane is held that cannot follow its list.
+const HELD: &str = "its list has ";
+
 /// What of a lane's list changed.
 struct Edit {
     work: LaneWork,
@@ -36,7 +39,12 @@ impl Lead<'_> {
         self.looked_at_lists = Some(looks);
         let user = self.as_user_has_it();
         // A file that is being edited and cannot be understood is looked at again when it was written.
-        let Some(lists) = Lists::read(&user, &self.run.wanted) else { return };
+        let Some(lists) = Lists::read(&user, &self.run.wanted) else {
+            if let Some(why) = Lists::problem(&user, &self.run.wanted) {
+                self.tell(None, "listed", &format!("{why}; the run keeps to the list as it was"));
+            }
+            return;
+        };
         if let Ok(settings) = Settings::load(&user)
             && settings.is_there
         {
@@ -114,10 +122,21 @@ impl Lead<'_> {
     /// Lets a lane that has not begun wait for what its list names, in the stages that its list names. Whether something is
     /// different.
     fn follow_order(&mut self, at: LaneAt, listed: &ListedUnit) -> bool {
-        let fleet = &mut self.work.fleet;
-        if !matches!(fleet.lanes[at].state, LaneState::Queued) {
+        let is_held =
+            matches!(&self.work.fleet.lanes[at].state, LaneState::Paused { reason } if reason.starts_with(HELD));
+        if !is_held && !matches!(self.work.fleet.lanes[at].state, LaneState::Queued) {
             return false;
         }
+        // What this run was given by name waits for what it was given.
+        let before = self.lists.as_ref().and_then(|lists| lists.unit(&self.work.lanes[at].unit));
+        if !is_held
+            && before.is_some_and(|before| before.depends_on == listed.depends_on)
+            && !self.followed.contains(&at)
+        {
+            return false;
+        }
+        self.followed.insert(at);
+        let fleet = &mut self.work.fleet;
         if let Some(story) = &listed.story {
             let lane = &mut fleet.lanes[at];
             lane.priority = story.priority;
@@ -133,19 +152,22 @@ impl Lead<'_> {
             .map(|(name, _)| name.as_str())
             .collect();
         if !lost.is_empty() {
-            let why = format!("its list has it wait for {}, which this run does not have", lost.join(", "));
+            let why = format!("{HELD}it wait for {}, which this run does not have", lost.join(", "));
             self.hold_for_list(at, &why);
             return false;
         }
         let found: Vec<LaneAt> = found.into_iter().flatten().collect();
+        if is_held {
+            self.work.fleet.lanes[at].state = LaneState::Queued;
+        }
         if self.work.fleet.lanes[at].depends_on == found {
-            return false;
+            return is_held;
         }
         let before = std::mem::replace(&mut self.work.fleet.lanes[at].depends_on, found);
         let edges: Vec<Vec<LaneAt>> = self.work.fleet.lanes.iter().map(|lane| lane.depends_on.clone()).collect();
         if let Some(Cycle(cycle)) = find_cycle(&edges) {
             let names: Vec<&str> = cycle.iter().map(|at| self.work.fleet.lanes[*at].name.as_str()).collect();
-            let why = format!("its list has units wait for each other: {}", names.join(", "));
+            let why = format!("{HELD}units wait for each other: {}", names.join(", "));
             self.work.fleet.lanes[at].depends_on = before;
             self.hold_for_list(at, &why);
             return false;

@@ -11,7 +11,8 @@ use super::lead::Lead;
 use super::merging::Key;
 use super::other_sources::way_back;
 use super::settings::{SETTINGS, Settings};
-use super::work::{LaneWork, Work, gates_by_phase};
+use super::task_list::removed_criteria;
+use super::work::{Work, gates_by_phase};
 use crate::evidence::{named_command, toml_key};
 
 /// The command of a gate: the one that the unit's own specification names, else the one of the settings.
@@ -84,9 +85,12 @@ impl Lead<'_> {
 
     /// The criteria of a unit that is one lane.
     fn criteria_of(&self, at: LaneAt) -> Vec<String> {
-        let LaneWork { start, .. } = &self.work.lanes[at];
-        let known = self.unit_of(at).map(|unit| unit.gates).unwrap_or_default();
-        start.criteria.iter().cloned().chain(known.into_iter().map(|gate| gate.name)).collect()
+        let work = &self.work.lanes[at];
+        let Ok(unit) = self.unit_of(at) else { return work.start.criteria.clone() };
+        // A task that its worker calls complete keeps them in its checkpoint.
+        let removed = removed_criteria(work, &unit, &self.events_of(&work.unit));
+        let known = unit.gates.into_iter().map(|gate| gate.name).filter(|gate| !removed.contains(gate));
+        work.start.criteria.iter().cloned().chain(known).collect()
     }
 
     /// Chooses the gates that judge a prepared merge, anew for each.

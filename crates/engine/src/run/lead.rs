@@ -75,6 +75,8 @@ pub(super) struct Lead<'w> {
     pub lists: Option<Lists>,
     /// How the files of these lists looked when they were last read.
     pub looked_at_lists: Option<Vec<super::edited_lists::Look>>,
+    /// Lanes that wait for what their list named later.
+    pub followed: BTreeSet<LaneAt>,
     /// The files that steer it, as their user has them.
     pub sources: RefCell<Sources>,
     /// Lanes whose end is recorded.
@@ -197,6 +199,7 @@ impl<'w> Lead<'w> {
             is_judged_due: false,
             lists: Lists::read(workspace, &run.wanted),
             looked_at_lists: None,
+            followed: BTreeSet::new(),
             sources: RefCell::default(),
             finished: HashSet::new(),
             claimed: vec![None; groups],

@@ -1,6 +1,6 @@
 //! Work of another machine: its documents came along, and the branch with the work did not.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use piton_dialect::pipeline::layout;
 use piton_dialect::plan;
@@ -133,7 +133,7 @@ impl UnknownWork<'_> {
         // Times that agents write by hand are often invented.
         let began =
             self.known_story(work).and_then(|known| known.began).filter(|_| is_written_by_piton(unit, self.workspace));
-        began.is_some_and(|began| self.is_unchanged_since(began, layout::DIRECTORY))
+        began.is_some_and(|began| self.is_unchanged_since(began, &[layout::DIRECTORY.to_owned()]))
     }
 
     /// Whether files that an agent names are not here, or a lead said last that its work was not merged.
@@ -164,13 +164,18 @@ impl UnknownWork<'_> {
         };
         let path = format!("{directory}/.checkpoint/history.jsonl");
         let log = self.workspace.disk.read(&path).map(|content| content.bytes).unwrap_or_default();
-        let Some(began) = plan::led_since(&String::from_utf8_lossy(&log), step) else { return false };
+        let log = String::from_utf8_lossy(&log);
+        let Some(began) = plan::led_since(&log, step) else { return false };
         let stage = unit.steps.iter().find(|known| known.id == step).map(|known| &known.stage);
         let is_own =
             |gate: &&Gate| Some(&gate.stage) == stage && named_command(&self.settings.gates, &gate.name).is_some();
         let mut gates = unit.gates.iter().filter(is_own).peekable();
-        let is_collected = gates.peek().is_some() && !gates.any(|gate| matches!(gate.state, GateState::Passed { .. }));
-        self.ground.is_some() && (is_collected || self.is_unchanged_since(began, directory))
+        // A criterion that was added later says nothing about the phase as it was.
+        let was_complete = stage.is_some_and(|stage| plan::was_complete(&log, stage.as_deref().unwrap_or("main")));
+        let is_open = gates.peek().is_some() && !gates.any(|gate| matches!(gate.state, GateState::Passed { .. }));
+        let documents = unit.documents.iter().map(|document| document.path.to_string());
+        let documents: Vec<String> = documents.chain([format!("{directory}/.checkpoint")]).collect();
+        self.ground.is_some() && (is_open && !was_complete || self.is_unchanged_since(began, &documents))
     }
 
     fn is_missing(&self, file: &Output) -> bool {
@@ -179,10 +184,10 @@ impl UnknownWork<'_> {
     }
 
     /// Whether nothing but documents changed since then, on the base and in the user's work tree.
-    fn is_unchanged_since(&self, began: Time, documents: &str) -> bool {
+    fn is_unchanged_since(&self, began: Time, documents: &[String]) -> bool {
         let Some((repository, base)) = self.ground else { return false };
-        let documents = repository.inside().join(documents);
-        let is_document = |path: &String| Path::new(path).starts_with(&documents);
+        let documents: Vec<PathBuf> = documents.iter().map(|path| repository.inside().join(path)).collect();
+        let is_document = |path: &String| documents.iter().any(|document| Path::new(path).starts_with(document));
         let state = repository.state(self.workspace.root(), &format!("refs/heads/{base}"));
         let is_clean = state.is_ok_and(|state| state.changed.iter().all(is_document));
         is_clean && matches!(repository.has_changed_since(base, began.unix_seconds(), &documents), Ok(false))

@@ -119,6 +119,9 @@ impl Lead<'_> {
         let is_left_by_worker = !self.is_written_since(at, end.at);
         // What its user added to its list meanwhile is a part of what it was to do.
         self.look_at_lists();
+        if let Err(message) = self.drop_criteria(at) {
+            self.memory.issues.push((name.clone(), "record".to_owned(), message));
+        }
         if self.work.lanes[at].step.is_none() && self.has_begun_anew(at) {
             self.put_back(at);
             self.forget_life(at);

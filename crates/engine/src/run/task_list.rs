@@ -2,9 +2,7 @@
 
 use piton_model::fleet::{LaneAt, LaneState};
 use piton_model::hint::verbs;
-use piton_model::{
-    Dialect, Event, GateJudgement, GateState, Hint, State, Step, StepMove, StepState, StepTo, Time, Unit,
-};
+use piton_model::{Dialect, Event, GateJudgement, Hint, State, Step, StepMove, StepState, StepTo, Time, Unit};
 use piton_store::journal::Entry;
 
 use super::lead::Lead;
@@ -44,7 +42,7 @@ impl Lead<'_> {
         }
         let Ok(unit) = self.unit_of(at) else { return Ok(()) };
         let names = removed_criteria(&self.work.lanes[at], &unit, &self.events_of(&self.work.lanes[at].unit));
-        if names.is_empty() {
+        if names.is_empty() || unit.state == State::Done {
             return Ok(());
         }
         self.tell_lane(at, "settled", &format!("criteria taken out of its list, and not judged: {}", names.join(", ")));
@@ -67,8 +65,12 @@ pub(super) fn left_out_of(
     events: &[Entry],
     has_command: &dyn Fn(&str) -> bool,
 ) -> Vec<String> {
-    let steps = missing_steps(work, unit, events).into_iter();
-    let criteria = missing_criteria(work, unit).into_iter().filter(|name| !has_command(name));
+    let before = (begun_with(events, "steps"), begun_with(events, "criteria"));
+    // An agent may name its subtasks otherwise: one that counts as many as its list has done what was added.
+    let is_short = !before.0.is_empty() && unit.progress.total < work.start.steps.len() as u64;
+    let steps = missing_steps(work, unit, events).into_iter().filter(|step| is_short || before.0.contains(step));
+    let was_led = !before.0.is_empty() || !before.1.is_empty();
+    let criteria = missing_criteria(work, unit).into_iter().filter(|name| was_led && !has_command(name));
     let steps = steps.map(|step| format!("the subtask {step:?} of its list"));
     steps.chain(criteria.map(|name| format!("the criterion {name:?} of its list"))).collect()
 }
@@ -95,14 +97,14 @@ fn removed_steps(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String>
     if is_led && !listed.is_empty() { removed.collect() } else { Vec::new() }
 }
 
-/// Open criteria that a lead began a task with and that its list has no more.
-fn removed_criteria(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String> {
+/// Criteria that a lead began a task with and that its list has no more.
+pub(super) fn removed_criteria(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String> {
     let before = begun_with(events, "criteria");
     let is_removed = |name: &String| before.contains(name) && !work.start.criteria.contains(name);
-    let open = known.gates.iter().filter(|gate| !matches!(gate.state, GateState::Passed { .. }));
     // A task of which only the name is known has no list.
     let has_list = !work.start.steps.is_empty() || work.start.total.is_some();
-    if has_list { open.map(|gate| gate.name.clone()).filter(is_removed).collect() } else { Vec::new() }
+    let known = known.gates.iter().map(|gate| gate.name.clone());
+    if has_list { known.filter(is_removed).collect() } else { Vec::new() }
 }
 
 fn missing_criteria(work: &LaneWork, known: &Unit) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! What git knows about files: as a branch, a commit or a stash has them, and when that changed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Repository;
@@ -86,11 +86,13 @@ impl Repository {
         Ok(false)
     }
 
-    /// Whether a branch has a commit of this time or later, in seconds since 1970, that changes something outside of a
-    /// directory. That is relative to the repository's root.
-    pub fn has_changed_since(&self, branch: &str, seconds: i64, but: &Path) -> Result<bool, GitError> {
-        let (since, but) = (format!("--since={seconds}"), format!(":(top,exclude,literal){}", but.display()));
-        let list = ["log", "-1", "--format=%H", &since, &full(branch), "--", ":(top)", &but];
+    /// Whether a branch has a commit of this time or later, in seconds since 1970, that changes something else than some files
+    /// and directories. They are relative to the repository's root.
+    pub fn has_changed_since(&self, branch: &str, seconds: i64, but: &[PathBuf]) -> Result<bool, GitError> {
+        let (since, branch) = (format!("--since={seconds}"), full(branch));
+        let but: Vec<String> = but.iter().map(|path| format!(":(top,exclude,literal){}", path.display())).collect();
+        let mut list = vec!["log", "-1", "--full-history", "--format=%H", &since, &branch, "--", ":(top)"];
+        list.extend(but.iter().map(String::as_str));
         self.git().run(&list).map(|found| !found.is_empty())
     }
 

@@ -136,7 +136,16 @@ impl Lead<'_> {
             },
         };
         let files = DiskFiles::new(&*self.workspace.disk, None);
-        pipeline::story_tasks(&self.place(at), &files, &self.moment()).into_iter().map(fact).collect()
+        let mut tasks: Vec<TaskFacts> =
+            pipeline::story_tasks(&self.place(at), &files, &self.moment()).into_iter().map(fact).collect();
+        // A story that nobody planned is its own task: its list may have another text by now.
+        let work = &self.work.lanes[at];
+        if let ([itself], [listed]) = (&mut tasks[..], &work.start.tasks[..])
+            && itself.id == listed.id
+        {
+            (itself.title, itself.description) = (work.title.clone(), work.text.clone());
+        }
+        tasks
     }
 
     /// An agent's steps in the order of their numbers, as the verbs count them.

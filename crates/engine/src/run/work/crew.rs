@@ -6,6 +6,7 @@ use piton_model::{Dialect, Id, Start, UnitRef};
 use super::super::section::{BadFile, Section};
 use super::lists::ListedUnit;
 use super::{Draft, GroupWork, Listed, WorkError, id, new_phase, phase_gate};
+use crate::find::find_recorded;
 
 /// The name of the gate that ends a crew's run: everybody is at the sync point.
 pub const SYNC: &str = "sync point";
@@ -26,6 +27,11 @@ impl Agent {
     /// The agent as a list has it, when this unit continues its work.
     pub fn as_heir(&self, unit: &UnitRef, heir_of: &dyn Fn(&UnitRef) -> Option<UnitRef>) -> Option<Agent> {
         Some(Agent { wave: self.wave, listed: self.listed.as_heir(Dialect::Crew, unit, heir_of)? })
+    }
+
+    /// Whether this is the whole name of its unit.
+    pub fn is_called(&self, unit: &UnitRef) -> bool {
+        self.listed.parts == unit.parts
     }
 
     /// What the list says about it.
@@ -113,10 +119,23 @@ impl Draft<'_> {
                 ..Lane::new(String::new(), group)
             };
             // The same agent may work in two epics: files are named after both.
-            let file = agent.listed.parts.iter().map(Id::as_str).collect::<Vec<_>>().join("-");
+            let file = self.with_epic(&agent.listed).iter().map(String::as_str).collect::<Vec<_>>().join("-");
             self.add_listed(Dialect::Crew, agent.listed, lane, file, is_alone);
         }
         Ok(())
+    }
+}
+
+impl Draft<'_> {
+    /// The parts of an agent's name. One that is named alone is in the epic in which its checkpoint is: its branch is named
+    /// after that.
+    fn with_epic(&self, listed: &Listed) -> Vec<String> {
+        let parts: Vec<String> = listed.parts.iter().map(Id::to_string).collect();
+        let [name] = &parts[..] else { return parts };
+        let unit = UnitRef { dialect: Some(Dialect::Crew), parts: listed.parts.clone(), is_whole: listed.is_whole };
+        let found = find_recorded(self.workspace, &unit, self.now).ok();
+        let epic = found.as_ref().and_then(|found| Some(found.full_name.rsplit_once('/')?.0.to_owned()));
+        epic.iter().flat_map(|epic| epic.split('/')).map(str::to_owned).chain([name.clone()]).collect()
     }
 }
 

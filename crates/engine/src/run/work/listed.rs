@@ -83,6 +83,10 @@ impl Draft<'_> {
             known.parts.pop();
             known.parts.push(last.clone());
         }
+        // One of several agents of its name keeps the name that it began with: memory knows it by that.
+        if dialect == Dialect::Crew && !is_alone {
+            known = None;
+        }
         let name = match &known {
             Some(known) => known.to_string(),
             None => self.name_to_be(&typed, is_alone).to_string(),

@@ -6,7 +6,7 @@ use piton_model::{Dialect, Start, UnitRef};
 use serde_json::{Map, Value};
 
 use super::super::runs::Wanted;
-use super::super::section::parse;
+use super::super::section::{BadFile, parse};
 use super::super::settings::{SETTINGS, Settings};
 use super::{Story, crew, pipeline, stories, task};
 use crate::Workspace;
@@ -16,6 +16,7 @@ use crate::Workspace;
 pub(in crate::run) struct Lists {
     /// Each file with its text. A file of the workspace is named relative to that.
     pub files: Vec<(String, Vec<u8>)>,
+    /// Those of the settings and the boards, behind those of files that the run names.
     stories: Vec<Story>,
     tasks: Vec<task::Task>,
     agents: Vec<crew::Agent>,
@@ -45,6 +46,16 @@ impl Lists {
     /// Reads the settings, the boards and the files that a run names; nothing when one of them is being edited and cannot
     /// be understood.
     pub fn read(workspace: &Workspace, wanted: &[Wanted]) -> Option<Lists> {
+        Lists::load(workspace, wanted).ok()
+    }
+
+    /// What is wrong with a file that cannot be understood, in words.
+    pub fn problem(workspace: &Workspace, wanted: &[Wanted]) -> Option<String> {
+        let error = Lists::load(workspace, wanted).err()?;
+        Some(format!("cannot read {}: {}", error.path, error.message))
+    }
+
+    fn load(workspace: &Workspace, wanted: &[Wanted]) -> Result<Lists, BadFile> {
         let mut lists = Lists { files: Vec::new(), stories: Vec::new(), tasks: Vec::new(), agents: Vec::new() };
         for file in Lists::paths(wanted) {
             let read = match Path::new(&file).is_absolute() {
@@ -52,19 +63,24 @@ impl Lists {
                 false => workspace.disk.read(&file).ok().map(|content| content.bytes),
             };
             let Some(bytes) = read else { continue };
-            let text = String::from_utf8(bytes).ok()?;
+            let not_text = |_| BadFile { path: file.clone(), message: "it is not UTF-8".to_owned(), hint: None };
+            let text = String::from_utf8(bytes).map_err(not_text)?;
             match file == SETTINGS {
-                true => lists.stories.extend(Settings::parse(&text).ok()?.stories),
+                true => lists.stories.extend(Settings::parse(&text)?.stories),
                 false => {
-                    let mut root = parse(&file, &text).ok()?;
-                    lists.stories.extend(stories(&mut root).ok()?);
-                    lists.tasks.extend(task::tasks(&mut root).ok()?);
-                    lists.agents.extend(crew::agents(&mut root).ok()?);
+                    let mut root = parse(&file, &text)?;
+                    // A run of a file works from that file, also where the settings have an entry of the same id.
+                    let is_named = wanted.iter().filter_map(Wanted::list).any(|named| named == file);
+                    let place = if is_named { 0 } else { lists.stories.len() };
+                    lists.stories.splice(place..place, stories(&mut root)?);
+                    lists.tasks.extend(task::tasks(&mut root)?);
+                    lists.agents.extend(crew::agents(&mut root)?);
+                    root.finish()?;
                 }
             }
             lists.files.push((file, text.into_bytes()));
         }
-        Some(lists)
+        Ok(lists)
     }
 
     /// Where lists may be: the settings, the boards and the files that a run names.
@@ -79,8 +95,14 @@ impl Lists {
             Dialect::Pipeline => {
                 self.stories.iter().find(|story| unit.parts.last() == Some(&story.id)).cloned().map(Story::into_listed)
             }
-            Dialect::Task => self.tasks.iter().find_map(|task| task.as_unit(unit)).map(task::Task::into_listed),
-            Dialect::Crew => self.agents.iter().find_map(|agent| agent.as_unit(unit)).map(crew::Agent::into_listed),
+            Dialect::Task => {
+                let meant = self.tasks.iter().filter_map(|task| Some((task.is_called(unit), task.as_unit(unit)?)));
+                only(meant.collect()).map(task::Task::into_listed)
+            }
+            Dialect::Crew => {
+                let meant = self.agents.iter().filter_map(|agent| Some((agent.is_called(unit), agent.as_unit(unit)?)));
+                only(meant.collect()).map(crew::Agent::into_listed)
+            }
             Dialect::Plan | Dialect::Build => None,
         }
     }
@@ -107,5 +129,14 @@ impl Lists {
     /// Whether the same files are there.
     pub fn has_same_files(&self, other: &Lists) -> bool {
         self.files.iter().map(|(file, _)| file).eq(other.files.iter().map(|(file, _)| file))
+    }
+}
+
+/// The one that is meant: the one of exactly this name, else the only one. Two epics may have agents of one name.
+fn only<T>(mut meant: Vec<(bool, T)>) -> Option<T> {
+    match meant.iter().position(|(is_exact, _)| *is_exact) {
+        Some(exact) => Some(meant.swap_remove(exact).1),
+        None if meant.len() == 1 => meant.pop().map(|(_, only)| only),
+        None => None,
     }
 }

@@ -25,6 +25,11 @@ impl Task {
         Some(Task { priority: self.priority, listed: self.listed.as_heir(Dialect::Task, unit, heir_of)? })
     }
 
+    /// Whether this is the whole name of its unit.
+    pub fn is_called(&self, unit: &UnitRef) -> bool {
+        self.listed.parts == unit.parts
+    }
+
     /// What the list says about it.
     pub fn into_listed(self) -> ListedUnit {
         self.listed.into_listed()
