@@ -163,3 +163,84 @@ fn task_that_is_given_to_another_agent_in_its_list_is_named_with_its_branch() {
                  feature/copy-T1-one";
     assert!(said(&ended).contains(named), "{}", said(&ended));
 }
+
+#[test]
+fn run_of_a_file_works_from_that_file() {
+    let backlog = story("S-1", "text = \"Some day.\"\ndepends_on = [\"S-0\"]") + &story("S-0", "");
+    let yard = yard(
+        r#"cat > "$MARKS/told-$step-$PITON_STAGE""#,
+        &backlog,
+        &[("today.toml", &story("S-1", "text = \"Today.\""))],
+    );
+    let ended = yard.run(&["run", "today.toml", "--yes"]);
+    assert!(!said(&ended).contains("its list has"), "{}", said(&ended));
+    let told = told(&yard, "S-1-2");
+    assert!(told.contains("Today.") && !told.contains("Some day."), "{told}");
+}
+
+#[test]
+fn mended_list_frees_what_it_held_and_a_broken_one_is_named() {
+    let yard = yard(HOOK, &["S-1", "S-2"].map(|id| story(id, "")).concat(), &[]);
+    let before = yard.text("piton.toml").replace("workers = 2", "workers = 1");
+    yard.workspace.write("piton.toml", &before);
+    yard.commit("one at a time");
+    let after = |name: &str| before.replace(&story("S-2", ""), &story("S-2", &format!("depends_on = [\"{name}\"]")));
+    let ended = meanwhile(&yard, &["run", "--yes"], || {
+        let events =
+            || std::fs::read_to_string(yard.workspace.path(".piton/run/runs/1/events.jsonl")).unwrap_or_default();
+        let told = |text: &str| crate::yard::wait_for(text, || events().contains(text), events);
+        yard.workspace.write("piton.toml", after("S-l"));
+        told("wait for S-l, which this run does not have");
+        yard.workspace.write("piton.toml", format!("{before}\n[[stories]]\nidd = \"S-3\"\n"));
+        told("the run keeps to the list as it was");
+        yard.workspace.write("piton.toml", after("S-1"));
+        told("its list has other dependencies");
+    });
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert_eq!(workers(&yard), ["S-1", "S-1", "S-2", "S-2"], "{}", said(&ended));
+}
+
+#[test]
+fn story_that_nobody_plans_is_told_its_new_text_alone() {
+    let yard = yard("exit 1", &story("S-1", "text = \"Listen on port 80.\""), &[]);
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace("port 80", "port 8080"));
+    yard.commit("another port");
+    set_hook(&yard, r#"cat > "$MARKS/told-$step-$PITON_STAGE""#);
+    yard.run(&["run", "--yes", "--retry"]);
+    let told = told(&yard, "S-1-2");
+    assert!(told.contains("port 8080.") && !told.contains("port 80."), "{told}");
+}
+
+#[test]
+fn agent_that_names_its_subtasks_otherwise_is_asked_for_no_others() {
+    let by_the_book = |names: &[&str]| {
+        let items: Vec<String> =
+            names.iter().map(|id| format!("{{\"id\":\"{id}\",\"status\":\"complete\"}}")).collect();
+        let count = names.len();
+        format!(
+            "keep {0}\npython3 - \"$PITON_CHECKPOINT\" <<'X'\nimport json, sys\np = sys.argv[1]; d = json.load(open(p))\n\
+             d['subtasks'] = {{'total': {count}, 'completed': {count}, 'in_progress': 0, 'failed': 0, 'items': json.loads('[{1}]')}}\n\
+             d['status'] = 'complete'; d['progress_percent'] = 100\njson.dump(d, open(p, 'w'))\nX\nexit 0\n",
+            names.last().expect("a name"),
+            items.join(",")
+        )
+    };
+    let list = |steps: &str| task(&format!("subtasks = [{steps}]"));
+    let yard = yard(&by_the_book(&["post-01", "post-02"]), "", &[("tasks.toml", &list("\"one\", \"two\""))]);
+    let ended = yard.run(&["run", "tasks.toml", "--yes"]);
+    assert!(is_on_main(&yard, "post-02.txt") && workers(&yard).len() == 1, "{}", said(&ended));
+}
+
+#[test]
+fn criterion_that_is_taken_out_meanwhile_is_not_asked_for() {
+    let list = |criteria: &str| task(&format!("subtasks = [\"one\", \"two\"]\nacceptance_criteria = [{criteria}]"));
+    // A command judges the one, and nobody the other.
+    for (criterion, gate) in [("tested", "[gates]\ntested = \"exit 1\"\n"), ("looks good", "")] {
+        let yard = yard(HOOK, gate, &[("tasks.toml", &list(&format!("{criterion:?}")))]);
+        let ended = meanwhile(&yard, &["run", "tasks.toml", "--yes"], || {
+            yard.workspace.write("tasks.toml", list(""));
+        });
+        assert_eq!((ended.code, is_on_main(&yard, "T1.txt")), (Some(0), true), "{criterion}: {}", said(&ended));
+    }
+}

@@ -1,5 +1,3 @@
-use std::path::Path;
-
 use piton_supervisor::Dropped;
 
 use crate::repository::{Scratch, commit, git, write};
@@ -65,7 +63,7 @@ fn changes_since_a_moment_are_seen_outside_of_a_directory() {
         ("documents", made, ".pipeline", false),
         ("documents", made, "other", true),
     ] {
-        let found = scratch.repository.has_changed_since(branch, since, Path::new(but)).expect("git answers");
+        let found = scratch.repository.has_changed_since(branch, since, &[but.into()]).expect("git answers");
         assert_eq!(found, want, "{branch} {since} {but}");
     }
 }

@@ -10,6 +10,7 @@ mod in_tree;
 mod locks;
 mod merge;
 mod reattach;
+mod removed;
 mod repository;
 mod snapshot;
 mod state;
