@@ -254,7 +254,12 @@ impl Lead<'_> {
             // They are judged by phases, see `refuse_changed_gates`.
             Dialect::Plan | Dialect::Build => Vec::new(),
         };
-        let is_changed = |gate: &String| named_command(&now, gate) != named_command(&self.settings.gates, gate);
+        // A criterion that was added while its gates ran was not among those that judged the work.
+        let is_new = |gate: &String| {
+            self.work.lanes[at].dialect == Dialect::Task && !self.work.fleet.lanes[at].gates.contains(gate)
+        };
+        let is_changed =
+            |gate: &String| is_new(gate) || named_command(&now, gate) != named_command(&self.settings.gates, gate);
         let changed: Vec<String> = judged.into_iter().filter(is_changed).collect();
         match changed.is_empty() {
             true => Ok(()),

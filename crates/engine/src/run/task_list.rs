@@ -65,11 +65,13 @@ pub(super) fn left_out_of(
     events: &[Entry],
     has_command: &dyn Fn(&str) -> bool,
 ) -> Vec<String> {
-    let before = (begun_with(events, "steps"), begun_with(events, "criteria"));
-    // An agent may name its subtasks otherwise: one that counts as many as its list has done what was added.
-    let is_short = !before.0.is_empty() && unit.progress.total < work.start.steps.len() as u64;
-    let steps = missing_steps(work, unit, events).into_iter().filter(|step| is_short || before.0.contains(step));
-    let was_led = !before.0.is_empty() || !before.1.is_empty();
+    let before = begun_with(events, "steps");
+    let was_led = events.iter().rfind(|entry| entry.event == "started").is_some_and(is_claim);
+    let is_known = |name: &String| unit.steps.iter().any(|step| step.id == *name);
+    // An agent that names its subtasks otherwise has done what was added when it counts as many as its list.
+    let is_short = before.iter().any(is_known) || unit.progress.total < work.start.steps.len() as u64;
+    let is_asked = |step: &String| before.contains(step) || was_led && is_short;
+    let steps = missing_steps(work, unit, events).into_iter().filter(is_asked);
     let criteria = missing_criteria(work, unit).into_iter().filter(|name| was_led && !has_command(name));
     let steps = steps.map(|step| format!("the subtask {step:?} of its list"));
     steps.chain(criteria.map(|name| format!("the criterion {name:?} of its list"))).collect()
