@@ -134,19 +134,32 @@ fn criterion_that_is_taken_out_of_its_list_does_not_judge_its_task() {
 #[test]
 fn subtask_that_is_added_while_its_task_is_worked_on_is_done_in_the_same_run() {
     let list = |steps: &str| task(&format!("subtasks = [{steps}]"));
-    let yard = yard(HOOK, "", &[("tasks.toml", &list("\"one\", \"two\""))]);
-    yard.workspace.write("piton.toml", yard.text("piton.toml").replace("respawn = 0", "respawn = 1"));
-    yard.commit("one more worker");
-    let ended = meanwhile(&yard, &["run", "tasks.toml", "--yes"], || {
-        yard.workspace.write("tasks.toml", list("\"one\", \"two\", \"three\""));
-        // The next worker does what it is told.
-        let rest = r#"keep three; "$PITON" step "$PITON_UNIT" done three; "$PITON" finish "$PITON_UNIT"; exit 0"#;
-        set_hook(&yard, &format!("cat > \"$MARKS/told-again\"\n{rest}"));
+    for now in ["\"one\", \"two\", \"three\"", "\"one\", \"three\""] {
+        let yard = yard(HOOK, "", &[("tasks.toml", &list("\"one\", \"two\""))]);
+        yard.workspace.write("piton.toml", yard.text("piton.toml").replace("respawn = 0", "respawn = 1"));
+        yard.commit("one more worker");
+        let ended = meanwhile(&yard, &["run", "tasks.toml", "--yes"], || {
+            yard.workspace.write("tasks.toml", list(now));
+            // The next worker does what it is told.
+            let rest = r#"keep three; "$PITON" step "$PITON_UNIT" done three; "$PITON" finish "$PITON_UNIT"; exit 0"#;
+            set_hook(&yard, &format!("cat > \"$MARKS/told-again\"\n{rest}"));
+        });
+        assert_eq!((ended.code, is_on_main(&yard, "three.txt")), (Some(0), true), "{now}: {}", said(&ended));
+        assert!(told(&yard, "again").contains("the subtask \"three\" of its list"), "{}", told(&yard, "again"));
+        assert_eq!(workers(&yard).len(), 2);
+    }
+}
+
+#[test]
+fn story_begins_at_once_when_its_list_has_it_wait_no_more() {
+    let yard = yard(HOOK, &format!("{}{}", story("S-1", ""), story("S-2", "depends_on = [\"S-1\"]")), &[]);
+    let settings = yard.text("piton.toml").replace("depends_on = [\"S-1\"]", "");
+    let ended = meanwhile(&yard, &["run", "--yes"], || {
+        yard.workspace.write("piton.toml", settings);
+        let is_done = || yard.text(".pipeline/state.json").contains("\"S-2\": \"DONE\"");
+        crate::yard::wait_for("the second story", is_done, || yard.text(".pipeline/state.json"));
     });
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
-    assert!(is_on_main(&yard, "three.txt"), "{}", said(&ended));
-    assert!(told(&yard, "again").contains("the subtask \"three\" of its list"), "{}", told(&yard, "again"));
-    assert_eq!(workers(&yard).len(), 2);
 }
 
 #[test]

@@ -114,7 +114,8 @@ impl Lead<'_> {
             return Err(why.to_string());
         }
         if found.unit.state.lifecycle() == Lifecycle::Done {
-            return Ok(());
+            // Its last gate may have completed it.
+            return self.refuse_added_outputs(unit);
         }
         self.skip_removed(unit, &found.unit)?;
         self.refuse_changed_gates(unit)?;

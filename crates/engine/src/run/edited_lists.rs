@@ -67,7 +67,9 @@ impl Lead<'_> {
             }
         }
         if is_news {
+            // A story is begun by what its state says that it waits for.
             self.is_state_due = true;
+            self.write_due_state();
             self.queue.push_front(FleetEvent::LanesAdded);
         }
     }

@@ -164,7 +164,8 @@ impl<'w> Lead<'w> {
         let signals = Signals::listen(&mut watch).map_err(failed)?;
         let own = Identity::current().ok_or_else(|| failed("cannot tell which process this is"))?;
         let now = (surroundings.clock)();
-        let memory = Memory::load(workspace)?;
+        let mut memory = Memory::load(workspace)?;
+        memory.adopt_renamed(&plan.work);
         if plan.settings.worktrees {
             // A run that git refuses does not begin.
             Repository::find(workspace.root()).map_err(RunError::Git)?;

@@ -9,7 +9,7 @@ mod saved;
 use std::collections::{BTreeMap, BTreeSet};
 
 use piton_model::fleet::{Counts, Fleet, Group, Lane};
-use piton_model::{Rework, Time};
+use piton_model::{Dialect, Rework, Time, UnitRef};
 use piton_store::ReadError;
 use piton_store::disk::{Access, DiskError};
 use piton_supervisor::{Kind, Statistics};
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub(super) use saved::{SavedState, adopted};
 
 use super::costs::Costs;
+use super::work::Work;
 use super::{RunError, RunRecord, failed};
 use crate::Workspace;
 
@@ -226,6 +227,31 @@ pub(super) struct GroupMemory {
 }
 
 impl Memory {
+    /// Takes over what is known of agents whose name has become longer or shorter, because an agent of the same name came to
+    /// another epic or left it: the branch tells which one is meant.
+    pub fn adopt_renamed(&mut self, work: &Work) {
+        let names: BTreeSet<&String> = work.fleet.lanes.iter().map(|lane| &lane.name).collect();
+        for (lane, work) in work.fleet.lanes.iter().zip(&work.lanes) {
+            if work.dialect != Dialect::Crew || self.lanes.contains_key(&lane.name) {
+                continue;
+            }
+            let is_its = |branch: &String| {
+                let rest = branch.split_once('/').and_then(|(_, rest)| rest.strip_prefix(work.id.as_str()));
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+            };
+            let is_renamed = |(name, known): &(&String, &LaneMemory)| {
+                let may_be = || UnitRef::parse(name).is_ok_and(|unit| unit.may_be(&work.unit));
+                !names.contains(name) && known.branch.as_ref().is_some_and(is_its) && may_be()
+            };
+            let mut renamed = self.lanes.iter().filter(is_renamed).map(|(name, _)| name.clone());
+            if let (Some(name), None) = (renamed.next(), renamed.next())
+                && let Some(known) = self.lanes.remove(&name)
+            {
+                self.lanes.insert(lane.name.clone(), known);
+            }
+        }
+    }
+
     /// What the last lead left; empty when there was none.
     pub fn load(workspace: &Workspace) -> Result<Memory, RunError> {
         let unusable = |why: String| failed(format!("cannot read the memory of the last run, {MEMORY}: {why}"));

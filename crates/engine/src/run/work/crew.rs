@@ -127,15 +127,19 @@ impl Draft<'_> {
 }
 
 impl Draft<'_> {
-    /// The parts of an agent's name. One that is named alone is in the epic in which its checkpoint is: its branch is named
+    /// The parts of an agent's name. One whose epic was left out is in the epic in which its checkpoint is: its branch is named
     /// after that.
     fn with_epic(&self, listed: &Listed) -> Vec<String> {
         let parts: Vec<String> = listed.parts.iter().map(Id::to_string).collect();
-        let [name] = &parts[..] else { return parts };
         let unit = UnitRef { dialect: Some(Dialect::Crew), parts: listed.parts.clone(), is_whole: listed.is_whole };
         let found = find_recorded(self.workspace, &unit, self.now).ok();
-        let epic = found.as_ref().and_then(|found| Some(found.full_name.rsplit_once('/')?.0.to_owned()));
-        epic.iter().flat_map(|epic| epic.split('/')).map(str::to_owned).chain([name.clone()]).collect()
+        let epic = found.as_ref().and_then(|found| found.full_name.rsplit_once('/')).map(|(epic, _)| epic);
+        match (epic, parts.last()) {
+            (Some(epic), Some(name)) if epic.split('/').count() >= parts.len() => {
+                epic.split('/').map(str::to_owned).chain([name.clone()]).collect()
+            }
+            _ => parts,
+        }
     }
 }
 

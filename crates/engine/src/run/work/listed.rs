@@ -83,8 +83,10 @@ impl Draft<'_> {
             known.parts.pop();
             known.parts.push(last.clone());
         }
-        // One of several agents of its name keeps the name that it began with: memory knows it by that.
-        if dialect == Dialect::Crew && !is_alone {
+        // One of several agents of its name is called by its whole epic, however short a name its checkpoint allows: memory
+        // knows it by that.
+        let has_namesakes = !is_alone || known.as_ref().is_some_and(|known| known.parts.len() > 1);
+        if dialect == Dialect::Crew && has_namesakes && typed.parts.len() > 1 {
             known = None;
         }
         let name = match &known {
