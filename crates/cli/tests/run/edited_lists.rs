@@ -91,7 +91,8 @@ fn story_that_cannot_follow_its_list_is_held_for_the_next_lead() {
         // The user completes the list, or takes the edit back, and types what is printed.
         yard.workspace.write("piton.toml", more.map_or(before, |more| format!("{edited}{more}")));
         yard.commit("a whole list");
-        let ended = yard.run(&["run", "--retry", "--yes"]);
+        yard.run(&["approve"]);
+        let ended = yard.run(&["run", "--retry"]);
         assert!(workers(&yard).contains(&"S-2".to_owned()), "{}", said(&ended));
     }
 }
