@@ -9,7 +9,6 @@ use crate::yard::{Ended, Yard, wait_for};
 
 const CREW: &str = "[[agents]]\nagent = \"Secondary-A\"\nfeature = \"bells\"\ntext = \"Do.\"\nepic = \"epics/e\"\n";
 const CREW_RUN: [&str; 3] = ["run", "crew.toml", "--yes"];
-const AGENT: &str = "crew:epics/e/Secondary-A";
 
 const PLAN: &str = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n- [ ] B <!-- TASK: b -->\n\
                     - [ ] There <!-- ACCEPT: there -->\n";
@@ -100,7 +99,8 @@ fn refused_agent_of_another_clone_is_begun_again_as_printed() {
     clone_without_branches(&yard);
     assert_eq!(yard.piton(&CREW_RUN).code, Some(4));
     set_hook(&yard, FINISHES);
-    yard.run(&["reopen", AGENT]);
+    // As it is printed.
+    yard.run(&["reopen", "crew:Secondary-A"]);
     let ended = yard.run(&["run", "crew.toml", "--retry"]);
     assert!(is_on_main(&yard, "Secondary-A.txt"), "{}", said(&ended));
 }
