@@ -21,6 +21,7 @@ mod delisted;
 mod denials;
 mod disk;
 mod edited_lists;
+mod edited_order;
 mod end;
 mod ended_workers;
 mod finished_runs;

@@ -116,7 +116,8 @@ fn namespace() -> Option<u64> {
     *OWN.get_or_init(|| fs::metadata("/proc/self/ns/pid").ok().map(|namespace| namespace.ino()))
 }
 
-/// Whether a process has a file locked. Where nobody may look, it counts as locked: a process that may live is not taken for dead.
+/// Whether a process has a file locked. A file that cannot be opened counts as locked, so that a living process is never
+/// called dead.
 fn is_locked(path: &Path) -> bool {
     match File::open(path).map(|file| file.try_lock_shared()) {
         Ok(Ok(())) => false,

@@ -3,9 +3,10 @@
 use crate::delisted::meanwhile;
 use crate::whose_word::{is_on_main, said, set_hook, workers, yard};
 
-/// Holds the first worker, and keeps what each worker is told.
+/// Holds the first worker, and keeps the prompt of each.
 const HOOK: &str = r#"cat > "$MARKS/told-$step-${PITON_STAGE:-0}"
 if [ "$step" = S-1 ] && [ "$PITON_STAGE" = 2 ] || [ "$step" = T1 ]; then hold first; fi
+if [ "$PITON_STAGE" = 1 ]; then "$PITON" verdict "$PITON_UNIT" GO --score 8; exit 0; fi
 "#;
 
 fn story(id: &str, rest: &str) -> String {
@@ -35,15 +36,11 @@ fn story_that_waits_is_done_by_the_text_that_its_list_has_when_its_turn_comes() 
         assert!(told.contains("Listen on port 8080.") && !told.contains("port 80."), "{worker}: {told}");
         assert!(told.contains("Which port?: 8080") || told.contains("8080"), "{worker}: {told}");
     }
-    assert!(
-        said(&ended).contains("S-2: its list has another text by now, and it counts from here on"),
-        "{}",
-        said(&ended)
-    );
-    // A worker at work was told the earlier text; the one that judges is told what counts.
+    assert!(said(&ended).contains("S-2: changed in its list: text; it counts from now on"), "{}", said(&ended));
+    // The first worker's prompt has the earlier text, the prompt of the one that judges has the new one.
     assert!(told(&yard, "S-1-2").contains("Begin.") && told(&yard, "S-1-3").contains("Begin well."));
     let told_one =
-        "S-1: its list has another text by now; the worker at work was told the earlier one, the next is told this";
+        "S-1: changed in its list: text; it counts from the next worker on; the running worker keeps what it has";
     assert!(said(&ended).contains(told_one), "{}", said(&ended));
 }
 
@@ -59,8 +56,28 @@ fn story_that_waits_comes_after_what_its_list_names_when_its_turn_comes() {
     });
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert_eq!(workers(&yard), ["S-1", "S-1", "S-3", "S-3", "S-2", "S-2"], "{}", said(&ended));
-    assert!(said(&ended).contains("S-2: its list has other dependencies by now"), "{}", said(&ended));
+    assert!(said(&ended).contains("S-2: changed in its list: dependencies; it counts from now on"), "{}", said(&ended));
     assert_eq!(yard.read_json(".pipeline/state.json")["depends_on"]["S-2"], serde_json::json!(["S-3"]));
+}
+
+#[test]
+fn order_that_a_list_turns_round_is_followed() {
+    let stories = [story("S-1", ""), story("S-2", ""), story("S-3", "depends_on = [\"S-2\"]")];
+    let yard = yard(HOOK, &stories.concat(), &[]);
+    let before = yard.text("piton.toml").replace("workers = 2", "workers = 1");
+    yard.workspace.write("piton.toml", &before);
+    yard.commit("one at a time");
+    let after = before
+        .replace(&stories[2], &story("S-3", "").replace("[2, 3]", "[1, 2, 3]"))
+        .replace(&stories[1], &story("S-2", "depends_on = [\"S-3\"]"));
+    let ended = meanwhile(&yard, &["run", "--yes"], || {
+        yard.workspace.write("piton.toml", after);
+    });
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert_eq!(workers(&yard), ["S-1", "S-1", "S-3", "S-3", "S-3", "S-2", "S-2"], "{}", said(&ended));
+    for told in ["S-2: changed in its list: dependencies;", "S-3: changed in its list: stages, dependencies;"] {
+        assert!(said(&ended).contains(told), "{}", said(&ended));
+    }
 }
 
 #[test]
@@ -68,10 +85,10 @@ fn story_that_cannot_follow_its_list_is_held_for_the_next_lead() {
     let cases = [
         (
             vec![("S-2", "S-3"), ("S-3", "S-2")],
-            ("S-3", "has units wait for each other: pipeline:S-2, pipeline:S-3"),
+            ("S-3", "makes units wait for each other: pipeline:S-2, pipeline:S-3"),
             None,
         ),
-        (vec![("S-2", "S-9")], ("S-2", "has it wait for S-9, which this run does not have"), Some(story("S-9", ""))),
+        (vec![("S-2", "S-9")], ("S-2", "makes it wait for S-9, which this run does not have"), Some(story("S-9", ""))),
     ];
     for (edits, (held, why), more) in cases {
         let yard = yard(HOOK, &["S-1", "S-2", "S-3"].map(|id| story(id, "")).concat(), &[]);
@@ -141,7 +158,7 @@ fn subtask_that_is_added_while_its_task_is_worked_on_is_done_in_the_same_run() {
         yard.commit("one more worker");
         let ended = meanwhile(&yard, &["run", "tasks.toml", "--yes"], || {
             yard.workspace.write("tasks.toml", list(now));
-            // The next worker does what it is told.
+            // The next worker does what its prompt says.
             let rest = r#"keep three; "$PITON" step "$PITON_UNIT" done three; "$PITON" finish "$PITON_UNIT"; exit 0"#;
             set_hook(&yard, &format!("cat > \"$MARKS/told-again\"\n{rest}"));
         });
@@ -187,7 +204,7 @@ fn run_of_a_file_works_from_that_file() {
         &[("today.toml", &story("S-1", "text = \"Today.\""))],
     );
     let ended = yard.run(&["run", "today.toml", "--yes"]);
-    assert!(!said(&ended).contains("its list has"), "{}", said(&ended));
+    assert!(!said(&ended).contains("in its list"), "{}", said(&ended));
     let told = told(&yard, "S-1-2");
     assert!(told.contains("Today.") && !told.contains("Some day."), "{told}");
 }
@@ -204,11 +221,11 @@ fn mended_list_frees_what_it_held_and_a_broken_one_is_named() {
             || std::fs::read_to_string(yard.workspace.path(".piton/run/runs/1/events.jsonl")).unwrap_or_default();
         let told = |text: &str| crate::yard::wait_for(text, || events().contains(text), events);
         yard.workspace.write("piton.toml", after("S-l"));
-        told("wait for S-l, which this run does not have");
+        told("makes it wait for S-l, which this run does not have");
         yard.workspace.write("piton.toml", format!("{before}\n[[stories]]\nidd = \"S-3\"\n"));
         told("the run keeps to the list as it was");
         yard.workspace.write("piton.toml", after("S-1"));
-        told("its list has other dependencies");
+        told("changed in its list: dependencies");
     });
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert_eq!(workers(&yard), ["S-1", "S-1", "S-2", "S-2"], "{}", said(&ended));
@@ -249,7 +266,7 @@ fn agent_that_names_its_subtasks_otherwise_is_asked_for_no_others() {
 #[test]
 fn criterion_that_is_taken_out_meanwhile_is_not_asked_for() {
     let list = |criteria: &str| task(&format!("subtasks = [\"one\", \"two\"]\nacceptance_criteria = [{criteria}]"));
-    // A command judges the one, and nobody the other.
+    // The one is judged by a command, the other is not judged.
     for (criterion, gate) in [("tested", "[gates]\ntested = \"exit 1\"\n"), ("looks good", "")] {
         let yard = yard(HOOK, gate, &[("tasks.toml", &list(&format!("{criterion:?}")))]);
         let ended = meanwhile(&yard, &["run", "tasks.toml", "--yes"], || {

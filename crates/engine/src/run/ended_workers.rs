@@ -1,4 +1,4 @@
-//! Workers whose end is known, of units that no lead has any more: such a unit has nobody at work, however new its last event is.
+//! Workers whose end is known, of units without a lead: nobody works on such a unit, even when its last event is new.
 
 use std::cell::OnceCell;
 

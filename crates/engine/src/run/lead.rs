@@ -75,8 +75,10 @@ pub(super) struct Lead<'w> {
     pub lists: Option<Lists>,
     /// How the files of these lists looked when they were last read.
     pub looked_at_lists: Option<Vec<super::edited_lists::Look>>,
-    /// Lanes that wait for what their list named later.
-    pub followed: BTreeSet<LaneAt>,
+    /// Lanes whose list named other units to wait for while this lead was at work.
+    pub reordered: BTreeSet<LaneAt>,
+    /// Lanes that are paused because what their list makes them wait for cannot be.
+    pub held_for_list: BTreeSet<LaneAt>,
     /// The files that steer it, as their user has them.
     pub sources: RefCell<Sources>,
     /// Lanes whose end is recorded.
@@ -200,7 +202,8 @@ impl<'w> Lead<'w> {
             is_judged_due: false,
             lists: Lists::read(workspace, &run.wanted),
             looked_at_lists: None,
-            followed: BTreeSet::new(),
+            reordered: BTreeSet::new(),
+            held_for_list: BTreeSet::new(),
             sources: RefCell::default(),
             finished: HashSet::new(),
             claimed: vec![None; groups],

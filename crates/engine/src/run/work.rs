@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use piton_model::fleet::{
-    Approval, Completion, Cycle, Fleet, GateKind, GateProgress, Group, Lane, LaneState, Phase, PhaseGate, PhaseState,
-    find_cycle,
+    Approval, Completion, Cycle, Fleet, GateKind, GateProgress, Group, Lane, LaneAt, LaneState, Phase, PhaseGate,
+    PhaseState, find_cycle,
 };
 use piton_model::hint::verbs;
 use piton_model::{Dialect, Hint, Id, Start, Time, Unit, UnitRef};
@@ -401,10 +401,8 @@ impl<'w> Draft<'w> {
                     let other = &self.lanes[*at];
                     other.lane.group == each.lane.group && (other.key == *name || other.work.is_called(name))
                 };
-                // Two agents may have tasks of one id: its own agent's is meant.
                 let found = (0..self.lanes.len()).filter(is_meant);
-                let found = found.max_by_key(|at| (self.lanes[*at].work.is_beside(&each.work), std::cmp::Reverse(*at)));
-                found.ok_or_else(|| {
+                meant_of(&each.work, found.map(|at| (at, &self.lanes[at].work))).ok_or_else(|| {
                     unusable(
                         format!("{} depends on {name}, which is not among the work", each.lane.name),
                         "add it, or take it out of `depends_on`",
@@ -427,6 +425,12 @@ impl<'w> Draft<'w> {
         let fleet = Fleet::new(self.settings.limits.clone(), groups, lanes);
         Ok(Work { fleet, lanes: works, groups: group_works })
     }
+}
+
+/// Which one a unit's list means of those that it may mean by a name: two agents may have tasks of one id, and then its own
+/// agent's is meant.
+pub(super) fn meant_of<'a>(own: &LaneWork, found: impl Iterator<Item = (LaneAt, &'a LaneWork)>) -> Option<LaneAt> {
+    found.max_by_key(|(at, work)| (work.is_beside(own), std::cmp::Reverse(*at))).map(|(at, _)| at)
 }
 
 pub(super) fn new_phase(name: impl Into<String>, gates: Vec<PhaseGate>, approval: Approval) -> Phase {

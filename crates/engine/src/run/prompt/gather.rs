@@ -138,7 +138,7 @@ impl Lead<'_> {
         let files = DiskFiles::new(&*self.workspace.disk, None);
         let mut tasks: Vec<TaskFacts> =
             pipeline::story_tasks(&self.place(at), &files, &self.moment()).into_iter().map(fact).collect();
-        // A story that nobody planned is its own task: its list may have another text by now.
+        // A story without stage 0 is its own task; its text may have changed in the list.
         let work = &self.work.lanes[at];
         if let ([itself], [listed]) = (&mut tasks[..], &work.start.tasks[..])
             && itself.id == listed.id

@@ -41,7 +41,7 @@ impl Story {
     /// How it starts.
     fn start(&self) -> Start {
         let first = self.stages.first().copied().unwrap_or(0);
-        // A story that nobody plans has one task: itself.
+        // A story without stage 0 has one task: itself.
         let itself = PlannedTask { id: self.id.to_string(), title: self.title.clone(), description: self.text.clone() };
         let tasks = if first == 0 { Vec::new() } else { vec![itself] };
         Start { stage: Some(first.to_string()), title: self.title.clone(), tasks, ..Start::default() }
