@@ -264,13 +264,18 @@ fn an_output_that_is_added_while_its_worker_is_at_work_is_asked_for() {
 #[test]
 fn an_output_that_is_added_to_work_that_is_done_keeps_the_build_open() {
     let hook = r#"if [ -e "$MARKS/go" ]; then keep manual; fi; if [ "$step" = WS2 ]; then hold it; fi"#;
-    let yard = yard(hook, "", &[(SPEC, &spec(&["WS1", "WS2"], ""))]);
-    let text = spec(&["WS1", "WS2"], "").replace("[WS1.txt]", "[WS1.txt, manual.txt]");
-    let ended = changed(&yard, "it", &text);
-    let told = "outputs added to the specification during the run: manual.txt; make them: piton run";
-    assert!(ended.code == Some(4) && said(&ended).contains(told), "{}", said(&ended));
-    let ended = yard.piton(&["run", SPEC, "--yes", "--retry"]);
-    assert!(ended.code == Some(0) && is_on_main(&yard, "manual.txt"), "{}", said(&ended));
+    // The last gate completes the checkpoint, before the lead does.
+    let gated =
+        spec(&["WS1", "WS2"], "").replace("]}\n---", "], gates: [holds]}\ngates:\n  holds: {command: \"true\"}\n---");
+    assert!(gated.contains("gates: [holds]"), "{gated}");
+    for text in [spec(&["WS1", "WS2"], ""), gated] {
+        let yard = yard(hook, "", &[(SPEC, &text)]);
+        let ended = changed(&yard, "it", &text.replace("[WS1.txt]", "[WS1.txt, manual.txt]"));
+        let told = "outputs added to the specification during the run: manual.txt; make them: piton run";
+        assert!(ended.code == Some(4) && said(&ended).contains(told), "{}", said(&ended));
+        let ended = yard.piton(&["run", SPEC, "--yes", "--retry"]);
+        assert!(ended.code == Some(0) && is_on_main(&yard, "manual.txt"), "{}", said(&ended));
+    }
 }
 
 #[test]
