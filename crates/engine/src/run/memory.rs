@@ -214,6 +214,8 @@ impl Again {
 pub(super) struct GroupMemory {
     /// What the facts below are about.
     pub origin: Origin,
+    /// Where the base was when a lead first had the unit in this life.
+    pub began_on: Option<String>,
     /// Whether a person agreed that work begins.
     pub has_begun: bool,
     /// The keys of phases that a person approved.

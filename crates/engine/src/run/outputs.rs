@@ -1,6 +1,5 @@
 //! Whether the files that a lane is to make are there, and are its own.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -103,25 +102,22 @@ impl Lead<'_> {
         changed.iter().any(is_output) || self.has_ignored_output(at)
     }
 
-    /// Whether other workstreams of its unit made all files of a lane, and none of them was to make them.
+    /// Whether all files of a lane were made or changed since a lead began its unit, by whomever, and no other workstream is to
+    /// make them.
     pub(super) fn are_made_by_others(&self, at: LaneAt) -> bool {
         let Some(repository) = &self.repository else { return false };
-        let (group, outputs) = (self.work.fleet.lanes[at].group, self.work.lanes[at].files());
+        let (lane, outputs) = (&self.work.fleet.lanes[at], self.work.lanes[at].files());
+        let group = &self.work.fleet.groups[lane.group].name;
+        let began_on = self.memory.groups.get(group).and_then(|known| known.began_on.as_ref());
+        let (Some(began_on), Some(target)) = (began_on, self.target_branch(lane)) else { return false };
         let others = self.work.fleet.lanes.iter().zip(&self.work.lanes);
-        let others: Vec<_> =
-            others.filter(|(lane, _)| lane.group == group && *lane != &self.work.fleet.lanes[at]).collect();
-        let is_due = |path: &String| others.iter().any(|(_, work)| work.files().iter().any(|output| output.is(path)));
-        let known = others.iter().filter_map(|(lane, _)| self.memory.lanes.get(&lane.name));
-        let commits: BTreeSet<&String> = known.flat_map(|known| known.merged.iter().chain(&known.collected)).collect();
-        let made = commits.into_iter().flat_map(|commit| {
-            let before = format!("{commit}^1");
-            let changed = repository.changed_files(&before, commit).unwrap_or_default();
-            let old = repository.files_in(&before, &changed).unwrap_or_default();
-            changed.into_iter().filter(|path| !old.contains(path)).collect::<Vec<_>>()
-        });
+        let others = others.filter(|(other, _)| other.group == lane.group && *other != lane);
+        let due: Vec<Output> = others.flat_map(|(_, work)| work.files()).collect();
         let local = |path: String| Path::new(&path).strip_prefix(repository.inside()).ok()?.to_str().map(str::to_owned);
-        let made: Vec<String> = made.filter_map(local).filter(|path| !is_due(path)).collect();
-        !outputs.is_empty() && outputs.iter().all(|output| made.iter().any(|path| output.is(path)))
+        let made = repository.changed_files(began_on, &format!("refs/heads/{target}")).unwrap_or_default();
+        let made: Vec<String> = made.into_iter().filter_map(local).collect();
+        let is_made = |output: &Output| made.iter().any(|path| output.is(path) && !due.iter().any(|due| due.is(path)));
+        !outputs.is_empty() && outputs.iter().all(is_made)
     }
 
     /// Whether a lane changed anything at all.

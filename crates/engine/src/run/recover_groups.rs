@@ -25,6 +25,8 @@ impl Lead<'_> {
         if let Some(unit) = self.work.groups[at].unit.clone() {
             let now = self.origin_of(&unit);
             let beginnings = self.events_of(&unit).iter().filter(|entry| is_beginning(entry)).count();
+            let base = self.memory.run.base.clone();
+            let tip = self.repository.as_ref().zip(base).and_then(|(repository, base)| repository.tip(&base).ok()?);
             let known = self.memory.groups.entry(name.clone()).or_default();
             // What was known before the unit began is about its first life.
             let is_same_life = known.origin.began == now.began || (known.origin.began == 0 && beginnings <= 1);
@@ -32,6 +34,7 @@ impl Lead<'_> {
                 *known = GroupMemory::default();
             }
             known.origin = now;
+            known.began_on = known.began_on.take().or(tip);
             self.recover_unit_group(at, &unit, request);
         }
         let known = self.memory.groups.get(&name).cloned().unwrap_or_default();

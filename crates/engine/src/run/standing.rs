@@ -67,8 +67,7 @@ impl Lead<'_> {
         let known = unit.steps.iter().find(|known| known.id == step);
         match known.map(|known| &known.state) {
             Some(StepState::Done { .. }) if self.is_untouched(at, step) => {
-                let missing = self.work.lanes[at].files().into_iter().map(|it| format!("a change of {}", it.name()));
-                return Standing::Unproved { missing: missing.collect() };
+                return Standing::Unproved { missing: vec![self.unchanged(at, step)] };
             }
             Some(StepState::Done { .. }) if !self.asked_at_its_end(at, unit).is_empty() => {
                 return Standing::Halted { reason: self.asked_at_its_end(at, unit).join("; ") };
@@ -141,9 +140,16 @@ impl Lead<'_> {
         unit.blockers.iter().filter(is_own).cloned().collect()
     }
 
+    /// What a step lacks whose worker changed none of its files, with what a person may do who knows that nothing is to change.
+    fn unchanged(&self, at: LaneAt, step: &str) -> String {
+        let files = self.work.lanes[at].files().into_iter().map(|it| it.name().to_owned()).collect::<Vec<_>>();
+        let record = verbs::STEP.on(&self.work.lanes[at].unit_name).word("done").name(step, "STEP").to(NO_CHANGE);
+        format!("a change of {}; {record}", files.join(", "))
+    }
+
     /// Whether a worker calls its step done and changed none of the files that it was to make. What was found to be work
-    /// before is not asked again: what its worker corrects may be in other files. Nor is what another workstream made that
-    /// was not to make it: there the worker's word counts, and the gates judge it.
+    /// before is not asked again: what its worker corrects may be in other files. Nor is what was made since the unit began:
+    /// there the worker's word counts, and the gates judge it.
     fn is_untouched(&self, at: LaneAt, step: &str) -> bool {
         let memory = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
         let is_new = memory.is_some_and(|memory| {
@@ -219,7 +225,11 @@ fn unmet(unit: &Unit, criterion: &str) -> String {
     format!("the criterion {criterion:?} is not met{NO_COMMAND}[gates] {} = \"COMMAND\"; {judge}", toml_key(criterion))
 }
 
-/// What is missing, for the next worker: the settings are the user's.
+/// How what a person may do about a change begins that is missing.
+const NO_CHANGE: &str = "when nothing is to be changed, record it yourself";
+
+/// What is missing, for the next worker: the settings are the user's, and so is their word.
 pub(super) fn for_worker(missing: &str) -> &str {
-    missing.split_once(NO_COMMAND).map_or(missing, |(missing, _)| missing)
+    let missing = missing.split_once(NO_COMMAND).map_or(missing, |(missing, _)| missing);
+    missing.split_once(NO_CHANGE).map_or(missing, |(missing, _)| missing.trim_end_matches([' ', ';']))
 }
