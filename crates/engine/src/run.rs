@@ -268,7 +268,7 @@ pub fn plan_run(workspace: &Workspace, request: &RunRequest, now: Time) -> Resul
 }
 
 /// How many stories the workspace lists; none where its settings cannot be read.
-pub(crate) fn listed_stories(workspace: &Workspace) -> usize {
+pub fn listed_stories(workspace: &Workspace) -> usize {
     Settings::load(workspace).ok().and_then(|settings| work::count_stories(workspace, &settings).ok()).unwrap_or(0)
 }
 

@@ -52,7 +52,8 @@ pub fn run(matches: &ArgMatches, args: &InitArgs) -> Result<u8, Failure> {
     if args.dry_run {
         print(&diffs(&setup))?;
     }
-    print(&summary(&setup, args.dry_run))?;
+    let asks = is_changed && !args.yes && !args.dry_run && can_ask();
+    print(&summary(&setup, args.dry_run || asks))?;
     for note in &setup.notes {
         print(&format!("note: {note}\n"))?;
     }
@@ -62,7 +63,7 @@ pub fn run(matches: &ArgMatches, args: &InitArgs) -> Result<u8, Failure> {
     if args.dry_run || !(is_changed || args.remove || plugin.is_some()) {
         return Ok(0);
     }
-    if !args.yes && is_changed && !is_confirmed()? {
+    if asks && !is_confirmed()? {
         print("nothing is changed\n")?;
         return Ok(0);
     }
@@ -126,11 +127,13 @@ fn diffs(setup: &Setup) -> String {
     setup.files.iter().filter(|file| file.is_changed()).map(diff).collect()
 }
 
-/// Asks, where somebody can answer; elsewhere nothing is ever asked.
+/// Whether a user can answer: the question needs a terminal on both sides.
+fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks the user.
 fn is_confirmed() -> Result<bool, Failure> {
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Ok(true);
-    }
     eprint!("write this? [y/N] ");
     let _ = std::io::stderr().flush();
     let mut answer = String::new();

@@ -2,7 +2,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
-use piton_engine::run::run_status;
+use piton_engine::run::{listed_stories, run_status};
 use piton_engine::{find_or_led, last_words, status, step_numbers};
 use piton_model::{Report, UnitRef};
 
@@ -88,7 +88,11 @@ fn show(context: &Context, unit: Option<&UnitRef>, args: &StatusArgs) -> Result<
                 false => {
                     let line = run.as_ref().and_then(|run| render::run::status_lines(run, &report, root, &directory));
                     let table = render::report::text(&report, args.all, context.color, context.width);
-                    line.map_or_else(String::new, |line| format!("{line}\n\n")) + &table
+                    let begin = match report.summary.units {
+                        0 if run.is_none() => render::run::begin_lines(listed_stories(&context.workspace)),
+                        _ => String::new(),
+                    };
+                    line.map_or_else(String::new, |line| format!("{line}\n\n")) + &table + &begin
                 }
             };
             Ok((text, Some(report)))

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use piton_engine::run::{Choice, RunEnd, RunPlan, RunRecord, RunState, RunStatus, Unapproved, event_json};
 use piton_model::fleet::{Approval, LaneState};
+use piton_model::hint::verbs;
 use piton_model::text::{self, counted, printable};
 use piton_model::{Age, Dialect, Invocation, Lifecycle, Report, Time, UnitRef};
 use serde_json::{Value, json};
@@ -177,6 +178,16 @@ pub fn status_lines(status: &RunStatus, report: &Report, root: &Path, directory:
         }
     }
     Some(lines.iter().map(|line| printable(line)).collect::<Vec<_>>().join("\n  "))
+}
+
+/// How to begin, where stories are listed and there is no unit yet.
+pub fn begin_lines(stories: usize) -> String {
+    if stories == 0 {
+        return String::new();
+    }
+    let listed = counted(stories, "story is listed", "stories are listed");
+    let explain = verbs::RUN.call().flag("--explain").to("see what a run would do");
+    format!("{listed}, and no run has begun; {explain}\n")
 }
 
 fn headline(status: &RunStatus, now: Time) -> String {

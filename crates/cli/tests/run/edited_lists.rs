@@ -2,6 +2,7 @@
 
 use crate::delisted::meanwhile;
 use crate::whose_word::{is_on_main, said, set_hook, workers, yard};
+use crate::yard::wait_for;
 
 /// Holds the first worker, and keeps the prompt of each.
 const HOOK: &str = r#"cat > "$MARKS/told-$step-${PITON_STAGE:-0}"
@@ -58,6 +59,26 @@ fn story_that_waits_comes_after_what_its_list_names_when_its_turn_comes() {
     assert_eq!(workers(&yard), ["S-1", "S-1", "S-3", "S-3", "S-2", "S-2"], "{}", said(&ended));
     assert!(said(&ended).contains("S-2: changed in its list: dependencies; it counts from now on"), "{}", said(&ended));
     assert_eq!(yard.read_json(".pipeline/state.json")["depends_on"]["S-2"], serde_json::json!(["S-3"]));
+}
+
+#[test]
+fn story_that_is_added_is_named_with_the_command_that_does_it() {
+    let yard = yard(HOOK, &story("S-1", ""), &[]);
+    let settings = format!("{}{}", yard.text("piton.toml"), story("S-2", ""));
+    let ended = meanwhile(&yard, &["run", "--yes"], || {
+        yard.workspace.write("piton.toml", settings);
+        wait_for("the edit", || told_so(&yard), || yard.piton(&["status"]).stdout);
+    });
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    let next = "next: do what its list got meanwhile, pipeline:S-2: piton run\n";
+    assert!(ended.stdout.ends_with(next), "{}", said(&ended));
+    yard.run(&["run"]);
+    assert_eq!(workers(&yard), ["S-1", "S-1", "S-2", "S-2"]);
+}
+
+fn told_so(yard: &crate::yard::Yard) -> bool {
+    let told = std::fs::read_to_string(yard.workspace.path(".piton/run/runs/1/events.jsonl")).unwrap_or_default();
+    told.contains("new in its list: pipeline:S-2; this run does not have it, the next one does it")
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::pty::Terminal;
 use crate::whose_word::{is_on_main, said, set_hook, workers, yard};
 use crate::yard::{Yard, finish, wait_for};
 
@@ -50,7 +51,8 @@ fn refused_work_is_corrected_where_the_next_step_says() {
     assert_eq!(ended.code, Some(4), "{}", said(&ended));
     let (tree, branch) =
         (".worktrees/story-S-1", yard.git(&["branch", "--list", "feature/*", "--format=%(refname:short)"]));
-    let next = format!("when it is fixed and committed in {tree} (branch {}): piton run --retry\n", branch.trim());
+    let next =
+        format!("when it is fixed and committed in {tree} (branch {}), or on main: piton run --retry\n", branch.trim());
     assert!(ended.stdout.contains(&format!("next: {next}")), "{}", said(&ended));
     let why = yard.run(&["why", "pipeline:S-1"]).stdout;
     assert!(why.contains(&format!("next       {next}")), "{why}");
@@ -59,6 +61,39 @@ fn refused_work_is_corrected_where_the_next_step_says() {
     yard.git(&["-C", tree, "commit", "-qm", "by hand"]);
     let ended = yard.run(&["run", "--yes", "--retry"]);
     assert!(is_on_main(&yard, "fixed.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn gate_that_fails_for_the_base_is_corrected_there() {
+    let yard = yard("", &gates("test -e fixed.txt"), &[]);
+    assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+    yard.workspace.write("fixed.txt", "the base lacked it\n");
+    yard.commit("by hand");
+    let ended = yard.run(&["run", "--retry"]);
+    assert!(is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn stories_that_are_listed_are_named_before_the_first_run() {
+    let yard = yard("", STORY, &[]);
+    let shown = yard.run(&["status"]).stdout;
+    let next = "1 story is listed, and no run has begun; see what a run would do: piton run --explain\n";
+    assert!(shown.ends_with(next), "{shown}");
+    yard.run(&["run", "--explain"]);
+    yard.run(&["run", "--yes"]);
+    assert!(!yard.run(&["status"]).stdout.contains("no run has begun"));
+}
+
+#[test]
+fn init_says_what_it_would_do_before_it_asks() {
+    let yard = yard("", STORY, &[]);
+    let mut terminal = Terminal::start(&yard.command(&["init"]), 100, 30);
+    terminal.wait_for("write this? [y/N]");
+    assert!(terminal.seen().contains(".mcp.json would be made"), "{}", terminal.seen());
+    terminal.type_in("n\n");
+    terminal.wait_for("nothing is changed");
+    terminal.child.wait().expect("it ends");
+    assert!(!yard.workspace.path(".mcp.json").exists());
 }
 
 #[test]

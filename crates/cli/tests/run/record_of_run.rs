@@ -20,6 +20,38 @@ fn a_paused_story_has_its_commits_in_state_and_report() {
     assert_eq!(report["lanes"][0]["git"]["commits"], 1, "{report}");
 }
 
+/// Its judge refuses the work once. Each worker takes a second and more.
+const FAILS_ONCE: &str = r#"sleep 1.1
+if [ "$PITON_STAGE" = 2 ]; then for fix in S-1-fix1; do keep again; "$PITON" step "$PITON_UNIT" done $fix; done; fi
+if [ "$PITON_STAGE" = 3 ] && ! [ -e "$MARKS/failed" ]; then
+  : > "$MARKS/failed"; "$PITON" verdict "$PITON_UNIT" FAIL --score 20 --issues slow; exit 0
+fi"#;
+
+#[test]
+fn times_of_stages_that_are_worked_on_twice_do_not_overlap() {
+    let yard = yard(FAILS_ONCE, STORY, &[]);
+    let settings = yard.text("piton.toml").replace("reworks = 0", "reworks = 1");
+    yard.workspace.write("piton.toml", settings);
+    let ended = yard.run(&["run", "--yes"]);
+    assert_eq!(workers(&yard).len(), 4, "{}", said(&ended));
+    let report = yard.read_json(".piton/run/report.json");
+    let seconds = |lane: &serde_json::Value| lane["seconds"].as_u64().expect("a number");
+    let (lane, whole) = (&report["lanes"][0], seconds(&report));
+    assert!(seconds(lane) >= 4 && seconds(lane) <= whole, "{report}");
+    for stage in lane["stages"].as_array().expect("stages") {
+        assert!(seconds(stage) >= 2 && seconds(stage) < whole, "{report}");
+    }
+}
+
+#[test]
+fn end_of_a_worker_is_told_with_what_its_work_lacks() {
+    let yard = yard("exit 0", STORY, &[]);
+    let ended = yard.piton(&["run", "--yes"]);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
+    let report = yard.text(".piton/run/report.md");
+    assert!(report.contains("its worker ended: exit code 0; not complete: "), "{report}");
+}
+
 #[test]
 fn a_run_whose_stories_are_all_paused_has_ended() {
     let more = format!("{STORY}[[stories]]\nid = \"S-2\"\ntitle = \"Two\"\nstages = [2, 3]\ndepends_on = [\"S-1\"]\n");

@@ -170,7 +170,7 @@ impl Lead<'_> {
         }
         let stage = self.work.fleet.lanes[at].stage;
         let now = self.time();
-        self.memory.lane(&name).times.entry(stage).or_default().0.get_or_insert(now);
+        self.memory.lane(&name).begin_stage(stage, now);
         // From here on a later lead looks for the worker in its home.
         self.save().map_err(|_| "cannot write the run's memory".to_owned())?;
         let launch = self.launch(at, how, &claimed, session, &spec)?;
@@ -375,6 +375,7 @@ impl Lead<'_> {
         let memory = self.memory.lane(&name);
         memory.results.insert(stage, text);
         memory.times.entry(stage).or_default().1 = Some(now);
+        memory.leave_stage(stage, now);
         self.is_state_due = true;
         self.save()?;
         // Told when it is durable: a lead that is killed now is followed by one that knows it.

@@ -1,11 +1,11 @@
 //! Stories, tasks and agents whose list the user edits while a lead is at work. A worker that starts works on what the list says
 //! then. Which units wait for which is followed in [`super::edited_order`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
 
-use piton_model::Dialect;
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
+use piton_model::{Dialect, UnitRef};
 
 use super::lead::Lead;
 use super::other_work::is_other_work;
@@ -48,6 +48,7 @@ impl Lead<'_> {
         {
             self.settings.briefs = settings.briefs;
         }
+        self.note_added(&lists);
         let mut edits: BTreeMap<LaneAt, Vec<&str>> = BTreeMap::new();
         let mut waiting = Vec::new();
         for at in 0..self.work.fleet.lanes.len() {
@@ -74,6 +75,22 @@ impl Lead<'_> {
             self.write_due_state();
             self.queue.push_front(FleetEvent::LanesAdded);
         }
+    }
+
+    /// Tells which units the lists got since this lead began: another run does them. A run of units that were named has no list.
+    fn note_added(&mut self, lists: &Lists) {
+        let has_list = self.run.wanted.is_empty() || self.run.wanted.iter().any(|wanted| wanted.list().is_some());
+        let Some(before) = self.lists.as_ref().filter(|_| has_list) else { return };
+        let known: BTreeSet<String> = before.units().iter().map(UnitRef::to_string).collect();
+        let has_lane = |unit: &String| self.work.lanes.iter().any(|work| work.unit_name == *unit);
+        let units = lists.units().into_iter().map(|unit| unit.to_string());
+        let added: Vec<String> = units.filter(|unit| !known.contains(unit) && !has_lane(unit)).collect();
+        let new: Vec<&str> = added.iter().filter(|unit| !self.added.contains(unit)).map(String::as_str).collect();
+        let text = format!("new in its list: {}; this run does not have it, the next one does it", new.join(", "));
+        if !new.is_empty() {
+            self.tell(None, "listed", &text);
+        }
+        self.added = added;
     }
 
     /// A lane as its list describes it by now. A unit that has begun keeps how it began.

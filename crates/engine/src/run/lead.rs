@@ -75,6 +75,8 @@ pub(super) struct Lead<'w> {
     pub lists: Option<Lists>,
     /// How the files of these lists looked when they were last read.
     pub looked_at_lists: Option<Vec<super::edited_lists::Look>>,
+    /// Units that the lists got since this lead began, which it does not have.
+    pub added: Vec<String>,
     /// Lanes whose list named other units to wait for while this lead was at work.
     pub reordered: BTreeSet<LaneAt>,
     /// Lanes that are paused because what their list makes them wait for cannot be.
@@ -202,6 +204,7 @@ impl<'w> Lead<'w> {
             is_judged_due: false,
             lists: Lists::read(workspace, &run.wanted),
             looked_at_lists: None,
+            added: Vec::new(),
             reordered: BTreeSet::new(),
             held_for_list: BTreeSet::new(),
             sources: RefCell::default(),

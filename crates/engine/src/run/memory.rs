@@ -159,6 +159,11 @@ pub(super) struct LaneMemory {
     pub again: Again,
     #[serde(with = "saved::spans")]
     pub times: BTreeMap<u8, (Option<Time>, Option<Time>)>,
+    /// Since when its worker is at its stage.
+    #[serde(with = "saved::moment")]
+    pub at_stage_since: Option<Time>,
+    /// How many seconds its workers were at each stage in that run. A stage that is worked on again is visited again.
+    pub stage_seconds: BTreeMap<u8, u64>,
     /// The times of stages in earlier runs.
     #[serde(with = "saved::spans")]
     pub earlier_times: BTreeMap<u8, (Option<Time>, Option<Time>)>,
@@ -337,9 +342,24 @@ impl LaneMemory {
         let times = std::mem::take(&mut self.times);
         self.earlier_times.extend(times);
         (self.run, self.workers, self.resumes, self.saved) = (run, 0, 0, 0);
+        self.at_stage_since = None;
+        self.stage_seconds.clear();
         self.again = Again::default();
         self.deaths.clear();
         self.gates.clear();
+    }
+
+    /// A worker begins at a stage.
+    pub fn begin_stage(&mut self, stage: u8, now: Time) {
+        self.times.entry(stage).or_default().0.get_or_insert(now);
+        self.at_stage_since.get_or_insert(now);
+    }
+
+    /// Its worker leaves a stage: the stage is complete, or the worker has ended.
+    pub fn leave_stage(&mut self, stage: u8, now: Time) {
+        if let Some(since) = self.at_stage_since.take() {
+            *self.stage_seconds.entry(stage).or_default() += since.age(now).0.as_secs();
+        }
     }
 
     /// Whether a lead claimed its unit, or put it off: what is known besides tells the next lead nothing.
@@ -409,6 +429,7 @@ impl LaneMemory {
             workers: old.workers,
             again: old.again,
             times: old.times,
+            stage_seconds: old.stage_seconds,
             earlier_times: old.earlier_times,
             git: old.git,
             costs: old.costs,

@@ -14,6 +14,8 @@ use super::candidacy::on_other_branch;
 use super::claim::explain;
 use super::lead::Lead;
 use super::merging::Key;
+use super::report::wall;
+use super::standing::for_worker;
 use super::{RunError, denials, failed};
 use crate::record::TICKET;
 use crate::why::claims_complete;
@@ -74,7 +76,13 @@ impl Lead<'_> {
             if !matches!(standing, Standing::Halted { .. }) {
                 // A worker that says what is in the way and goes has not died.
                 let name = self.work.fleet.lanes[at].name.clone();
-                self.memory.lane(&name).deaths.push(text);
+                let missing: Vec<&str> = match &standing {
+                    Standing::Incomplete { missing } => missing.iter().map(|missing| for_worker(missing)).collect(),
+                    _ => Vec::new(),
+                };
+                let lacks =
+                    if missing.is_empty() { String::new() } else { format!("; not complete: {}", missing.join(", ")) };
+                self.memory.lane(&name).deaths.push(text + &lacks);
             }
         }
         self.queue.push_back(FleetEvent::WorkerExited { lane: at, end: judged, standing, words });
@@ -89,8 +97,9 @@ impl Lead<'_> {
         // What cannot be read any more was read while it lived, or says nothing.
         let _ = reading.finish();
         let seen = reading.seen();
-        let name = self.work.fleet.lanes[at].name.clone();
+        let (name, stage) = (self.work.fleet.lanes[at].name.clone(), self.work.fleet.lanes[at].stage);
         let memory = self.memory.lane(&name);
+        memory.leave_stage(stage, wall(end.at));
         if let Some(session) = &seen.session {
             memory.session = Some(session.clone());
         }

@@ -117,10 +117,14 @@ impl Lead<'_> {
         }
         let mut spans: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
         for memory in self.memory.lanes.values() {
-            for times in [&memory.times, &memory.earlier_times] {
-                for stage in times.keys() {
-                    spans.entry(*stage).or_default().extend(stage_seconds(times, *stage));
-                }
+            let is_complete = |stage: &u8| memory.times.get(stage).is_some_and(|(_, end)| end.is_some());
+            let own = memory.stage_seconds.iter().filter(|(stage, _)| is_complete(stage));
+            let own = own.map(|(stage, seconds)| (*stage, *seconds));
+            let span = |(stage, (start, end)): (&u8, &(Option<Time>, Option<Time>))| {
+                Some((*stage, start.as_ref()?.age((*end)?).0.as_secs()))
+            };
+            for (stage, seconds) in own.chain(memory.earlier_times.iter().filter_map(span)) {
+                spans.entry(stage).or_default().push(seconds);
             }
         }
         let average = |stage: u8| {
@@ -289,6 +293,9 @@ impl Lead<'_> {
         if is_stuck && back.is_none() && !(has_way && is_all_told) {
             next.push(self.command(&["--retry"]).to(self.when_fixed()));
         }
+        if outcome == Outcome::Done && !self.added.is_empty() {
+            next.push(self.command(&[]).to(format!("do what its list got meanwhile, {}", self.added.join(", "))));
+        }
         if outcome == Outcome::Stopped {
             next.push(self.command(&[]).to("continue"));
         }
@@ -405,12 +412,12 @@ fn lane_json(view: &LaneView, memory: &LaneMemory) -> Value {
         "validation_retries": memory.again.no_gos,
         "reworks": memory.again.reworks,
         "results": memory.results.iter().map(|(stage, result)| (format!("stage{stage}"), Value::from(result.as_str()))).collect::<serde_json::Map<_, _>>(),
-        "seconds": seconds(memory),
+        "seconds": memory.stage_seconds.values().sum::<u64>(),
         "stages": memory.times.iter().map(|(stage, (start, end))| json!({
             "stage": stage,
             "started": start.map(|at| at.to_string()),
             "ended": end.map(|at| at.to_string()),
-            "seconds": stage_seconds(&memory.times, *stage),
+            "seconds": memory.stage_seconds.get(stage),
         })).collect::<Vec<_>>(),
         "git": memory.git.map(|git| json!({"commits": git.commits, "files_changed": git.files, "lines_added": git.insertions, "lines_deleted": git.deletions})),
         "gates": gates_json(memory),
@@ -425,23 +432,12 @@ fn lane_json(view: &LaneView, memory: &LaneMemory) -> Value {
     })
 }
 
-/// How long the stages of a lane took together.
-fn seconds(memory: &LaneMemory) -> u64 {
-    memory.times.keys().filter_map(|stage| stage_seconds(&memory.times, *stage)).sum()
-}
-
-/// How long a stage took, from its first worker to its end.
-fn stage_seconds(times: &BTreeMap<u8, (Option<Time>, Option<Time>)>, stage: u8) -> Option<u64> {
-    let (start, end) = times.get(&stage)?;
-    Some(start.as_ref()?.age((*end)?).0.as_secs())
-}
-
 fn gates_json(memory: &LaneMemory) -> Value {
     memory.gates.iter().map(|(gate, how)| json!({ "gate": gate, "result": how })).collect()
 }
 
 /// A moment on the wall.
-fn wall(at: SystemTime) -> Time {
+pub(super) fn wall(at: SystemTime) -> Time {
     let seconds = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     Time::from_unix_seconds(i64::try_from(seconds).unwrap_or(i64::MAX))
 }

@@ -204,15 +204,21 @@ pub(super) fn place_of_fix<'a>(
     };
     let (mut places, mut unready): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
     let mut is_of_lane = false;
+    // A gate judges the branch together with the base, so what it refused may be the base's.
+    let mut is_of_gates = true;
     for (name, reason) in paused {
         if reason.starts_with("NO-GO: ") {
             unready.push(name);
         } else if is_refused_work(reason) {
             is_of_lane = true;
+            is_of_gates &= !name.contains(' ') && reason.trim_start_matches("FAIL: ").starts_with("gate ");
             places.extend(place(name, reason).filter(|place| !places.contains(place)));
         }
     }
-    let in_places = (!places.is_empty()).then(|| format!("it is fixed and committed in {}", places.join(", ")));
+    let base = memory.run.base.as_ref();
+    let or_on_base = base.filter(|_| is_of_gates).map_or_else(String::new, |base| format!(", or on {base}"));
+    let in_places =
+        (!places.is_empty()).then(|| format!("it is fixed and committed in {}{or_on_base}", places.join(", ")));
     // What the gates of a phase refused is in the worktrees of its lanes, or on the base where the base has the file.
     let refused = halted.filter(|(_, reason)| !is_of_lane && is_refused_work(reason)).map(|(unit, _)| unit);
     let collected = |unit: &'a str| {
@@ -225,7 +231,7 @@ pub(super) fn place_of_fix<'a>(
     let on_base = || {
         let trees: Vec<String> =
             refused.map(|unit| collected(unit).map(|tree| format!("in {tree}, ")).collect()).collect();
-        let base = memory.run.base.as_ref().filter(|_| !trees.is_empty());
+        let base = base.filter(|_| !trees.is_empty());
         base.map(|base| match trees.concat() {
             trees if trees.is_empty() => format!("it is fixed and committed on {base}"),
             trees => format!("it is fixed and committed {trees}or on {base}"),

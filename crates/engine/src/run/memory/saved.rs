@@ -119,6 +119,19 @@ pub(super) mod times {
     }
 }
 
+/// A moment, where it is known.
+pub(super) mod moment {
+    use super::{Deserialize, Deserializer, Serialize, Serializer, Time, read};
+
+    pub fn serialize<S: Serializer>(at: &Option<Time>, to: S) -> Result<S::Ok, S::Error> {
+        at.map(|at| at.to_string()).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Time>, D::Error> {
+        Ok(Option::<String>::deserialize(from)?.as_deref().and_then(read))
+    }
+}
+
 /// When each stage began and ended.
 pub(super) mod spans {
     use super::{BTreeMap, Deserialize, Deserializer, Serialize, Serializer, Time, read};

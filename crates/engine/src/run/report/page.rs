@@ -8,7 +8,6 @@ use piton_supervisor::Spent;
 
 use super::super::lead::Lead;
 use super::super::memory::LaneMemory;
-use super::{seconds, stage_seconds};
 
 impl Lead<'_> {
     /// All of it as Markdown.
@@ -50,14 +49,15 @@ impl Lead<'_> {
                 cell(view.title.as_deref().unwrap_or_default()),
                 view.state,
                 memory.workers,
-                span(seconds(&memory)),
+                span(memory.stage_seconds.values().sum()),
                 git.commits,
                 git.files,
                 git.insertions,
                 git.deletions
             );
         }
-        page.push_str("\nAgain: dead workers that were started again, NO-GOs validated again, FAILs reworked.\n");
+        page.push_str("\nTime: how long workers were at it in this run. Again: workers that followed one which ended without completing its work, NO-GOs validated again, FAILs reworked. ");
+        page.push_str("Commits, files and lines: all that is on the branch, whichever run made it.\n");
     }
 
     /// Where lanes have several stages: how long each took, and what came of it.
@@ -65,9 +65,9 @@ impl Lead<'_> {
         let mut rows = String::new();
         for (view, memory) in self.reported().iter().filter(|(view, _)| view.stage.is_some()) {
             let stages: [u8; 4] = [0, 1, 2, 3];
-            let stage = |stage: &u8| match (stage_seconds(&memory.times, *stage), memory.results.get(stage)) {
-                (Some(seconds), Some(result)) => format!("{}: {}", span(seconds), cell(result)),
-                (Some(seconds), None) => span(seconds),
+            let stage = |stage: &u8| match (memory.stage_seconds.get(stage), memory.results.get(stage)) {
+                (Some(seconds), Some(result)) => format!("{}: {}", span(*seconds), cell(result)),
+                (Some(seconds), None) => span(*seconds),
                 (None, Some(result)) => cell(result),
                 (None, None) => "–".to_owned(),
             };

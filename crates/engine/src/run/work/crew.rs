@@ -29,6 +29,11 @@ impl Agent {
         Some(Agent { wave: self.wave, listed: self.listed.as_heir(Dialect::Crew, unit, heir_of)? })
     }
 
+    /// The unit that it describes.
+    pub fn unit(&self) -> UnitRef {
+        UnitRef { dialect: Some(Dialect::Crew), parts: self.listed.parts.clone(), is_whole: self.listed.is_whole }
+    }
+
     /// Whether this is the whole name of its unit.
     pub fn is_called(&self, unit: &UnitRef) -> bool {
         self.listed.parts == unit.parts

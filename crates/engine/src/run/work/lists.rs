@@ -116,6 +116,18 @@ impl Lists {
         }
     }
 
+    /// The units that are listed.
+    pub fn units(&self) -> Vec<UnitRef> {
+        let story = |story: &Story| UnitRef {
+            dialect: Some(Dialect::Pipeline),
+            parts: vec![story.id.clone()],
+            is_whole: false,
+        };
+        let stories = self.stories.iter().map(story);
+        let tasks = self.tasks.iter().map(task::Task::unit);
+        stories.chain(tasks).chain(self.agents.iter().map(crew::Agent::unit)).collect()
+    }
+
     /// Whether something that is listed waits for a unit.
     pub fn needs(&self, unit: &UnitRef) -> bool {
         let parts: Vec<&str> = unit.parts.iter().map(piton_model::Id::as_str).collect();

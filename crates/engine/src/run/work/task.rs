@@ -25,6 +25,11 @@ impl Task {
         Some(Task { priority: self.priority, listed: self.listed.as_heir(Dialect::Task, unit, heir_of)? })
     }
 
+    /// The unit that it describes.
+    pub fn unit(&self) -> UnitRef {
+        UnitRef { dialect: Some(Dialect::Task), parts: self.listed.parts.clone(), is_whole: self.listed.is_whole }
+    }
+
     /// Whether this is the whole name of its unit.
     pub fn is_called(&self, unit: &UnitRef) -> bool {
         self.listed.parts == unit.parts
