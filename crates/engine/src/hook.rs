@@ -24,7 +24,7 @@ use crate::Workspace;
 use crate::record::{RecordError, Recorder, Session as Locked};
 use crate::target::Target;
 
-pub(crate) use self::sessions::{at_work as session_at_work, bind_known};
+pub(crate) use self::sessions::{bind_known, is_at_work as is_session_at_work};
 pub use self::trace::{fired, hook_fired, hook_log};
 
 /// How long a hook waits for a unit that somebody else writes.
@@ -121,7 +121,9 @@ impl Hook<'_> {
         }
         match Desk::open(&*self.workspace.disk, &self.payload.session) {
             Ok(mut desk) => {
+                let is_worker = self.around.unit.is_some() && self.around.attempt.is_some();
                 let session = &mut desk.session;
+                session.is_worker = is_worker;
                 if session.process.is_none() {
                     session.process = self.around.process.and_then(process::mark);
                 }

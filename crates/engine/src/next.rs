@@ -52,6 +52,11 @@ pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: pi
     }
     let is_led = run.as_ref().is_some_and(|run| run.state == RunState::Led);
     if is_led && matches!(lifecycle, Lifecycle::Paused | Lifecycle::Failed) {
+        // What has not begun has no record by which a person could free it.
+        if found.unit.attempt.is_none() {
+            let until = "fix it, and retry when the run has ended; watch the run until then";
+            return verbs::RUN.call().to(until);
+        }
         return verbs::UNBLOCK.on(name).filled("--message", "TEXT").to("when it is fixed, tell the lead to continue");
     }
     if lacks_id(&found.unit) {

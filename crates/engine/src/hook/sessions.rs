@@ -7,6 +7,7 @@
 //! Nothing here is more than a hint. Only that a session is at work on its unit is made durable, once, because after a
 //! power cut that alone tells that its work was interrupted; the rest can be lost without harm.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use piton_model::{Dialect, Id, Time, UnitRef};
@@ -63,6 +64,8 @@ pub(crate) struct Session {
     pub shown: Option<Bound>,
     /// The process it runs in.
     pub process: Option<String>,
+    /// Whether a lead started it for its unit.
+    pub is_worker: bool,
     /// Whether a turn has begun and not ended.
     pub is_open: bool,
     /// Whether the disk has it that a turn began that is about this unit.
@@ -184,6 +187,7 @@ impl Session {
             bound: all.get("bound").and_then(Bound::read),
             shown: all.get("shown").and_then(Bound::read),
             process: text("process"),
+            is_worker: all.get("is_worker").and_then(Value::as_bool).unwrap_or(false),
             is_open: all.get("is_open").and_then(Value::as_bool).unwrap_or(false),
             is_sure: all.get("is_sure").and_then(Value::as_bool).unwrap_or(false),
             ended: text("ended"),
@@ -207,6 +211,7 @@ impl Session {
             "bound": self.bound.as_ref().map(Bound::json),
             "shown": self.shown.as_ref().map(Bound::json),
             "process": self.process,
+            "is_worker": self.is_worker.then_some(true),
             "is_open": self.is_open,
             "is_sure": self.is_sure,
             "ended": self.ended,
@@ -357,15 +362,18 @@ pub(crate) fn others(disk: &dyn Disk, own: &Id, now: Time) -> Vec<(Id, Session)>
     all
 }
 
-/// The session that is at work on a unit, by its process: it is bound to the unit, and has not ended.
-pub(crate) fn at_work(workspace: &Workspace, unit: &UnitRef, now: Time) -> Option<String> {
-    let bound = Bound::of(&Target::find(workspace, unit, now).ok()?);
+/// Whether a session that no lead started is at work on a unit, by its process: it is bound to the unit, and has not ended.
+/// `handed_by` names sessions that handed the unit over.
+pub(crate) fn is_at_work(workspace: &Workspace, unit: &UnitRef, handed_by: &BTreeSet<String>, now: Time) -> bool {
+    let Ok(target) = Target::find(workspace, unit, now) else { return false };
+    let bound = Bound::of(&target);
     let is_at_it = |session: &Session| {
         let lives = session.process.as_deref().is_some_and(process::may_live);
-        session.ended.is_none() && lives && session.bound.as_ref().is_some_and(|known| known.is(&bound))
+        let is_own = session.bound.as_ref().is_some_and(|known| known.is(&bound));
+        session.ended.is_none() && !session.is_worker && lives && is_own
     };
     let mut all = list(&*workspace.disk, DIRECTORY, path_of).into_iter();
-    all.find(|(_, session)| is_at_it(session)).map(|(id, _)| id.to_string())
+    all.any(|(id, session)| is_at_it(&session) && !handed_by.contains(id.as_str()))
 }
 
 /// All sessions that ended. Files of those that did so long ago are removed on the way.

@@ -1,7 +1,7 @@
 //! A story or a task that the user takes out of its list before its first worker started gets no worker.
 
 use piton_dialect::pipeline::{KnownStory, layout};
-use piton_model::fleet::{FleetEvent, LaneAt};
+use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
 use piton_model::{Dialect, UnitRef};
 
 use super::lead::Lead;
@@ -22,8 +22,28 @@ impl Lead<'_> {
             return false;
         }
         self.tell_lane(at, "settled", "it was taken out of its list; no worker starts");
+        self.delisted.insert(at);
         self.queue.push_front(FleetEvent::LaneSettled { lane: at });
         true
+    }
+
+    /// Queues a unit again that the user puts back into its list.
+    pub(super) fn relist(&mut self, at: LaneAt) {
+        self.delisted.remove(&at);
+        self.work.fleet.lanes[at].state = LaneState::Queued;
+        self.tell_lane(at, "listed", "it is in its list again, and its turn comes");
+    }
+
+    /// Lanes of this run, without those that the user took out of their list.
+    pub(super) fn listed_lanes(&self) -> impl Iterator<Item = LaneAt> {
+        (0..self.work.fleet.lanes.len()).filter(|at| !self.delisted.contains(at))
+    }
+
+    /// Leaves units out of the run's record that the user took out of their list: it is not about them any more.
+    pub(super) fn forget_delisted(&mut self) {
+        for at in &self.delisted {
+            self.run.units.remove(&self.work.lanes[*at].unit_name);
+        }
     }
 
     /// Remembers which stories come from a list: those that another lead left are no user's to take out.

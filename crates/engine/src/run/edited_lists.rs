@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
 
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState};
+use piton_model::hint::verbs;
 use piton_model::{Dialect, UnitRef};
 
 use super::lead::Lead;
@@ -50,12 +51,20 @@ impl Lead<'_> {
         }
         self.note_added(&lists);
         let mut edits: BTreeMap<LaneAt, Vec<&str>> = BTreeMap::new();
-        let mut waiting = Vec::new();
+        let (mut waiting, mut is_back) = (Vec::new(), false);
         for at in 0..self.work.fleet.lanes.len() {
+            if self.delisted.contains(&at) && lists.names(&self.work.lanes[at].unit) {
+                self.relist(at);
+                is_back = true;
+            }
             let is_over = matches!(self.work.fleet.lanes[at].state, LaneState::Done | LaneState::Integrated);
             let Some(listed) = lists.unit(&self.work.lanes[at].unit).filter(|_| !is_over) else { continue };
             let has_begun = self.has_begun(at);
             let edit = self.edit_of(at, &listed, has_begun);
+            if has_begun && !edit.changed.is_empty() {
+                let name = &self.work.fleet.lanes[at].name;
+                self.memory.lane(name).follow_list(edit.work.title.as_ref(), &edit.work.start);
+            }
             edits.insert(at, edit.changed);
             self.work.lanes[at] = edit.work;
             if !has_begun {
@@ -69,7 +78,7 @@ impl Lead<'_> {
         for (at, changed) in &edits {
             self.tell_edit(*at, changed);
         }
-        if !edits.is_empty() {
+        if !edits.is_empty() || is_back {
             // A story is begun by what its state says that it waits for.
             self.is_state_due = true;
             self.write_due_state();
@@ -141,10 +150,20 @@ impl Lead<'_> {
     }
 
     fn tell_edit(&mut self, at: LaneAt, changed: &[&str]) {
-        let since = match self.work.fleet.lanes[at].state {
-            LaneState::Working(_) => "it counts from the next worker on; the running worker keeps what it has",
-            _ => "it counts from now on",
+        let changed = format!("changed in its list: {}", changed.join(", "));
+        let is_asked = changed.contains("subtasks") || changed.contains("criteria");
+        let told = match self.work.fleet.lanes[at].state {
+            LaneState::Working(_) => {
+                format!("{changed}; it counts from the next worker on; the running worker keeps what it has")
+            }
+            LaneState::Closing(_) if !is_asked => {
+                let reopen = verbs::REOPEN.on(&self.work.lanes[at].unit_name);
+                reopen
+                    .to(format!("{changed}; its work is complete, and no worker reads that; open it again"))
+                    .to_string()
+            }
+            _ => format!("{changed}; it counts from now on"),
         };
-        self.tell_lane(at, "listed", &format!("changed in its list: {}; {since}", changed.join(", ")));
+        self.tell_lane(at, "listed", &told);
     }
 }

@@ -6,20 +6,23 @@ use piton_dialect::task;
 use piton_model::fleet::{Approval, Closing, GateKind, LaneAt, LaneState, PhaseGate};
 use piton_model::{Dialect, GateState, Liveness, Row, State, Time, Unit, UnitRef};
 use piton_store::journal::Entry;
+use piton_supervisor::Repository;
 use serde_json::Value;
 
 use super::by_hand::{person_pause, taken};
 use super::gates::refused_by_person;
 use super::memory::{LaneMemory, Memory, SavedState};
 use super::on_base::Base;
-use super::other_work::is_other_work;
+use super::other_work::{is_other_work, is_retitled};
 use super::recover::held_because;
 use super::recover_groups::{left_to_session, taken_by_session};
+use super::taken_back::is_finished_and_away;
 use super::unknown_work::{UnknownWork, ground_of};
-use super::ways::Judging;
+use super::ways::{Judging, gone};
 use super::work::LaneWork;
 use super::{RunPlan, RunRecord, RunRequest, Waiting, approvals, freed, recover_groups, runs, strangers};
 use crate::Workspace;
+use crate::lost::lost;
 
 /// Marks the lanes of a plan for which a run would start no worker: those that are done, and those that wait for a
 /// person.
@@ -27,9 +30,9 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
     let workspace = &super::shared_texts::as_it_counts(workspace, now);
     let memory = Memory::load(workspace).unwrap_or_default();
     let rows = crate::status::recorded(workspace, now);
-    let shared = Shared::of_all(workspace, plan, &rows, request, now);
     let units = plan.work.units();
     let run = runs::all(workspace).find(|run| !run.is_finished && !run.units.is_disjoint(&units));
+    let shared = Shared::of_all(workspace, plan, &rows, (request, run.as_ref()), now);
     let ground = ground_of(workspace, &plan.settings, &memory, run.as_ref());
     let ground = ground.as_ref().map(|(repository, base)| (repository, base.as_str()));
     let settings = &plan.settings;
@@ -48,7 +51,12 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
                 }
             },
             (_, Some(unit), true) => known.filter(|known| unit.holds_step(known, request.retry)).and_then(paused),
-            (_, None, true) | (None, _, false) => known.and_then(paused).filter(|_| !request.retry),
+            (None, _, false) => {
+                let ground = ground.map(|(repository, _)| repository);
+                let gone = known.and_then(|known| without_document(workspace, ground, work, known, run.as_ref(), now));
+                gone.or_else(|| known.and_then(paused).filter(|_| !request.retry))
+            }
+            (_, None, true) => known.and_then(paused).filter(|_| !request.retry),
         };
         let state = state.unwrap_or_else(|| lane.state.clone());
         let is_by_hand = || match (&work.step, shared.get(&work.unit_name)) {
@@ -67,6 +75,12 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
         let on_base = Base { root: workspace.root(), ground };
         if let Some(reason) = known.filter(|_| is_whole).and_then(|known| on_base.foresees_question(known)) {
             lane.state = LaneState::Paused { reason };
+        }
+        // A specification that got an output since has work again.
+        let is_built =
+            lane.state == LaneState::Done && work.dialect == Dialect::Build && known.is_some() && !is_by_hand();
+        if is_built && work.files().iter().any(|output| !on_base.has(output) && !on_base.has_removed(output.name())) {
+            lane.state = LaneState::Queued;
         }
         if let Some(reason) = unknown.holds(lane, work, row) {
             lane.state = LaneState::Paused { reason };
@@ -97,6 +111,27 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
         all.insert(at, reason);
     }
     plan.held = all;
+}
+
+/// Where a lane stands that an earlier lead had, and whose document is gone; nothing when it is begun anew.
+fn without_document(
+    workspace: &Workspace,
+    repository: Option<&Repository>,
+    work: &LaneWork,
+    known: &LaneMemory,
+    run: Option<&RunRecord>,
+    now: Time,
+) -> Option<LaneState> {
+    let events = crate::log(workspace, &work.unit, now).map(|log| log.log.events).unwrap_or_default();
+    if is_finished_and_away(repository, work, known, &events) {
+        return Some(LaneState::Done);
+    }
+    // It had a worker in this very run: its document was removed by mistake. A board that has another story of that name
+    // was archived.
+    let had_worker = run.is_some_and(|run| run.number == known.run) && known.workers > 0;
+    let is_archived = work.dialect == Dialect::Pipeline && is_retitled(work, Some(known), &events);
+    let lost = lost(workspace, &work.unit, now).filter(|_| had_worker && !is_archived)?;
+    Some(LaneState::Paused { reason: gone(workspace, &work.unit_name, &lost.document, now).to_string() })
 }
 
 /// Marks the work that a person refused after it was merged: the lane of the step that was judged, or the last one of its phase,
@@ -216,9 +251,11 @@ impl Shared {
         workspace: &Workspace,
         plan: &RunPlan,
         rows: &[Row],
-        request: &RunRequest,
+        (request, run): (&RunRequest, Option<&RunRecord>),
         now: Time,
     ) -> BTreeMap<String, Shared> {
+        let mut handed_by = run.map(|run| run.handed_by.clone()).unwrap_or_default();
+        handed_by.extend(request.session.clone());
         let of = |wanted: &UnitRef| {
             let unit = crate::find(workspace, wanted, now).ok()?.unit;
             let row = rows.iter().find(|row| wanted.means(row.dialect, &row.full_name));
@@ -226,7 +263,7 @@ impl Shared {
             let events = crate::log(workspace, wanted, now).map(|log| log.log.events).unwrap_or_default();
             let is_approved = |paused: u64| approvals::approved_after(workspace, &wanted.to_string(), paused);
             let pause = person_pause(&unit, &events).filter(|(paused, _)| !is_approved(*paused));
-            let session = left_to_session(workspace, wanted, &unit, request, now);
+            let session = left_to_session(workspace, wanted, &unit, &handed_by, now);
             Some(Shared { unit, liveness, pause: session.or(pause.map(|(_, reason)| reason)), events })
         };
         let mut all = BTreeMap::new();

@@ -88,7 +88,7 @@ impl Lead<'_> {
         let work = &self.work.lanes[at];
         let Ok(unit) = self.unit_of(at) else { return work.start.criteria.clone() };
         // A task that its worker calls complete keeps them in its checkpoint.
-        let removed = removed_criteria(work, &unit, &self.events_of(&work.unit));
+        let removed = removed_criteria(work, &unit, &self.begun_criteria(at));
         let known = unit.gates.into_iter().map(|gate| gate.name).filter(|gate| !removed.contains(gate));
         work.start.criteria.iter().cloned().chain(known).collect()
     }

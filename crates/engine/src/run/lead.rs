@@ -75,6 +75,8 @@ pub(super) struct Lead<'w> {
     pub lists: Option<Lists>,
     /// How the files of these lists looked when they were last read.
     pub looked_at_lists: Option<Vec<super::edited_lists::Look>>,
+    /// Lanes whose units the user took out of their list before they began.
+    pub delisted: BTreeSet<LaneAt>,
     /// Units that the lists got since this lead began, which it does not have.
     pub added: Vec<String>,
     /// Lanes whose list named other units to wait for while this lead was at work.
@@ -168,8 +170,7 @@ impl<'w> Lead<'w> {
         let signals = Signals::listen(&mut watch).map_err(failed)?;
         let own = Identity::current().ok_or_else(|| failed("cannot tell which process this is"))?;
         let now = (surroundings.clock)();
-        let mut memory = Memory::load(workspace)?;
-        memory.adopt_renamed(&plan.work);
+        let memory = Memory::load(workspace)?;
         if plan.settings.worktrees {
             // A run that git refuses does not begin.
             Repository::find(workspace.root()).map_err(RunError::Git)?;
@@ -204,6 +205,7 @@ impl<'w> Lead<'w> {
             is_judged_due: false,
             lists: Lists::read(workspace, &run.wanted),
             looked_at_lists: None,
+            delisted: BTreeSet::new(),
             added: Vec::new(),
             reordered: BTreeSet::new(),
             held_for_list: BTreeSet::new(),

@@ -9,7 +9,7 @@ mod saved;
 use std::collections::{BTreeMap, BTreeSet};
 
 use piton_model::fleet::{Counts, Fleet, Group, Lane};
-use piton_model::{Dialect, Rework, Time, UnitRef};
+use piton_model::{Rework, Start, Time};
 use piton_store::ReadError;
 use piton_store::disk::{Access, DiskError};
 use piton_supervisor::{Kind, Statistics};
@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 pub(super) use saved::{SavedState, adopted};
 
 use super::costs::Costs;
-use super::work::Work;
 use super::{RunError, RunRecord, failed};
 use crate::Workspace;
 
@@ -81,12 +80,26 @@ pub(super) struct Origin {
     pub began: u64,
 }
 
+/// What the lists said about a lane's unit in its life so far: its user edits them while a lead is at work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct ListedAs {
+    /// The newest title that a worker had, or was told.
+    pub title: Option<String>,
+    /// Each subtask that was listed, also those that are not any more.
+    pub steps: BTreeSet<String>,
+    /// The same of criteria.
+    pub criteria: BTreeSet<String>,
+}
+
 /// What is remembered of a lane.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct LaneMemory {
     /// What the facts below are about.
     pub origin: Origin,
+    /// What its lists said.
+    pub listed: ListedAs,
     /// An attempt that is being claimed: a lead that dies in between has claimed it or not.
     pub claiming: Option<u64>,
     /// Where the lane stood.
@@ -234,31 +247,6 @@ pub(super) struct GroupMemory {
 }
 
 impl Memory {
-    /// Takes over what is known of agents whose name has become longer or shorter, because an agent of the same name came to
-    /// another epic or left it: the branch tells which one is meant.
-    pub fn adopt_renamed(&mut self, work: &Work) {
-        let names: BTreeSet<&String> = work.fleet.lanes.iter().map(|lane| &lane.name).collect();
-        for (lane, work) in work.fleet.lanes.iter().zip(&work.lanes) {
-            if work.dialect != Dialect::Crew || self.lanes.contains_key(&lane.name) {
-                continue;
-            }
-            let is_its = |branch: &String| {
-                let rest = branch.split_once('/').and_then(|(_, rest)| rest.strip_prefix(work.id.as_str()));
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-            };
-            let is_renamed = |(name, known): &(&String, &LaneMemory)| {
-                let may_be = || UnitRef::parse(name).is_ok_and(|unit| unit.may_be(&work.unit));
-                !names.contains(name) && known.branch.as_ref().is_some_and(is_its) && may_be()
-            };
-            let mut renamed = self.lanes.iter().filter(is_renamed).map(|(name, _)| name.clone());
-            if let (Some(name), None) = (renamed.next(), renamed.next())
-                && let Some(known) = self.lanes.remove(&name)
-            {
-                self.lanes.insert(lane.name.clone(), known);
-            }
-        }
-    }
-
     /// What the last lead left; empty when there was none.
     pub fn load(workspace: &Workspace) -> Result<Memory, RunError> {
         let unusable = |why: String| failed(format!("cannot read the memory of the last run, {MEMORY}: {why}"));
@@ -349,6 +337,13 @@ impl LaneMemory {
         self.gates.clear();
     }
 
+    /// A lead follows what a list says about the unit.
+    pub fn follow_list(&mut self, title: Option<&String>, start: &Start) {
+        self.listed.title = title.cloned();
+        self.listed.steps.extend(start.steps.iter().cloned());
+        self.listed.criteria.extend(start.criteria.iter().cloned());
+    }
+
     /// A worker begins at a stage.
     pub fn begin_stage(&mut self, stage: u8, now: Time) {
         self.times.entry(stage).or_default().0.get_or_insert(now);
@@ -410,6 +405,7 @@ impl LaneMemory {
         let old = std::mem::take(self);
         *self = LaneMemory {
             origin: Origin { attempt: 0, ..old.origin },
+            listed: old.listed,
             spawned: old.spawned,
             worktree: old.worktree,
             branch: old.branch,

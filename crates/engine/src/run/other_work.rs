@@ -8,7 +8,7 @@ use piton_store::journal::Entry;
 use serde_json::Value;
 
 use super::lead::Lead;
-use super::memory::SavedState;
+use super::memory::{LaneMemory, Memory, SavedState};
 use super::task_list::begun_with;
 use super::work::{LaneWork, Work};
 use crate::Workspace;
@@ -35,6 +35,19 @@ pub(super) fn is_other_work(work: &LaneWork, unit: &Unit, events: &[Entry]) -> b
         }
         Dialect::Pipeline | Dialect::Plan | Dialect::Build => false,
     }
+}
+
+/// The title by which its workers knew a unit: what its list said when a lead last followed it, else what it began with.
+fn known_title(known: Option<&LaneMemory>, events: &[Entry]) -> Option<String> {
+    let began = events.iter().rfind(|entry| entry.event == "started")?;
+    let started = || began.data.get("title").and_then(Value::as_str).map(str::to_owned);
+    known.and_then(|known| known.listed.title.clone()).or_else(started)
+}
+
+/// Whether the list of a unit that was begun has another title than its workers knew.
+pub(super) fn is_retitled(work: &LaneWork, known: Option<&LaneMemory>, events: &[Entry]) -> bool {
+    let has_begun = events.iter().any(|entry| entry.event == "started");
+    has_begun && known_title(known, events) != work.title
 }
 
 impl Lead<'_> {
@@ -109,16 +122,16 @@ impl Lead<'_> {
     }
 }
 
-/// Stories and tasks that are done, and that their lists call otherwise than when they began. Whether that is other work, only
+/// Stories and tasks that are done, and that their lists call otherwise than their workers knew them. Whether that is other work, only
 /// the user knows.
 pub(super) fn retitled(workspace: &Workspace, work: &Work, now: Time) -> Vec<(LaneAt, Hint)> {
-    let hint = |(at, work): (LaneAt, &LaneWork)| {
-        let events = crate::log(workspace, &work.unit, now).map(|log| log.log.events).unwrap_or_default();
-        let began = events.iter().rfind(|entry| entry.event == "started")?;
-        let before = began.data.get("title").and_then(Value::as_str)?.to_owned();
-        let listed = work.title.as_ref().filter(|listed| **listed != before)?;
+    let memory = Memory::load(workspace).unwrap_or_default();
+    let hint = |(at, lane): (LaneAt, &LaneWork)| {
+        let events = crate::log(workspace, &lane.unit, now).map(|log| log.log.events).unwrap_or_default();
+        let before = known_title(memory.lanes.get(&work.fleet.lanes[at].name), &events)?;
+        let listed = lane.title.as_ref().filter(|listed| **listed != before)?;
         let what = format!("it is done as {before:?}, and its list has {listed:?}; if that is other work, begin it");
-        Some((at, verbs::START.on(&work.unit_name).to(what)))
+        Some((at, verbs::START.on(&lane.unit_name).to(what)))
     };
     let is_done = |(at, lane): &(LaneAt, &LaneWork)| {
         matches!(lane.dialect, Dialect::Pipeline | Dialect::Task) && work.fleet.lanes[*at].state == LaneState::Done

@@ -9,6 +9,7 @@ use super::approvals::Question;
 use super::by_hand::{LeftBy, begun_by_person};
 use super::lead::{Lead, steady};
 use super::memory::{Origin, SavedState, adopted};
+use super::other_work::is_retitled;
 use super::{RunError, RunRequest};
 
 /// Whether an event begins a unit anew.
@@ -109,7 +110,9 @@ impl Lead<'_> {
         let is_kept = is_gone && (self.work.lanes[at].step.is_some() || self.is_finished_and_away(at));
         // A board of stories is archived as a whole to begin anew: when its run is finished, or for another story of that
         // name. One that the user stashed comes back.
-        let is_board = self.work.lanes[at].dialect == Dialect::Pipeline && (self.run.leads <= 1 || self.is_renamed(at));
+        let events = self.events_of(&unit);
+        let is_renamed = || is_retitled(&self.work.lanes[at], Some(known), &events);
+        let is_board = self.work.lanes[at].dialect == Dialect::Pipeline && (self.run.leads <= 1 || is_renamed());
         let is_archived = is_gone && is_board && !self.is_in_stash(&self.document_of(at));
         // A question stays one in the next attempt.
         let is_asked = match &known.state {
@@ -131,14 +134,6 @@ impl Lead<'_> {
             lane.origin = now;
         }
         self.memory.lane(&name).claiming = None;
-    }
-
-    /// Whether the title of a story is another one than when it began.
-    fn is_renamed(&self, at: LaneAt) -> bool {
-        let events = self.events_of(&self.work.lanes[at].unit);
-        let began = events.iter().rfind(|entry| entry.event == "started");
-        let title = began.and_then(|entry| entry.data.get("title")?.as_str().map(str::to_owned));
-        began.is_some() && title != self.work.lanes[at].title
     }
 
     pub(super) fn is_document_gone(&self, at: LaneAt) -> bool {

@@ -1,5 +1,7 @@
 //! Takes up groups that an earlier lead left: which phases are judged, what a person approved, whether a shared unit may continue.
 
+use std::collections::BTreeSet;
+
 use piton_model::fleet::{Approval, Fleet, GateKind, GateProgress, Halt, LaneState, PhaseGate, PhaseState};
 use piton_model::{
     Dialect, Event, Gate, GateState, LEFT_TO_SESSION, Liveness, State, Step, StepState, Time, Unit, UnitRef, is_gate,
@@ -232,7 +234,7 @@ impl Lead<'_> {
         }
         let is_paused = matches!(found.unit.state, State::Paused { .. });
         let events = self.events_of(unit);
-        let session = left_to_session(self.workspace, unit, &found.unit, request, self.time());
+        let session = left_to_session(self.workspace, unit, &found.unit, &self.run.handed_by, self.time());
         let taken = taken_by_session(&found.unit, found.judgement.liveness, &events)
             .or(session)
             .or_else(|| self.paused_by_person(unit, &found.unit, &events));
@@ -297,17 +299,16 @@ pub(super) fn halted_because(unit: &Unit) -> Option<String> {
 }
 
 /// Why a unit of several lanes is left alone: a session whose host tells Piton about it is bound to the unit, and its process
-/// runs. An agent that starts the run itself hands the unit over.
+/// runs. An agent that starts the run itself hands the unit over, and a worker of a lead is no other session.
 pub(super) fn left_to_session(
     workspace: &Workspace,
     name: &UnitRef,
     unit: &Unit,
-    request: &RunRequest,
+    handed_by: &BTreeSet<String>,
     now: Time,
 ) -> Option<String> {
-    let session = crate::hook::session_at_work(workspace, name, now)?;
-    let is_other = request.session.as_ref() != Some(&session);
-    (is_other && unit.state != State::Done).then(|| format!("{LEFT_TO_SESSION} it, until it ends"))
+    let is_left = unit.state != State::Done && crate::hook::is_session_at_work(workspace, name, handed_by, now);
+    is_left.then(|| format!("{LEFT_TO_SESSION} it, until it ends"))
 }
 
 /// Why a unit of several lanes is left alone: a session that a person began is at one of its steps. One that keeps the

@@ -27,7 +27,7 @@ const MOST_LOOKS: usize = 5;
 
 impl Lead<'_> {
     pub(super) fn view(&self) -> View {
-        let lanes: Vec<LaneView> = (0..self.work.fleet.lanes.len()).map(|at| self.lane_view(at)).collect();
+        let lanes: Vec<LaneView> = self.listed_lanes().map(|at| self.lane_view(at)).collect();
         View {
             as_of: self.time(),
             began: self.began_at(),
@@ -180,6 +180,7 @@ impl Lead<'_> {
             let _ = repository.remove_scratch(std::path::Path::new(super::trees::SCRATCH));
         }
         self.prune();
+        self.forget_delisted();
         self.close_record(outcome)?;
         let lane = |lane: &LaneView| EndedLane {
             name: lane.name.clone(),

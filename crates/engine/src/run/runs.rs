@@ -107,6 +107,8 @@ pub struct RunRecord {
     pub waiting: Vec<Waiting>,
     /// Whether all of its units are done.
     pub is_finished: bool,
+    /// Sessions of agents that started a lead of it: they handed its units over.
+    pub handed_by: BTreeSet<String>,
 }
 
 impl RunRecord {
@@ -137,8 +139,10 @@ impl RunRecord {
                 ended: None,
                 waiting: Vec::new(),
                 is_finished: false,
+                handed_by: BTreeSet::new(),
             },
         };
+        run.handed_by.extend(request.session.clone());
         run.leads += 1;
         run.waiting.clear();
         (run.lead, run.lead_since, run.ended, run.yes) = (lead, now, None, request.yes);
@@ -279,6 +283,7 @@ impl RunRecord {
             "ended": self.ended.map(|(outcome, at)| json!({ "outcome": outcome.word(), "at": at.to_string() })),
             "waiting": self.waiting.iter().map(Waiting::to_json).collect::<Vec<_>>(),
             "is_finished": self.is_finished,
+            "handed_by": self.handed_by,
         })
     }
 
@@ -298,6 +303,7 @@ impl RunRecord {
             ended: ended.zip(time(&value["ended"]["at"])),
             waiting: list("waiting").filter_map(Waiting::from_json).collect(),
             is_finished: value["is_finished"].as_bool().unwrap_or(false),
+            handed_by: list("handed_by").filter_map(|session| session.as_str().map(str::to_owned)).collect(),
         })
     }
 }

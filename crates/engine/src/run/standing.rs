@@ -4,7 +4,7 @@ use piton_dialect::crew::has_done_its_part;
 use piton_dialect::{crew, pipeline, task};
 use piton_model::fleet::{LaneAt, StageResult, Standing};
 use piton_model::hint::verbs;
-use piton_model::{Dialect, State, Step, StepState, Unit};
+use piton_model::{Dialect, State, Step, StepState, Time, Unit};
 use piton_store::journal::Entry;
 use serde_json::Value;
 
@@ -12,6 +12,7 @@ use super::freed::LEAD;
 use super::lead::Lead;
 use super::task_list::left_out_of;
 use super::ways::WHEN_MET;
+use super::withdrawn::last_about;
 use crate::evidence::toml_key;
 use crate::record::{DiskFiles, TICKET};
 
@@ -96,10 +97,20 @@ impl Lead<'_> {
         }
     }
 
-    /// Whether a lead was about to merge a lane, or has.
+    /// Whether a lane's own worker recorded its step as done, or a lead was about to merge it, or has.
     pub(super) fn was_complete(&self, at: LaneAt) -> bool {
         let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
         known.is_some_and(|known| known.seen.is_some() || known.collected.is_some() || known.merged.is_some())
+            || self.recorded_done(at).is_some()
+    }
+
+    /// When the last worker of a lane recorded its step as done, when nothing was recorded about the step since.
+    pub(super) fn recorded_done(&self, at: LaneAt) -> Option<Time> {
+        let ticket = self.memory.lanes.get(&self.work.fleet.lanes[at].name)?.ticket.as_deref()?;
+        let events = self.events_of(&self.work.lanes[at].unit);
+        let last = last_about(&events, self.work.lanes[at].step.as_deref()?)?;
+        let is_its = last.event == "step_done" && last.data.get(TICKET).and_then(Value::as_str) == Some(ticket);
+        piton_dialect::time::read(&last.at).time().filter(|_| is_its)
     }
 
     /// What keeps a step from being done, among all that blocks its unit: what its own worker asked, and what a person

@@ -12,8 +12,11 @@ use serde_json::Value;
 use super::freed::LEAD;
 use super::lead::Lead;
 use super::memory::{LaneMemory, SavedState};
+use super::other_work::is_retitled;
 use super::plans::{BoxState, box_state};
 use super::strays::is_ticked;
+use super::task_list::begun_steps;
+use super::work::LaneWork;
 pub(super) use crate::persons_word::is_seen;
 
 /// A document whose content is an earlier version of it.
@@ -31,6 +34,55 @@ fn newest_before(events: &[Entry], path: &str, now: &Hash) -> Option<(u64, Strin
     let is_earlier = events[..last].iter().any(|entry| hash(entry).as_ref() == Some(now));
     let is_only_seen = events[last + 1..].iter().all(|entry| hash(entry).is_none_or(|it| it == *now || it == newest));
     (newest != *now && is_earlier && is_only_seen).then(|| (events[last].seq, events[last].at.clone()))
+}
+
+/// Whether the last word of a unit's journal is its end.
+fn is_finished(events: &[Entry]) -> bool {
+    let is_word =
+        |entry: &&Entry| !is_seen(entry) && !matches!(entry.event.as_str(), "rolled_back" | "repaired" | "noted");
+    events.iter().rfind(is_word).is_some_and(|last| last.event == "finished")
+}
+
+/// Whether a unit was done by a lead, and its document is away for the moment: in the stash or on another branch. The
+/// documents of tasks and agents may also have been tidied away; a board of stories is removed to begin anew. Whether the
+/// base has its work is not asked here.
+pub(super) fn is_finished_and_away(
+    repository: Option<&Repository>,
+    work: &LaneWork,
+    known: &LaneMemory,
+    events: &[Entry],
+) -> bool {
+    let is_kept = |path: &str| {
+        repository.is_some_and(|repository| {
+            let path = repository.inside().join(path).display().to_string();
+            let is_in_stash = repository.stashed_since(&path, 0).ok().flatten().is_some();
+            is_in_stash || repository.is_on_a_branch(&path).unwrap_or(false)
+        })
+    };
+    let documents = || events.last().into_iter().flat_map(|last| &last.documents);
+    known.state == SavedState::Done
+        && !is_another(work, known, events)
+        && is_finished(events)
+        && match work.dialect {
+            Dialect::Pipeline => documents().any(|document| is_kept(&document.path)),
+            Dialect::Task | Dialect::Crew => true,
+            Dialect::Plan | Dialect::Build => false,
+        }
+}
+
+/// Whether a list describes other work by a unit's name than its workers did: another feature, another title, none of its
+/// steps.
+fn is_another(work: &LaneWork, known: &LaneMemory, events: &[Entry]) -> bool {
+    let Some(began) = events.iter().rfind(|entry| entry.event == "started") else { return false };
+    match work.dialect {
+        Dialect::Crew => began.data.get("feature").and_then(Value::as_str) != work.start.feature.as_deref(),
+        Dialect::Task => {
+            let (before, steps) = (begun_steps(Some(known), events), &work.start.steps);
+            let has_none = !steps.is_empty() && !steps.iter().any(|step| before.contains(step));
+            has_none || is_retitled(work, Some(known), events)
+        }
+        Dialect::Pipeline | Dialect::Plan | Dialect::Build => is_retitled(work, Some(known), events),
+    }
 }
 
 impl Lead<'_> {
@@ -106,65 +158,21 @@ impl Lead<'_> {
         self.is_merge_on_base(at) || is_collected() || known.is_some_and(has_no_merge)
     }
 
-    /// Whether a unit was done and is merged, and its document is away for the moment: in the stash or on another branch. The
-    /// documents of tasks and agents may also have been tidied away; a board of stories is removed to begin anew.
+    /// Whether a unit was done and is merged, and its document is away.
     pub(super) fn is_finished_and_away(&self, at: LaneAt) -> bool {
         let work = &self.work.lanes[at];
         let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
-        let was_done = known.is_some_and(|known| known.state == SavedState::Done);
-        let is_away = || {
-            let documents = self.events_of(&work.unit).pop().map(|last| last.documents).unwrap_or_default();
-            let is_kept = |path: &str| {
-                let is_on_branch = |repository: &Repository| {
-                    let path = repository.inside().join(path).display().to_string();
-                    repository.is_on_a_branch(&path).unwrap_or(false)
-                };
-                self.is_in_stash(path) || self.repository.as_ref().is_some_and(is_on_branch)
-            };
-            documents.iter().any(|document| is_kept(&document.path))
-        };
-        was_done
-            && !self.is_another(at)
-            && self.is_finished_in_journal(at)
-            && self.is_merge_on_base(at)
-            && match work.dialect {
-                Dialect::Pipeline => is_away(),
-                Dialect::Task | Dialect::Crew => true,
-                Dialect::Plan | Dialect::Build => false,
-            }
-    }
-
-    /// Whether a list describes other work by a unit's name than when it began: another title, other steps.
-    fn is_another(&self, at: LaneAt) -> bool {
-        let work = &self.work.lanes[at];
-        let events = self.events_of(&work.unit);
-        let Some(began) = events.iter().rfind(|entry| entry.event == "started") else { return false };
-        let text = |key: &str| began.data.get(key).and_then(Value::as_str).map(str::to_owned);
-        let steps = began.data.get("steps").and_then(Value::as_array).cloned().unwrap_or_default();
-        match work.dialect {
-            Dialect::Crew => text("feature") != work.start.feature,
-            Dialect::Task => {
-                let is_same = steps.iter().filter_map(Value::as_str).eq(work.start.steps.iter().map(String::as_str));
-                text("title") != work.title || !is_same
-            }
-            Dialect::Pipeline | Dialect::Plan | Dialect::Build => text("title") != work.title,
-        }
+        let repository = self.repository.as_ref();
+        let is_away = |known| is_finished_and_away(repository, work, known, &self.events_of(&work.unit));
+        known.is_some_and(is_away) && self.is_merge_on_base(at)
     }
 
     /// Whether a unit that was done and merged had its document brought back: that opens nothing again.
     pub(super) fn is_brought_back(&self, at: LaneAt) -> bool {
         let last = self.events_of(&self.work.lanes[at].unit).pop();
         last.is_some_and(|last| last.event == "repaired")
-            && self.is_finished_in_journal(at)
+            && is_finished(&self.events_of(&self.work.lanes[at].unit))
             && self.is_merge_on_base(at)
-    }
-
-    /// Whether the last word of a unit's journal is its end.
-    fn is_finished_in_journal(&self, at: LaneAt) -> bool {
-        let is_word =
-            |entry: &&Entry| !is_seen(entry) && !matches!(entry.event.as_str(), "rolled_back" | "repaired" | "noted");
-        let events = self.events_of(&self.work.lanes[at].unit);
-        events.iter().rfind(is_word).is_some_and(|last| last.event == "finished")
     }
 
     /// Whether a unit that was done is done all the same: its document was taken back or is gone, the journal's last word
@@ -173,7 +181,7 @@ impl Lead<'_> {
         let work = &self.work.lanes[at];
         let is_gone = work.step.is_none() && (self.is_document_gone(at) || self.is_end_in_stash(at));
         let is_lost = self.restored.contains(&work.unit.to_string()) || is_gone;
-        is_lost && self.is_merge_on_base(at) && self.is_finished_in_journal(at)
+        is_lost && self.is_merge_on_base(at) && is_finished(&self.events_of(&self.work.lanes[at].unit))
     }
 
     /// Whether the document with which a unit ended is in the stash: what other documents say about the unit is older.
@@ -199,9 +207,14 @@ impl Lead<'_> {
         if self.work.lanes[at].dialect != Dialect::Plan || self.work.lanes[at].step.is_none() {
             return false;
         }
-        let done = self.memory.lanes.get(&self.work.fleet.lanes[at].name).and_then(LaneMemory::stage_ended);
-        let Some(done) = done else { return false };
+        let Some(done) = self.done_since(at) else { return false };
         self.is_stashed(at) || self.is_discarded(at, done)
+    }
+
+    /// Since when a lane is done: since its worker recorded that, and its stage ended.
+    fn done_since(&self, at: LaneAt) -> Option<Time> {
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        self.recorded_done(at).max(known.and_then(LaneMemory::stage_ended))
     }
 
     /// Whether the tick of a box is in the user's stash. The box may be in any of the plan's files.
@@ -231,7 +244,7 @@ impl Lead<'_> {
     pub(super) fn tick_discarded(&mut self) {
         let is_discarded = |at: &LaneAt| {
             let lane = &self.work.fleet.lanes[*at];
-            let done = self.memory.lanes.get(&lane.name).and_then(LaneMemory::stage_ended);
+            let done = self.done_since(*at);
             let is_plan = self.work.lanes[*at].dialect == Dialect::Plan;
             let step = self.work.lanes[*at].step.as_deref();
             let is_open = || self.unit_of(*at).is_ok_and(|unit| box_state(&unit, step) == BoxState::Open);

@@ -6,6 +6,7 @@ use piton_model::{Dialect, Event, GateJudgement, Hint, State, Step, StepMove, St
 use piton_store::journal::Entry;
 
 use super::lead::Lead;
+use super::memory::LaneMemory;
 use super::work::{LaneWork, Work};
 use crate::Workspace;
 use crate::persons_word::is_claim;
@@ -18,13 +19,18 @@ impl Lead<'_> {
             return Ok(());
         }
         let events = self.events_of(&self.work.lanes[at].unit);
-        let removed = removed_steps(&self.work.lanes[at], known, &events);
+        let before = begun_steps(self.memory.lanes.get(&self.work.fleet.lanes[at].name), &events);
+        let removed = removed_steps(&self.work.lanes[at], known, &before, &events);
+        let mut left = known.clone();
         if !removed.is_empty() {
             self.tell_lane(at, "settled", &format!("taken out of its list, and skipped: {}", removed.join(", ")));
+            for step in left.steps.iter_mut().filter(|step| removed.contains(&step.id)) {
+                step.state = StepState::Skipped;
+            }
             self.record_lane(at, &Event::StepMoved(StepMove::new(StepTo::Skipped, removed)))?;
         }
         self.drop_criteria(at)?;
-        let new = missing_steps(&self.work.lanes[at], known, &events);
+        let new = missing_steps(&self.work.lanes[at], &left, &events);
         if !new.is_empty() {
             self.record_lane(at, &Event::StepMoved(StepMove::new(StepTo::Begun, new)))?;
         }
@@ -41,7 +47,7 @@ impl Lead<'_> {
             return Ok(());
         }
         let Ok(unit) = self.unit_of(at) else { return Ok(()) };
-        let names = removed_criteria(&self.work.lanes[at], &unit, &self.events_of(&self.work.lanes[at].unit));
+        let names = removed_criteria(&self.work.lanes[at], &unit, &self.begun_criteria(at));
         if names.is_empty() || unit.state == State::Done {
             return Ok(());
         }
@@ -49,7 +55,14 @@ impl Lead<'_> {
         self.record_lane(at, &Event::CriteriaDropped { names })
     }
 
-    /// Says which tasks are done without subtasks that their list has: no worker starts for those.
+    /// The criteria that the lists of a task had since it began.
+    pub(super) fn begun_criteria(&self, at: LaneAt) -> Vec<String> {
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        let listed = known.into_iter().flat_map(|known| known.listed.criteria.iter().cloned());
+        begun_with(&self.events_of(&self.work.lanes[at].unit), "criteria").into_iter().chain(listed).collect()
+    }
+
+    /// Says which tasks are done without what their list has: no worker starts for those.
     pub(super) fn tell_added_subtasks(&mut self) {
         for (at, hint) in added_to_done(self.workspace, &self.work, self.time()) {
             self.tell_lane(at, "settled", &hint.to_string());
@@ -84,24 +97,24 @@ fn missing_steps(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String>
     let first = listed.iter().filter(|step| before.contains(step)).count() as u64;
     let counts_all = known.progress.total == 0 || known.progress.total >= first;
     let is_there = |step: &String| known.steps.iter().any(|it| it.id == *step) || counts_all && before.contains(step);
-    // A task that is not divided is its own subtask.
-    let is_stand_in = |step: &String| known.id.rsplit('/').next() == Some(step.as_str());
+    // A task that is not divided is its own subtask. Where all others were taken out of the list, it is asked for.
+    let is_divided = known.steps.is_empty() || known.steps.iter().any(|step| step.state != StepState::Skipped);
+    let is_stand_in = |step: &String| is_divided && known.id.rsplit('/').next() == Some(step.as_str());
     listed.iter().filter(|step| !is_there(step) && !is_stand_in(step)).cloned().collect()
 }
 
-/// Open subtasks that a lead began a task with and that its list has no more. A task of which only the name is known has no list.
-fn removed_steps(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String> {
+/// Open subtasks that the list of a task had, and has no more. `before` says which it had. A task of which only the name is known has no list.
+fn removed_steps(work: &LaneWork, known: &Unit, before: &[String], events: &[Entry]) -> Vec<String> {
     let is_led = events.iter().rfind(|entry| entry.event == "started").is_some_and(is_claim);
-    let (before, listed) = (begun_with(events, "steps"), &work.start.steps);
+    let listed = &work.start.steps;
     let is_open = |step: &&Step| matches!(step.state, StepState::Pending | StepState::Running);
     let is_removed = |step: &&Step| is_open(step) && before.contains(&step.id) && !listed.contains(&step.id);
     let removed = known.steps.iter().filter(is_removed).map(|step| step.id.clone());
     if is_led && !listed.is_empty() { removed.collect() } else { Vec::new() }
 }
 
-/// Criteria that a lead began a task with and that its list has no more.
-pub(super) fn removed_criteria(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String> {
-    let before = begun_with(events, "criteria");
+/// Criteria that the list of a task had, and has no more. `before` says which it had.
+pub(super) fn removed_criteria(work: &LaneWork, known: &Unit, before: &[String]) -> Vec<String> {
     let is_removed = |name: &String| before.contains(name) && !work.start.criteria.contains(name);
     // A task of which only the name is known has no list.
     let has_list = !work.start.steps.is_empty() || work.start.total.is_some();
@@ -114,15 +127,17 @@ fn missing_criteria(work: &LaneWork, known: &Unit) -> Vec<String> {
     work.start.criteria.iter().filter(is_missing).cloned().collect()
 }
 
-/// Tasks that are done, and whose lists have subtasks that they do not have.
+/// Tasks that are done, and whose lists have subtasks or criteria that they do not have.
 pub(super) fn added_to_done(workspace: &Workspace, work: &Work, now: Time) -> Vec<(LaneAt, Hint)> {
     let added = |(at, work): (LaneAt, &LaneWork)| {
         let unit = crate::find(workspace, &work.unit, now).ok()?.unit;
         let events = crate::log(workspace, &work.unit, now).map(|log| log.log.events).unwrap_or_default();
-        let new = missing_steps(work, &unit, &events);
+        let steps = missing_steps(work, &unit, &events).into_iter().map(|step| format!("the subtask {step:?}"));
+        let criteria = missing_criteria(work, &unit).into_iter().map(|name| format!("the criterion {name:?}"));
+        let new: Vec<String> = steps.chain(criteria).collect();
         let open = || {
             let missing = new.join(", ");
-            let what = format!("it is done without subtasks of its list: {missing}; open it for the next run");
+            let what = format!("it is done without what its list has: {missing}; open it for the next run");
             (at, verbs::REOPEN.on(&work.unit_name).to(what))
         };
         (unit.state == State::Done && !new.is_empty()).then(open)
@@ -131,6 +146,12 @@ pub(super) fn added_to_done(workspace: &Workspace, work: &Work, now: Time) -> Ve
         lane.dialect == Dialect::Task && work.fleet.lanes[*at].state == LaneState::Done
     };
     work.lanes.iter().enumerate().filter(is_done).filter_map(added).collect()
+}
+
+/// The subtasks that the lists of a task had since it began.
+pub(super) fn begun_steps(known: Option<&LaneMemory>, events: &[Entry]) -> Vec<String> {
+    let listed = known.into_iter().flat_map(|known| known.listed.steps.iter().cloned());
+    begun_with(events, "steps").into_iter().chain(listed).collect()
 }
 
 /// What a task began with.

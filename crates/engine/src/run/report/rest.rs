@@ -7,7 +7,7 @@ use super::super::view::{LaneView, Published};
 impl Lead<'_> {
     /// All lanes of the run for its report: those of this lead, then the others as their last lead left them.
     pub(super) fn reported(&self) -> Vec<(LaneView, LaneMemory)> {
-        let own = (0..self.work.fleet.lanes.len()).map(|at| self.lane_view(at));
+        let own = self.listed_lanes().map(|at| self.lane_view(at));
         let kept = Published::read_kept(self.workspace, self.run.number, self.time());
         let rest = kept.into_iter().flat_map(|kept| kept.view.lanes).filter(|lane| self.is_of_rest(&lane.name));
         let memory = |name: &str| self.memory.lanes.get(name).cloned().unwrap_or_default();

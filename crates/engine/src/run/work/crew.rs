@@ -19,9 +19,11 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// The agent as a list has it, when it is this unit.
+    /// The agent as a list has it, when it is this unit. The list may know its epic, where the user left that out.
     pub fn as_unit(&self, unit: &UnitRef) -> Option<Agent> {
-        Some(Agent { wave: self.wave, listed: self.listed.as_unit(unit)? })
+        let listed = self.listed.as_unit(unit)?;
+        let has_epic = self.listed.parts.len() > unit.parts.len();
+        Some(Agent { wave: self.wave, listed: if has_epic { self.listed.clone() } else { listed } })
     }
 
     /// The agent as a list has it, when this unit continues its work.
@@ -110,9 +112,7 @@ impl Draft<'_> {
             let work = GroupWork { dialect: Dialect::Crew, unit: None, gates: Vec::new(), spec: None };
             self.add_group(&name, phases.collect(), work);
         }
-        let names: Vec<Option<Id>> = agents.iter().map(|agent| agent.listed.parts.last().cloned()).collect();
         for agent in agents {
-            let is_alone = names.iter().filter(|name| name.as_ref() == agent.listed.parts.last()).count() == 1;
             let epic = epic_of(&agent.listed.parts);
             let name = if epic.is_empty() { "crew".to_owned() } else { format!("crew:{epic}") };
             let work = GroupWork { dialect: Dialect::Crew, unit: None, gates: Vec::new(), spec: None };
@@ -125,7 +125,7 @@ impl Draft<'_> {
             };
             // The same agent may work in two epics: files are named after both.
             let file = self.with_epic(&agent.listed).iter().map(String::as_str).collect::<Vec<_>>().join("-");
-            self.add_listed(Dialect::Crew, agent.listed, lane, file, is_alone);
+            self.add_listed(Dialect::Crew, agent.listed, lane, file);
         }
         Ok(())
     }

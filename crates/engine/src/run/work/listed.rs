@@ -6,7 +6,6 @@ use piton_model::{Dialect, Id, Lifecycle, Start, UnitRef};
 use super::super::judges::with_command;
 use super::lists::ListedUnit;
 use super::{Draft, DraftLane, LaneWork};
-use crate::NotFound;
 use crate::find::find_recorded;
 
 /// A unit as somebody listed it.
@@ -70,8 +69,7 @@ impl Listed {
 
 impl Draft<'_> {
     /// Adds a lane that is a whole unit. Others wait for it by the last part of its name; files are named after `file`.
-    /// `is_alone` says that no other unit of this work has the last part of its name.
-    pub(super) fn add_listed(&mut self, dialect: Dialect, listed: Listed, lane: Lane, file: String, is_alone: bool) {
+    pub(super) fn add_listed(&mut self, dialect: Dialect, listed: Listed, lane: Lane, file: String) {
         let typed = UnitRef { dialect: Some(dialect), parts: listed.parts, is_whole: listed.is_whole };
         let found = find_recorded(self.workspace, &typed, self.now).ok();
         // A unit that has namesakes is one of them for good, whatever others come and go.
@@ -83,17 +81,16 @@ impl Draft<'_> {
             known.parts.pop();
             known.parts.push(last.clone());
         }
-        // One of several agents of its name is called by its whole epic, however short a name its checkpoint allows: memory
-        // knows it by that.
-        let has_namesakes = !is_alone || known.as_ref().is_some_and(|known| known.parts.len() > 1);
-        if dialect == Dialect::Crew && has_namesakes && typed.parts.len() > 1 {
-            known = None;
+        // An agent is called by its whole epic: another epic may get an agent of its name.
+        let epic =
+            found.as_ref().filter(|_| dialect == Dialect::Crew).and_then(|found| found.full_name.rsplit_once('/'));
+        if let (Some((epic, _)), Some(known)) = (epic, &mut known) {
+            let last = if typed.parts.len() > 1 { typed.parts.last() } else { known.parts.last() };
+            let epic = epic.split('/').filter_map(|part| Id::parse(part).ok());
+            *known = UnitRef { parts: epic.chain(last.cloned()).collect(), is_whole: false, ..typed.clone() };
         }
-        let name = match &known {
-            Some(known) => known.to_string(),
-            None => self.name_to_be(&typed, is_alone).to_string(),
-        };
         let unit = known.unwrap_or(typed);
+        let name = unit.to_string();
         let found = found.map(|found| found.unit);
         let is_done = found.as_ref().is_some_and(|unit| unit.state.lifecycle() == Lifecycle::Done);
         let criteria = found.iter().flat_map(|unit| &unit.gates).map(|gate| gate.name.clone());
@@ -127,14 +124,5 @@ impl Draft<'_> {
             worker: None,
         };
         self.add_lane(DraftLane { lane, work, after: listed.depends_on, key });
-    }
-
-    /// The name that a unit has as soon as its document is there: its last part, where that is enough.
-    fn name_to_be(&self, typed: &UnitRef, is_alone: bool) -> UnitRef {
-        let last: Vec<Id> = typed.parts.last().cloned().into_iter().collect();
-        let short = UnitRef { parts: last, ..typed.clone() };
-        let has_namesakes =
-            || !matches!(find_recorded(self.workspace, &short, self.now), Err(NotFound::Nothing { .. }));
-        if typed.dialect != Some(Dialect::Crew) || !is_alone || has_namesakes() { typed.clone() } else { short }
     }
 }
