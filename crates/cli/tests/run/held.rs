@@ -343,3 +343,50 @@ fn a_plan_that_a_session_is_bound_to_gets_no_worker_until_the_session_ends() {
     let ended = yard.piton(&["run", "plan:p"]);
     assert_eq!((ended.code, workers(&yard).len()), (Some(0), 2), "{}", said(&ended));
 }
+
+/// What the host of a real client does: it tells the binary of its session, which the worker's commands know.
+const HOST: &str = r#"export PITON_SESSION=11111111-aaaa-4bbb-8ccc-0000000000$PITON_STEP$PITON_STEP
+event() { printf '{"session_id":"%s","cwd":"%s","hook_event_name":"%s","transcript_path":"/home/ada/x.jsonl","source":"startup","reason":"other"}' \
+  $PITON_SESSION "$PWD" $1 | CLAUDE_PID=$$ "$PITON" hook $1; }
+event SessionStart
+"$PITON" note "$PITON_UNIT" "looked at it"
+if [ "$step" = a ]; then hold a; fi
+"#;
+
+#[test]
+fn a_worker_with_a_session_is_its_leads_own_after_that_was_killed() {
+    let plan = PLAN.replace("- [ ] Nice <!-- ACCEPT: nice -->\n", "- [ ] B <!-- TASK: b -->\n");
+    let yard = yard(HOST, "", &[("plans/p/plan.md", &plan)]);
+    let mut lead = yard.command(&["run", "plan:p", "--yes"]).spawn().expect("it starts");
+    let is_held = || yard.outer("marks/held-a").exists() && is_on_main(&yard, "b.txt");
+    wait_for("the worker", is_held, || yard.piton(&["status"]).stdout);
+    lead.kill().expect("it can be killed");
+    lead.wait().expect("it ends");
+    let shown = yard.run(&["run", "--explain", "plan:p"]).stdout;
+    assert!(!shown.contains("another session"), "{shown}");
+    let lead = yard.types(&["run", "plan:p", "--yes"]);
+    let adopted = || fs::read_to_string(yard.workspace.path(".piton/run/runs/1/events.jsonl")).unwrap_or_default();
+    wait_for("the adoption", || adopted().contains("\"adopted\""), adopted);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = lead.end();
+    assert_eq!(workers(&yard).len(), 2, "{}", said(&ended));
+}
+
+#[test]
+fn a_build_that_its_session_handed_over_continues_while_that_is_open() {
+    let yard = yard("", "", &[(SPEC, &build("test -s WS1.txt"))]);
+    yard.run(&["approve", "--commands", SPEC]);
+    yard.run(&["start", "build:PRD-075", "--spec", SPEC]);
+    hook(&yard, "SessionStart");
+    let session = ("PITON_SESSION", "11111111-aaaa-4bbb-8ccc-000000000001");
+    let by_session = |arguments: &[&str]| {
+        let mut command = yard.command(arguments);
+        finish(command.env(session.0, session.1).spawn().expect("it starts"))
+    };
+    assert_eq!(by_session(&["note", "build:PRD-075", "the wall is the neighbour's"]).code, Some(0));
+    let ended = by_session(&["run", SPEC]);
+    assert!(ended.code == Some(4) && said(&ended).contains("piton approve build:PRD-075"), "{}", said(&ended));
+    yard.run(&["approve", "build:PRD-075"]);
+    let ended = yard.run(&["run", SPEC]);
+    assert!(is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
+}

@@ -31,6 +31,7 @@ mod edited_lists;
 mod everything_killed;
 mod explain;
 mod finished_runs;
+mod followed_lists;
 mod forewarned;
 mod from_a_sandbox;
 mod gate_names;

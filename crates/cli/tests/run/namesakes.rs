@@ -1,6 +1,9 @@
 //! Agents of one name in two epics, as the crew's protocol names them: each keeps its branch, whoever else comes.
 
+use std::fs;
+
 use crate::whose_word::{is_on_main, said, set_hook, workers, yard};
+use crate::yard::wait_for;
 
 fn agent(epic: &str) -> String {
     format!(
@@ -39,4 +42,35 @@ fn agent_continues_on_its_branch_when_a_namesake_comes() {
         yard.run(&["run", "crew.toml", "--yes"]);
         assert_eq!(workers(&yard).len(), before + 2);
     }
+}
+
+#[test]
+fn agents_of_one_name_in_two_lists_are_two() {
+    let yard = yard("keep half; exit 1", "", &[("one.toml", &agent("one")), ("two.toml", &agent("two"))]);
+    assert_eq!(yard.piton(&["run", "one.toml", "--yes"]).code, Some(4));
+    set_hook(&yard, FINISHES);
+    yard.run(&["run", "two.toml", "--yes"]);
+    let shown = yard.run(&["status"]).stdout;
+    let rows: Vec<&str> = shown.lines().filter(|line| line.contains("Secondary-A") && line.starts_with("  ")).collect();
+    let of = |epic: &str| rows.iter().find(|row| row.contains(epic)).copied().unwrap_or_default();
+    assert!(of("one").contains("paused") && of("two").contains("done"), "{shown}");
+    // The command in the first line continues the one that is paused.
+    assert!(shown.starts_with("run 1 ") && shown.contains(": piton run one.toml --retry\n"), "{shown}");
+    let ended = yard.run(&["run", "one.toml", "--retry"]);
+    assert!(is_on_main(&yard, "whole-one.txt"), "{}", said(&ended));
+    let shown = yard.run(&["status"]).stdout;
+    assert!(!shown.contains("paused") && !shown.contains("run 1"), "{shown}");
+}
+
+#[test]
+fn agent_keeps_its_unit_when_a_namesake_begins_in_another_epic() {
+    let hook = format!("keep half; hold it\n{FINISHES}");
+    let yard = yard(&hook, "", &[("crew.toml", &agent("one"))]);
+    let lead = yard.types(&["run", "crew.toml", "--yes"]);
+    wait_for("the worker", || yard.outer("marks/held-it").exists(), || yard.piton(&["status"]).stdout);
+    yard.run(&["start", "crew:epics/two/Secondary-A", "--feature", "two-bells"]);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = lead.end();
+    assert_eq!(workers(&yard).len(), 1, "{}", said(&ended));
+    assert!(is_on_main(&yard, "whole-one.txt"), "{}", said(&ended));
 }

@@ -326,3 +326,22 @@ fn a_workstream_that_a_phase_names_and_nobody_defines_is_named() {
         );
     }
 }
+
+#[test]
+fn output_that_a_done_workstream_gets_is_foreseen_as_work() {
+    let yard = yard("", "", &[(SPEC, &spec(&["WS1", "WS2"], ""))]);
+    yard.run(&["approve", "--commands", SPEC]);
+    assert_eq!(yard.piton(&["run", SPEC]).code, Some(4));
+    let is_done = || {
+        let shown = yard.run(&["run", "--explain", SPEC]).stdout;
+        let one = shown.split("build:PRD-081 WS1").nth(1).unwrap_or_default();
+        one.split("build:PRD-081 WS2").next().is_some_and(|one| one.contains("is done"))
+    };
+    assert!(is_done());
+    yard.workspace.write(SPEC, yard.text(SPEC).replace("[WS1.txt]", "[WS1.txt, manual.txt]"));
+    yard.commit("a manual");
+    assert!(!is_done());
+    set_hook(&yard, "if [ \"$step\" = WS1 ]; then keep manual; fi");
+    let ended = yard.run(&["run", SPEC, "--yes"]);
+    assert!(is_on_main(&yard, "manual.txt"), "{}", said(&ended));
+}

@@ -357,3 +357,22 @@ fi"#;
     assert_eq!(yard.git(&["show", "main:code.txt"]), "mine\n", "what it had committed stays: {}", said(&ended));
     assert!(yard.git(&["for-each-ref", "refs/piton/snapshots"]).contains("story-S-1"), "{}", said(&ended));
 }
+
+/// A worker records its task, and git takes the tick back before it ends.
+fn is_done_once(act: fn(&Yard)) {
+    let hook = r#"keep "$step"; "$PITON" step "$PITON_UNIT" done "$step"; if [ "$step" = a ]; then hold a; fi; exit 0"#;
+    let yard = yard(hook, "", &[("plans/p/plan.md", PLAN)]);
+    let ended = meanwhile(&yard, &["run", "plan:p", "--yes"], "a", || act(&yard));
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    assert_eq!(workers(&yard).iter().filter(|step| *step == "a").count(), 1, "{}", said(&ended));
+}
+
+#[test]
+fn task_whose_tick_is_discarded_before_its_worker_ends_is_done_once() {
+    is_done_once(|yard| drop(yard.git(&["checkout", "-q", "."])));
+}
+
+#[test]
+fn task_whose_tick_is_stashed_before_its_worker_ends_is_done_once() {
+    is_done_once(|yard| drop(yard.git(&["stash", "-q"])));
+}
