@@ -50,8 +50,8 @@ fn task_that_got_a_subtask_stays_done_when_its_archive_is_tidied_away() {
     fs::remove_dir_all(yard.workspace.path("progress/checkpoints")).expect("it is there");
     list(&yard, &format!("{}{}", task("T1", THREE), task("T2", TWO)));
     let shown = yard.run(&["run", "tasks.toml", "--explain"]).stdout;
-    let one = shown.split("T1").nth(1).unwrap_or_default();
-    assert!(one.split("T2").next().is_some_and(|one| one.contains("is done")), "{shown}");
+    let one = shown.split("task:copy/T2").next().unwrap_or_default();
+    assert!(one.contains("    is done\n"), "{shown}");
     let ended = yard.run(&["run", "tasks.toml"]);
     assert_eq!(workers(&yard)[before..], ["T2"], "{}", said(&ended));
 }
@@ -96,7 +96,11 @@ fn task_whose_subtasks_are_taken_out_is_done_as_a_whole() {
 #[test]
 fn criterion_that_is_added_and_taken_out_again_does_not_judge() {
     let with = format!("{TWO}\nacceptance_criteria = [\"tested\"]");
-    let yard = tasks(TWO, "[gates]\ntested = \"test -e tested.txt\"\n", &format!("{HOOK}{OBEYS}"));
+    let yard = tasks(
+        TWO,
+        "[gates]\ntested = \"test -e tested.txt\"\n",
+        &format!("[ -e \"$MARKS/go\" ] || hold first\n{OBEYS}"),
+    );
     let settings = yard.text("piton.toml").replace("reworks = 0", "reworks = 1");
     yard.workspace.write("piton.toml", settings);
     let ended = meanwhile(&yard, &["run", "tasks.toml", "--yes"], || {
@@ -190,12 +194,13 @@ fn text_that_is_edited_while_gates_run_is_told_with_the_command_that_does_it() {
     let lead = yard.types(&["run", "--yes"]);
     wait_for("the gate", || yard.outer("marks/gate").exists(), || yard.piton(&["status"]).stdout);
     yard.workspace.write("piton.toml", format!("{settings}text = \"port 8080\"\n"));
-    let edit = "changed in its list: text; its work is complete, and no worker reads that; open it again: piton reopen \
-                pipeline:S-1";
+    let edit = "changed in its list: text; its work is complete, and no worker reads that; when it is done, open it \
+                again: piton reopen pipeline:S-1";
     wait_for("the edit", || told(&yard, edit), || yard.piton(&["status"]).stdout);
-    yard.run(&["reopen", "pipeline:S-1"]);
     fs::write(yard.outer("marks/go"), "").expect("it can be written");
-    let ended = lead.end();
+    lead.end();
+    yard.run(&["reopen", "pipeline:S-1"]);
+    let ended = yard.run(&["run"]);
     let prompt = fs::read_to_string(yard.outer("marks/told-S-1")).expect("a prompt");
     assert!(prompt.contains("port 8080"), "{}", said(&ended));
 }
@@ -211,7 +216,7 @@ fn lane_that_was_paused_before_it_began_is_retried_when_the_run_has_ended() {
     let mut next = String::new();
     let ended = meanwhile(&yard, &["run", "--yes"], || {
         let why = || yard.piton(&["why", "pipeline:S-2"]).stdout;
-        wait_for("the pause", || why().contains("state      paused"), why);
+        wait_for("the pause", || why().contains("fix it, and retry"), why);
         next = why();
         fs::write(&ready, "").expect("it can be written");
         // It shows the run to its end, which names the retry.

@@ -49,7 +49,7 @@ fn subtasks_that_are_added_to_a_task_that_is_done_are_named() {
     assert!(!said(&quiet).contains("piton reopen"), "{}", said(&quiet));
     yard.workspace.write("tasks.toml", TASK.replace("\"two\"]", "\"two\", \"three\"]"));
     yard.commit("one more");
-    let told = "it is done without subtasks of its list: three; open it for the next run: piton reopen task:copy/T1";
+    let told = "it is done without what its list has: the subtask \"three\"; open it for the next run: piton reopen task:copy/T1";
     for arguments in [&["run", "tasks.toml", "--explain"][..], &run] {
         let ended = yard.piton(arguments);
         must_be_done(&ended);

@@ -362,7 +362,11 @@ fi"#;
 fn is_done_once(act: fn(&Yard)) {
     let hook = r#"keep "$step"; "$PITON" step "$PITON_UNIT" done "$step"; if [ "$step" = a ]; then hold a; fi; exit 0"#;
     let yard = yard(hook, "", &[("plans/p/plan.md", PLAN)]);
-    let ended = meanwhile(&yard, &["run", "plan:p", "--yes"], "a", || act(&yard));
+    let ended = meanwhile(&yard, &["run", "plan:p", "--yes"], "a", || {
+        // A sibling that records something makes the text another one than git has.
+        wait_for("its sibling", || is_on_main(&yard, "b.txt"), || yard.piton(&["status"]).stdout);
+        act(&yard);
+    });
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
     assert_eq!(workers(&yard).iter().filter(|step| *step == "a").count(), 1, "{}", said(&ended));
 }

@@ -159,7 +159,9 @@ impl Lead<'_> {
             LaneState::Closing(_) if !is_asked => {
                 let reopen = verbs::REOPEN.on(&self.work.lanes[at].unit_name);
                 reopen
-                    .to(format!("{changed}; its work is complete, and no worker reads that; open it again"))
+                    .to(format!(
+                        "{changed}; its work is complete, and no worker reads that; when it is done, open it again"
+                    ))
                     .to_string()
             }
             _ => format!("{changed}; it counts from now on"),

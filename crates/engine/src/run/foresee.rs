@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use piton_dialect::pipeline::layout::path_of;
 use piton_dialect::task;
 use piton_model::fleet::{Approval, Closing, GateKind, LaneAt, LaneState, PhaseGate};
 use piton_model::{Dialect, GateState, Liveness, Row, State, Time, Unit, UnitRef};
@@ -40,7 +41,13 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
     for (lane, work) in plan.work.fleet.lanes.iter_mut().zip(&plan.work.lanes) {
         let row = rows.iter().find(|row| work.unit.means(row.dialect, &row.full_name));
         let known = memory.lanes.get(&lane.name).filter(|known| known.is_remembered());
+        // A story is known by the state of all stories as well.
+        let is_gone = row.is_none() || work.dialect == Dialect::Pipeline && !is_there(workspace, &path_of(&work.id));
+        let repository = ground.map(|(repository, _)| repository);
+        let gone = || without_document(workspace, repository, work, known?, run.as_ref(), now);
+        let gone = if is_gone && work.step.is_none() { gone() } else { None };
         let state = match (row, shared.get(&work.unit_name), work.step.is_some()) {
+            _ if gone.is_some() => gone,
             (Some(row), _, false) if is_partial(workspace, row, &work.unit, now) => None,
             (Some(row), _, false) => match known {
                 Some(known) => of_unit(row, known, request.retry),
@@ -51,12 +58,7 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
                 }
             },
             (_, Some(unit), true) => known.filter(|known| unit.holds_step(known, request.retry)).and_then(paused),
-            (None, _, false) => {
-                let ground = ground.map(|(repository, _)| repository);
-                let gone = known.and_then(|known| without_document(workspace, ground, work, known, run.as_ref(), now));
-                gone.or_else(|| known.and_then(paused).filter(|_| !request.retry))
-            }
-            (_, None, true) => known.and_then(paused).filter(|_| !request.retry),
+            (_, None, true) | (None, _, false) => known.and_then(paused).filter(|_| !request.retry),
         };
         let state = state.unwrap_or_else(|| lane.state.clone());
         let is_by_hand = || match (&work.step, shared.get(&work.unit_name)) {
@@ -130,8 +132,14 @@ fn without_document(
     // was archived.
     let had_worker = run.is_some_and(|run| run.number == known.run) && known.workers > 0;
     let is_archived = work.dialect == Dialect::Pipeline && is_retitled(work, Some(known), &events);
-    let lost = lost(workspace, &work.unit, now).filter(|_| had_worker && !is_archived)?;
-    Some(LaneState::Paused { reason: gone(workspace, &work.unit_name, &lost.document, now).to_string() })
+    if !had_worker || is_archived {
+        return None;
+    }
+    let document = match work.dialect {
+        Dialect::Pipeline => path_of(&work.id),
+        _ => lost(workspace, &work.unit, now)?.document,
+    };
+    Some(LaneState::Paused { reason: gone(workspace, &work.unit_name, &document, now).to_string() })
 }
 
 /// Marks the work that a person refused after it was merged: the lane of the step that was judged, or the last one of its phase,
@@ -341,6 +349,10 @@ fn of_unit(row: &Row, known: &LaneMemory, is_retry: bool) -> Option<LaneState> {
     let reason = held_because(&row.state, &row.blockers).filter(|_| !may_retry)?;
     // What the lead paused it for says more.
     Some(paused(known).unwrap_or(LaneState::Paused { reason }))
+}
+
+fn is_there(workspace: &Workspace, path: &str) -> bool {
+    matches!(workspace.disk.stamp(path), Ok(Some(_)))
 }
 
 fn paused(known: &LaneMemory) -> Option<LaneState> {

@@ -248,7 +248,9 @@ impl Lead<'_> {
             let is_plan = self.work.lanes[*at].dialect == Dialect::Plan;
             let step = self.work.lanes[*at].step.as_deref();
             let is_open = || self.unit_of(*at).is_ok_and(|unit| box_state(&unit, step) == BoxState::Open);
-            let is_closing = || self.was_complete(*at) && !self.live.contains_key(at);
+            // The worker that recorded it may not have ended yet. Another one is at work on it again.
+            let has_left = || !self.live.contains_key(at) || self.recorded_done(*at).is_some();
+            let is_closing = || self.was_complete(*at) && has_left();
             let is_done = is_plan && (matches!(lane.state, LaneState::Done | LaneState::Integrated) || is_closing());
             done.is_some_and(|done| is_done && is_open() && !self.is_stashed(*at) && self.is_discarded(*at, done))
         };
