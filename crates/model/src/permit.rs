@@ -136,7 +136,7 @@ fn legal(dialect: Dialect, lifecycle: Lifecycle) -> &'static [Act] {
         (Dialect::Pipeline, Lifecycle::Unknown) => &[Unblock, Note, Replace],
         // An agent that is complete goes on giving signs of life until the others are.
         (Dialect::Crew, Lifecycle::Done) => &[Reopen, Finish, Note, Beat, Start],
-        (Dialect::Crew, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Block, Finish, Replace],
+        (Dialect::Crew, Lifecycle::Paused) => &[Resume, Unblock, Note, Beat, Pause, Finish, Replace],
         // A claim of completion that is not true counts as blocked, and is opened again.
         (Dialect::Task, Lifecycle::Blocked) => &[Unblock, Resume, Note, Beat, Block, Fail, Replace, Reopen],
         // A checkpoint that its agent completed by hand is archived by finishing it.

@@ -390,3 +390,36 @@ fn a_build_that_its_session_handed_over_continues_while_that_is_open() {
     let ended = yard.run(&["run", SPEC]);
     assert!(is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
 }
+
+#[test]
+fn a_plan_that_its_user_paused_is_continued_by_what_is_printed() {
+    let yard = yard("hold a", "", &[("plans/p/plan.md", PLAN)]);
+    let lead = yard.types(&["run", "plan:p", "--yes"]);
+    wait_for("the worker", || yard.outer("marks/held-a").exists(), || yard.piton(&["status"]).stdout);
+    yard.run(&["pause", "plan:p", "--reason", "hold on"]);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    lead.ends_with(4);
+    let next = "a person paused it; continue it: piton run plan:p --retry";
+    let shown = yard.run(&["why", "plan:p"]).stdout;
+    assert!(shown.contains(next), "{shown}");
+    let ended = yard.piton(&["run", "plan:p", "--retry"]);
+    assert!(is_on_main(&yard, "a.txt"), "{}", said(&ended));
+}
+
+#[test]
+fn an_agent_that_its_user_paused_stays_so_whatever_its_worker_says() {
+    let crew = "[[agents]]\nagent = \"Secondary-A\"\nfeature = \"bells\"\ntext = \"Do.\"\nepic = \"epics/one\"\n";
+    let blocks =
+        "hold it; \"$PITON\" step \"$PITON_UNIT\" done 1; \"$PITON\" block \"$PITON_UNIT\" --message 'refused'; exit 0";
+    let yard = yard(blocks, "", &[("crew.toml", crew)]);
+    let lead = yard.types(&["run", "crew.toml", "--yes"]);
+    wait_for("the worker", || yard.outer("marks/held-it").exists(), || yard.piton(&["status"]).stdout);
+    yard.run(&["pause", "crew:Secondary-A", "--reason", "wait for the design"]);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = lead.ends_with(4);
+    let shown = yard.run(&["why", "crew:Secondary-A"]).stdout;
+    assert!(shown.contains("wait for the design") && !shown.contains("refused"), "{shown}{}", said(&ended));
+    set_hook(&yard, "keep done; \"$PITON\" step \"$PITON_UNIT\" done 1 2 3; \"$PITON\" finish \"$PITON_UNIT\"; exit 0");
+    let ended = yard.run(&["run", "crew.toml", "--retry"]);
+    assert!(is_on_main(&yard, "done.txt"), "{}", said(&ended));
+}

@@ -118,6 +118,47 @@ fn settings_that_are_undone_in_an_editor_continue_the_run() {
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
 }
 
+#[test]
+fn settings_whose_edit_is_discarded_between_leads_continue_the_run() {
+    // The user undoes it in an editor and looks at git's status, or discards it with git.
+    let acts: [fn(&Yard, &str); 2] = [
+        |yard, before| {
+            yard.workspace.write("piton.toml", before);
+            yard.git(&["status"]);
+        },
+        |yard, _| drop(yard.git(&["checkout", "-q", "piton.toml"])),
+    ];
+    for act in acts {
+        let yard = paused(true);
+        let before = yard.text("piton.toml").replace("test -e never.txt", "true");
+        yard.workspace.write("piton.toml", &before);
+        yard.commit("a gate that passes");
+        yard.workspace.write("piton.toml", before.replace("what S-2 is", "what S-2 was"));
+        set_hook(&yard, r#""$PITON" block "$PITON_UNIT" --message 'which disk?'; exit 0"#);
+        assert_eq!(yard.piton(&["run", "--yes"]).code, Some(4));
+        yard.run(&["unblock", "pipeline:S-1", "--message", "the small one"]);
+        set_hook(&yard, "cat > \"$MARKS/told-$step\"");
+        act(&yard, &before);
+        let ended = yard.run(&["run", "--yes"]);
+        let told = std::fs::read_to_string(yard.outer("marks/told-S-2")).expect("a prompt");
+        assert!(told.contains("what S-2 is"), "{told}{}", said(&ended));
+    }
+}
+
+#[test]
+fn every_door_names_the_stash_that_has_the_settings() {
+    let yard = paused(false);
+    yard.git(&["stash", "-q"]);
+    let way = "piton.toml is in the stash: git stash pop; then continue: piton run --retry";
+    for words in [&["status"][..], &["why", "pipeline:S-1"]] {
+        let shown = yard.run(words).stdout;
+        assert!(shown.contains(way), "{words:?}: {shown}");
+    }
+    yard.git(&["stash", "pop", "-q"]);
+    set_hook(&yard, "touch never.txt; git add -A");
+    yard.run(&["run", "--yes", "--retry"]);
+}
+
 const ASKS: &str = r#"if [ "$step$PITON_STAGE" = S-12 ] && mkdir "$MARKS/asked" 2>/dev/null; then hold S-1; "$PITON" block "$PITON_UNIT" --message 'which port?'; exit 0; fi"#;
 
 #[test]

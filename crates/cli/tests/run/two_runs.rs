@@ -126,6 +126,10 @@ fn a_build_that_a_person_resumes_has_its_next_phase_approved() {
         assert_eq!(yard.piton(&["run", SPEC]).code, Some(4));
         let brief = yard.run(&["resume", "build:PRD-071"]);
         assert!(said(&brief).contains("resuming approves of the next phase"), "{}", said(&brief));
+        for words in [&["status"][..], &["why", "build:PRD-071"], &["run", SPEC, "--explain"]] {
+            let shown = yard.run(words).stdout;
+            assert!(!shown.contains("waits for approval") && !shown.contains("piton approve"), "{words:?}: {shown}");
+        }
         let ended = yard.piton(&["run", SPEC]);
         assert_eq!(ended.code, Some(0), "{}", said(&ended));
         assert!(is_on_main(&yard, "WS2.txt"), "{}", said(&ended));

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::lead::Lead;
 use super::memory::DIRECTORY;
 use super::recover::is_beginning;
+use super::recover_groups::approves_by_resuming;
 use super::view::{Published, Waiting};
 use super::withdrawn::last_about;
 use super::work::{specification, streams_by_phase};
@@ -153,9 +154,7 @@ impl Question {
     fn phase(group: &Group, place: Option<usize>) -> Question {
         match place {
             None => Question { key: BEGIN.to_owned(), what: "the beginning of its work".to_owned() },
-            Some(place) => {
-                Question { key: format!("{PHASE}{}", group.phase_key(place)), what: group.phases[place].name.clone() }
-            }
+            Some(place) => Question { key: key_of(group, place), what: group.phases[place].name.clone() },
         }
     }
 
@@ -395,9 +394,20 @@ pub(super) fn is_of_earlier_life(workspace: &Workspace, it: &Waiting, now: Time)
     }
 }
 
-/// Whether the user approved what a run waits for, and no lead took the approval yet.
-pub(super) fn is_given(workspace: &Workspace, waiting: &Waiting) -> bool {
-    matches!(workspace.disk.stamp(&path(&waiting.unit, &waiting.key)), Ok(Some(_)))
+/// The key by which the approval of a phase is asked for.
+pub(super) fn key_of(group: &Group, phase: usize) -> String {
+    format!("{PHASE}{}", group.phase_key(phase))
+}
+
+/// Whether the user approved what a run waits for, and no lead took the approval yet. Who resumes a unit that waits approves
+/// its phase.
+pub(super) fn is_given(workspace: &Workspace, waiting: &Waiting, now: Time) -> bool {
+    let is_resumed = || {
+        let unit = UnitRef::parse(&waiting.unit).ok().filter(|_| waiting.key.starts_with(PHASE));
+        unit.and_then(|unit| crate::log(workspace, &unit, now).ok())
+            .is_some_and(|it| approves_by_resuming(&it.log.events))
+    };
+    matches!(workspace.disk.stamp(&path(&waiting.unit, &waiting.key)), Ok(Some(_))) || is_resumed()
 }
 
 /// Whether the user approved something of a unit after one of its events.

@@ -5,7 +5,8 @@ use piton_dialect::task;
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState, MergeOf};
 use piton_model::hint::verbs;
 use piton_model::{
-    Dialect, Event, GateJudgement, GateState, Lifecycle, Output, Step, StepMove, StepState, StepTo, Unit, UnitRef,
+    Dialect, Event, GateJudgement, GateState, Lifecycle, Output, State, Step, StepMove, StepState, StepTo, Unit,
+    UnitRef,
 };
 
 use super::RunError;
@@ -215,6 +216,11 @@ impl Lead<'_> {
         let mut events = Vec::new();
         let is_build = self.work.groups[group].dialect == Dialect::Build;
         let found = crate::find(self.workspace, unit, self.time());
+        // What its user paused it for is its reason.
+        let is_paused = found.as_ref().is_ok_and(|found| matches!(found.unit.state, State::Paused { .. }));
+        if is_paused && self.held_by_person(unit).is_some() {
+            return events;
+        }
         if !is_failure && found.as_ref().is_ok_and(|found| found.unit.state.lifecycle() == Lifecycle::Blocked) {
             // Its document has the question that stopped it, and the unit continues there when it is answered.
             return events;

@@ -126,6 +126,8 @@ impl Lead<'_> {
         if self.work.fleet.lanes[at].state == state {
             return;
         }
+        // Nothing of it has begun: the next lead reads the list anew.
+        self.memory.lane(&self.work.fleet.lanes[at].name.clone()).put_off = true;
         self.tell_lane(at, "paused", &reason);
         self.work.fleet.lanes[at].state = state;
         self.is_state_due = true;

@@ -216,7 +216,14 @@ fn held(
             true => it.key.starts_with(&own),
             false => it.unit == work.unit_name,
         };
-        waiting.iter().find(holds).map(|it| format!("it waits for approval: {}", it.what))
+        // The approval of a phase holds the phases after it.
+        let phases = &plan.work.fleet.groups[lane.group].phases;
+        let is_after = |it: &&Waiting| {
+            let asked =
+                (0..phases.len()).find(|at| it.key == approvals::key_of(&plan.work.fleet.groups[lane.group], *at));
+            asked.is_none_or(|asked| lane.phase > asked)
+        };
+        waiting.iter().filter(is_after).find(holds).map(|it| format!("it waits for approval: {}", it.what))
     };
     work.step.is_some().then(|| halted().or_else(paused)).flatten().or_else(approval)
 }
@@ -238,7 +245,7 @@ fn open_approvals(
             asked.push(approvals::beginning(group));
         }
     }
-    let is_given = |it: &Waiting| workspace.disk.read(&approvals::path(&it.unit, &it.key)).is_ok();
+    let is_given = |it: &Waiting| approvals::is_given(workspace, it, now);
     let is_yes = |it: &Waiting| request.yes && !it.key.starts_with(approvals::OWN_GATES);
     asked.retain(|it| !is_given(it) && !is_yes(it) && approvals::is_asked(workspace, it, now));
     asked

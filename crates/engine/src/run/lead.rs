@@ -247,6 +247,7 @@ impl<'w> Lead<'w> {
         let view = lead.view();
         lead.publish(&super::View { lanes: Vec::new(), waiting: Vec::new(), ..view });
         (lead.surroundings.watcher)(&Progress::Leads { run: lead.run.number, directory: &lead.run.directory() });
+        lead.open_repository()?;
         for gone in gone {
             let is_there = || UnitRef::parse(&gone).is_ok_and(|unit| crate::find(workspace, &unit, now).is_ok());
             let what = match gone.starts_with("pipeline:") {
@@ -257,11 +258,9 @@ impl<'w> Lead<'w> {
                 false if is_there() => "is in no list of the run any more; the run continues without it",
                 false => "no longer exists; the run continues without it",
             };
-            let branch = lead.memory.lanes.get(&gone).and_then(|known| known.branch.as_ref());
-            let left = branch.map_or_else(String::new, |branch| format!("; its work is on the branch {branch}"));
+            let left = lead.left_behind(&gone);
             lead.tell(None, "gone", &format!("{gone} {what}{left}"));
         }
-        lead.open_repository()?;
         if let Some(path) = put_by_git(workspace, &lead.run).filter(|_| request.retry) {
             lead.tell(
                 None,

@@ -90,7 +90,7 @@ impl LedUnits {
             }
         }
         let now = published.view.as_of;
-        let is_open = |it: &Waiting| !is_given(workspace, it) && is_asked(workspace, it, now);
+        let is_open = |it: &Waiting| !is_given(workspace, it, now) && is_asked(workspace, it, now);
         let waiting = published.view.waiting.into_iter().filter(is_open);
         for Waiting { unit, what, .. } in waiting {
             if let Some((_, _, known)) = units.iter_mut().find(|(name, _, _)| *name == unit) {

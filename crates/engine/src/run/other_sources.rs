@@ -26,9 +26,10 @@ pub(super) fn refuse(workspace: &Workspace, request: &RunRequest) -> Result<(), 
             Err(unusable(why, hint).into())
         }
         Some(Other { path, why: Refused::PutByGit, .. }) => {
-            let why = format!("run {number} was led by another {path}, and git put an earlier version in its place");
-            let hint = "bring yours back, for instance with: git stash pop; with --retry the run continues with what \
-                        is there";
+            let why = format!(
+                "run {number} was led by another {path}, which is in the stash; git put an earlier version in its place"
+            );
+            let hint = "bring yours back: git stash pop; with --retry the run continues with what is there";
             Err(unusable(why, hint).into())
         }
         None => Ok(()),
@@ -37,10 +38,13 @@ pub(super) fn refuse(workspace: &Workspace, request: &RunRequest) -> Result<(), 
 
 /// What its user does first about a run that would be refused on the branch that is checked out.
 pub(super) fn way_back(workspace: &Workspace, run: &RunRecord) -> Option<Way> {
-    let Other { path, base, why: Refused::Elsewhere { .. } } = first_refused(workspace, run).ok()?? else {
-        return None;
+    let Other { path, base, why } = first_refused(workspace, run).ok()??;
+    let words = match why {
+        Refused::Elsewhere { .. } => {
+            format!("{path} is another on {base}, which is not checked out: git checkout {}", quoted(&base))
+        }
+        Refused::PutByGit => format!("{path} is in the stash: git stash pop"),
     };
-    let words = format!("{path} is another on {base}, which is not checked out: git checkout {}", quoted(&base));
     Some(Way::Fetch { words })
 }
 

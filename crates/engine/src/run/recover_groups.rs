@@ -114,16 +114,8 @@ impl Lead<'_> {
     /// Whether a person resumed or unblocked a unit that its lead had paused, and the lead began nothing since: that approves the next
     /// phase.
     pub(super) fn is_resumed_by_person(&self, group: usize) -> bool {
-        let Some(unit) = &self.work.groups[group].unit else { return false };
-        let events = self.events_of(unit);
-        let acts = |entry: &&Entry| entry.by == LEAD && matches!(entry.event.as_str(), "paused" | "step_begun");
-        let asks = |entry: &&Entry| {
-            let reason = entry.data.get("reason").and_then(Value::as_str);
-            entry.event == "paused" && reason.is_some_and(|reason| reason.ends_with(super::close::WAITS))
-        };
-        let last = events.iter().rfind(acts).filter(asks).map(|entry| entry.seq);
-        let resumes = |entry: &&Entry| matches!(entry.event.as_str(), "resumed" | "unblocked") && is_by_person(entry);
-        last.is_some_and(|last| events.iter().rfind(resumes).is_some_and(|entry| entry.seq > last))
+        let unit = self.work.groups[group].unit.as_ref();
+        unit.is_some_and(|unit| approves_by_resuming(&self.events_of(unit)))
     }
 
     /// Whether a phase was judged. One that reached the base with all of its lanes was judged before that, unless one of its
@@ -278,6 +270,18 @@ impl Lead<'_> {
             self.work.fleet.groups[group].halted.get_or_insert(halt);
         }
     }
+}
+
+/// Whether a person resumed or unblocked a unit while it waited for the approval of a phase: that approves the phase.
+pub(super) fn approves_by_resuming(events: &[Entry]) -> bool {
+    let acts = |entry: &&Entry| entry.by == LEAD && matches!(entry.event.as_str(), "paused" | "step_begun");
+    let asks = |entry: &&Entry| {
+        let reason = entry.data.get("reason").and_then(Value::as_str);
+        entry.event == "paused" && reason.is_some_and(|reason| reason.ends_with(super::close::WAITS))
+    };
+    let last = events.iter().rfind(acts).filter(asks).map(|entry| entry.seq);
+    let resumes = |entry: &&Entry| matches!(entry.event.as_str(), "resumed" | "unblocked") && is_by_person(entry);
+    last.is_some_and(|last| events.iter().rfind(resumes).is_some_and(|entry| entry.seq > last))
 }
 
 /// Why the documents of a unit that several lanes share halt it.

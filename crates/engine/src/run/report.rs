@@ -44,10 +44,9 @@ impl Lead<'_> {
 
     /// What all workers of the run cost so far, those that run included, as far as it is known.
     pub(super) fn spent(&self) -> Spent {
-        let own = self.work.fleet.lanes.iter().filter_map(|lane| self.memory.lanes.get(&lane.name));
-        let sum = own
-            .chain(self.rest().map(|(_, memory)| memory))
-            .fold(Spent::default(), |sum, lane| sum.and(&lane.costs.sum(lane.run)));
+        // Those count too whose unit its user took out of the list since.
+        let sum =
+            self.memory.lanes.values().fold(Spent::default(), |sum, lane| sum.and(&lane.costs.sum(self.run.number)));
         self.live.iter().fold(sum, |sum, (at, live)| {
             let seen = live.reading.seen();
             let known = self.memory.lanes.get(&self.work.fleet.lanes[*at].name);

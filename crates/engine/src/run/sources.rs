@@ -1,6 +1,6 @@
 //! Files that steer a run: its settings, its lists and its specifications. What counts is their user's word: what they edit,
-//! commit or pull. What git puts in a file's place (another branch, a stash, a discarded change) says nothing, and the file
-//! counts as its user last had it.
+//! commit, pull or discard. What git puts in a file's place (another branch, a stash) says nothing, and the file counts as its
+//! user last had it.
 
 pub(super) mod kept;
 
@@ -84,7 +84,8 @@ pub(super) fn judge(
         _ if now == text => Found::Same,
         // An edit that was made and discarded while this lead is at work.
         _ if now == known.began.as_deref() => Found::Changed(now.map(<[u8]>::to_vec)),
-        Some(_) if is_as_before && history.is_written_by_git()? => Found::PutByGit,
+        // Who discards an edit takes it back, in an editor or with git. What is in the stash is wanted again.
+        Some(_) if is_as_before && history.is_written_by_git()? && history.is_stashed()? => Found::PutByGit,
         None if is_as_before && history.is_stashed()? => Found::PutByGit,
         _ => Found::Changed(now.map(<[u8]>::to_vec)),
     })

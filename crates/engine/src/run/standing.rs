@@ -8,6 +8,7 @@ use piton_model::{Dialect, State, Step, StepState, Time, Unit};
 use piton_store::journal::Entry;
 use serde_json::Value;
 
+use super::by_hand::person_pause;
 use super::freed::LEAD;
 use super::lead::Lead;
 use super::task_list::left_out_of;
@@ -78,6 +79,11 @@ impl Lead<'_> {
                 return Standing::Complete(StageResult::Done);
             }
             Some(StepState::Pending | StepState::Running | StepState::Failed) | None => {}
+        }
+        let is_paused = matches!(unit.state, State::Paused { .. });
+        let events = is_paused.then(|| self.events_of(&self.work.lanes[at].unit)).unwrap_or_default();
+        if let Some((_, reason)) = person_pause(unit, &events) {
+            return Standing::Halted { reason };
         }
         let own = if unit.state == State::Blocked { self.own_blockers(at, unit) } else { Vec::new() };
         if !own.is_empty() {

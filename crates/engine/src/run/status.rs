@@ -156,7 +156,9 @@ impl RunStatus {
         let options: &[&'static str] = if self.held.contains(unit) { &["--retry"] } else { &[] };
         let judging = self.judging.iter().find(|it| it.unit == unit);
         let judging = judging.map(|it| it.command().to(WHEN_MET).then(run(options)));
-        judging.or_else(|| self.asked.get(unit)?.first().map(|way| way.hint(run)))
+        let asked = || self.asked.get(unit)?.first().map(|way| way.hint(run));
+        let held = || self.held.contains(unit).then(|| run(&["--retry"]).to("a person paused it; continue it"));
+        judging.or_else(asked).or_else(held)
     }
 
     /// The unit that a person sees to first, where nothing of the run can continue before.
@@ -266,7 +268,7 @@ fn status_of(workspace: &Workspace, run: RunRecord, last: Option<Published>, now
     if let Some(view) = view.as_mut().filter(|_| state != RunState::Led) {
         past.iter().for_each(|it| reopen(&mut view.lanes, it, is_of_earlier_life(workspace, it, now)));
     }
-    let (given, waiting): (Vec<Waiting>, Vec<Waiting>) = asked.into_iter().partition(|it| is_given(workspace, it));
+    let (given, waiting): (Vec<Waiting>, Vec<Waiting>) = asked.into_iter().partition(|it| is_given(workspace, it, now));
     let has_lane = |unit: &&String| view.iter().flat_map(|view| &view.lanes).any(|lane| lane.unit == **unit);
     let others: Vec<&String> = run.units.iter().filter(|unit| !has_lane(unit)).collect();
     let is_done = |unit: &&&String| {

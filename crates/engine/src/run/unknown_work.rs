@@ -10,6 +10,7 @@ use piton_model::{Dialect, Hint, Lifecycle, Row, Step, StepState, Time, Unit, Un
 use piton_store::journal::Entry;
 use piton_supervisor::{LeftBranch, Repository, left_name, quoted};
 
+use super::lead::Lead;
 use super::memory::Memory;
 use super::runs::RunRecord;
 use super::settings::Settings;
@@ -177,6 +178,21 @@ pub(super) fn known_story(workspace: &Workspace, work: &LaneWork) -> Option<Know
 /// Whether a worktree has files that are not committed.
 pub(super) fn has_changes(repository: &Repository, base: &str, tree: &Path) -> bool {
     repository.state(tree, &format!("refs/heads/{base}")).is_ok_and(|state| !state.changed.is_empty())
+}
+
+impl Lead<'_> {
+    /// Where the work of a unit is that the run continues without, in words; nothing where it has none.
+    pub(super) fn left_behind(&self, unit: &str) -> String {
+        let (known, base) = (self.memory.lanes.get(unit), self.memory.run.base.as_ref());
+        let (Some(repository), Some(known), Some(base)) = (&self.repository, known, base) else { return String::new() };
+        let tree = known.worktree.as_ref().map(|tree| (tree, self.workspace.root().join(tree)));
+        let adds = |branch: &&String| repository.adds_to(&format!("refs/heads/{branch}"), base).unwrap_or(false);
+        let branch = known.branch.as_ref().filter(adds).map(|branch| format!("on the branch {branch}"));
+        let changed = tree.filter(|(_, path)| has_changes(repository, base, path));
+        let changed = changed.map(|(tree, _)| format!("in {tree}, not committed"));
+        let places: Vec<String> = branch.into_iter().chain(changed).collect();
+        if places.is_empty() { String::new() } else { format!("; its work is {}", places.join(" and ")) }
+    }
 }
 
 /// The repository of a workspace, and the branch that a run merges into, or would; nothing when git is not used or cannot

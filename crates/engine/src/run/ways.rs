@@ -211,7 +211,7 @@ pub(super) fn place_of_fix<'a>(
             unready.push(name);
         } else if is_refused_work(reason) {
             is_of_lane = true;
-            is_of_gates &= !name.contains(' ') && reason.trim_start_matches("FAIL: ").starts_with("gate ");
+            is_of_gates &= reason.trim_start_matches("FAIL: ").starts_with("gate ");
             places.extend(place(name, reason).filter(|place| !places.contains(place)));
         }
     }

@@ -57,7 +57,9 @@ impl Lead<'_> {
             );
         }
         page.push_str("\nTime: how long workers were at it in this run. Again: workers that followed one which ended without completing its work, NO-GOs validated again, FAILs reworked. ");
-        page.push_str("Commits, files and lines: all that is on the branch, whichever run made it.\n");
+        page.push_str(
+            "Commits, files and lines: what the branch had beyond the base when it was merged last, or has now.\n",
+        );
     }
 
     /// Where lanes have several stages: how long each took, and what came of it.

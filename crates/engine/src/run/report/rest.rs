@@ -16,13 +16,15 @@ impl Lead<'_> {
 
     /// What is remembered of lanes and groups of the run that this lead has no part in, by their names.
     pub(super) fn rest(&self) -> impl Iterator<Item = (&str, &LaneMemory)> {
-        let all = self.memory.lanes.iter().filter(|(_, memory)| memory.run == self.run.number);
+        let all = self.memory.lanes.iter();
         all.filter(|(name, _)| self.is_of_rest(name)).map(|(name, memory)| (name.as_str(), memory))
     }
 
     fn is_of_rest(&self, name: &str) -> bool {
         // The name of a step begins with its unit.
         let unit = name.split(' ').next().unwrap_or_default();
-        self.run.units.contains(unit) && !self.work.lanes.iter().any(|lane| lane.unit_name == unit)
+        // Its user may have taken it out of the list since: what its workers did and cost is a part of the run.
+        let is_of_run = self.memory.lanes.get(name).is_some_and(|memory| memory.run == self.run.number);
+        is_of_run && !self.work.lanes.iter().any(|lane| lane.unit_name == unit)
     }
 }
