@@ -70,7 +70,7 @@ fn a_tick_that_its_user_stashed_keeps_no_plan_open() {
         let (yard, told) = stash_and_retry(file, &format!("{GROUND}\n{ROOF}"));
         assert_eq!(workers(&yard), ["a", "b", "b"], "a is done and merged: {told}");
         assert!(
-            told.contains("plan:p a: git took its tick back, and its work is merged: its box is ticked again"),
+            told.contains("plan:p a: its box is open as git has it, and its work is merged: it is ticked again;"),
             "{told}"
         );
         let text = yard.text(file);

@@ -242,3 +242,98 @@ fn checkpoint_that_is_gone_is_asked_for_before_the_run_too() {
     let ended = yard.run(&["run", "--retry"]);
     assert!(is_on_main(&yard, "S-1.txt"), "{}", said(&ended));
 }
+
+#[test]
+fn what_is_added_elsewhere_than_in_the_runs_file_is_not_named() {
+    let yard = tasks(TWO, "", HOOK);
+    let settings = format!("{}{}", yard.text("piton.toml"), story("S-9", "Nine"));
+    let ended = meanwhile(&yard, &["run", "tasks.toml", "--yes"], || {
+        yard.workspace.write("piton.toml", settings);
+        yard.workspace.write("tasks.toml", format!("{}{}", task("T1", TWO), task("T9", TWO)));
+        wait_for("the edit", || told(&yard, "new in its list: "), || yard.piton(&["status"]).stdout);
+    });
+    let next = "next: do what its list got meanwhile, task:copy/T9: piton run tasks.toml\n";
+    assert!(ended.stdout.ends_with(next), "{}", said(&ended));
+    yard.run(&["run", "tasks.toml"]);
+    assert_eq!(workers(&yard), ["T1", "T9"]);
+}
+
+#[test]
+fn subtask_that_a_tidied_task_gets_is_done() {
+    let yard = tasks(TWO, "", OBEYS);
+    yard.run(&["run", "tasks.toml", "--yes"]);
+    fs::remove_dir_all(yard.workspace.path("progress/checkpoints")).expect("it is there");
+    list(&yard, &task("T1", THREE));
+    let shown = yard.run(&["run", "tasks.toml", "--explain"]).stdout;
+    assert!(!shown.contains("    is done\n"), "{shown}");
+    let ended = yard.run(&["run", "tasks.toml"]);
+    let told = fs::read_to_string(yard.outer("marks/told-T1")).expect("a prompt");
+    assert!(told.contains("three"), "{told}{}", said(&ended));
+}
+
+#[test]
+fn subtask_that_is_put_back_is_asked_for() {
+    let yard = tasks(TWO, "", "exit 1");
+    assert_eq!(yard.piton(&["run", "tasks.toml", "--yes"]).code, Some(4));
+    list(&yard, &task("T1", "subtasks = [\"one\"]"));
+    assert_eq!(yard.piton(&["run", "tasks.toml", "--retry"]).code, Some(4));
+    list(&yard, &task("T1", TWO));
+    set_hook(&yard, OBEYS);
+    let ended = yard.run(&["run", "tasks.toml", "--retry"]);
+    let told = fs::read_to_string(yard.outer("marks/told-T1")).expect("a prompt");
+    assert!(told.contains("| - [ ] two\n"), "{told}{}", said(&ended));
+}
+
+#[test]
+fn title_that_is_edited_under_the_last_worker_is_told_with_the_command_that_does_it() {
+    let yard = tasks(TWO, "", &format!("[ -e \"$MARKS/go\" ] || hold first\n{OBEYS}"));
+    let edited = task("T1", TWO).replace("title = \"T1\"", "title = \"The one\"");
+    let ended = meanwhile(&yard, &["run", "tasks.toml", "--yes"], || {
+        yard.workspace.write("tasks.toml", &edited);
+        let edit = "changed in its list: title; its last worker is at work, and does not read that; when it is done, open \
+                    it again: piton reopen task:copy/T1";
+        wait_for("the edit", || told(&yard, edit), || yard.piton(&["status"]).stdout);
+    });
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+    yard.commit("a title");
+    let shown = yard.run(&["run", "tasks.toml", "--explain"]).stdout;
+    assert!(shown.contains("it is done as \"T1\", and its list has \"The one\""), "{shown}");
+    yard.run(&["reopen", "task:copy/T1"]);
+    let ended = yard.run(&["run", "tasks.toml"]);
+    let told = fs::read_to_string(yard.outer("marks/told-T1")).expect("a prompt");
+    assert!(told.contains("The one"), "{told}{}", said(&ended));
+}
+
+#[test]
+fn task_that_its_user_began_anew_by_hand_is_done_as_it_is_listed() {
+    let yard = tasks("subtasks = [\"one\"]", "", OBEYS);
+    yard.run(&["run", "tasks.toml", "--yes"]);
+    list(&yard, &task("T1", "subtasks = [\"one\"]").replace("title = \"T1\"", "title = \"The one\""));
+    let named = "it is done as \"T1\", and its list has \"The one\"; if that is other work, begin it";
+    assert!(said(&yard.run(&["run", "tasks.toml"])).contains(named));
+    yard.run(&["start", "task:copy/T1", "--title", "The one", "--step", "one"]);
+    yard.run(&["step", "task:copy/T1", "done", "one"]);
+    yard.run(&["finish", "task:copy/T1"]);
+    for words in [&["run", "tasks.toml", "--explain"][..], &["run", "tasks.toml"]] {
+        let shown = said(&yard.run(words));
+        assert!(!shown.contains("it is done as"), "{words:?}: {shown}");
+    }
+}
+
+#[test]
+fn agent_that_is_taken_out_of_its_list_before_its_turn_gets_no_worker() {
+    let agent = |name: &str, wave: u8| {
+        format!(
+            "[[agents]]\nagent = \"{name}\"\nfeature = \"{name}\"\ntext = \"x\"\nepic = \"epics/t\"\nwave = {wave}\n"
+        )
+    };
+    let hook = "case $step in *A) hold first;; esac; keep \"$step\"; \"$PITON\" step \"$PITON_UNIT\" done 1 2 3; \
+                \"$PITON\" finish \"$PITON_UNIT\"; exit 0";
+    let (one, two) = (agent("Secondary-A", 1), agent("Secondary-B", 2));
+    let yard = yard(hook, "", &[("crew.toml", &format!("{one}{two}"))]);
+    let ended = meanwhile(&yard, &["run", "crew.toml", "--yes"], || {
+        yard.workspace.write("crew.toml", &one);
+    });
+    assert!(is_on_main(&yard, "Secondary-A.txt") && !is_on_main(&yard, "Secondary-B.txt"), "{}", said(&ended));
+    assert_eq!(ended.code, Some(0), "{}", said(&ended));
+}

@@ -423,3 +423,23 @@ fn an_agent_that_its_user_paused_stays_so_whatever_its_worker_says() {
     let ended = yard.run(&["run", "crew.toml", "--retry"]);
     assert!(is_on_main(&yard, "done.txt"), "{}", said(&ended));
 }
+
+#[test]
+fn a_plan_that_a_session_took_up_again_after_its_run_is_left_to_it() {
+    let plan = PLAN.replace("- [ ] Nice <!-- ACCEPT: nice -->\n", "- [ ] B <!-- TASK: b -->\n");
+    let yard = yard("if [ \"$step\" = b ]; then exit 1; fi", "", &[("plans/p/plan.md", &plan)]);
+    hook(&yard, "SessionStart");
+    let by_session = |arguments: &[&str]| {
+        let mut command = yard.command(arguments);
+        command.env("PITON_SESSION", "11111111-aaaa-4bbb-8ccc-000000000001");
+        finish(command.spawn().expect("it starts"))
+    };
+    assert_eq!(by_session(&["run", "plan:p", "--yes"]).code, Some(4));
+    assert_eq!(by_session(&["resume", "plan:p"]).code, Some(0));
+    set_hook(&yard, "");
+    let ended = yard.piton(&["run", "plan:p"]);
+    assert!(ended.code == Some(4) && said(&ended).contains("another session is at work"), "{}", said(&ended));
+    hook(&yard, "SessionEnd");
+    let ended = yard.run(&["run", "plan:p"]);
+    assert!(is_on_main(&yard, "b.txt"), "{}", said(&ended));
+}

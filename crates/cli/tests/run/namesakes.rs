@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::whose_word::{is_on_main, said, set_hook, workers, yard};
-use crate::yard::wait_for;
+use crate::yard::{Yard, wait_for};
 
 fn agent(epic: &str) -> String {
     format!(
@@ -73,4 +73,63 @@ fn agent_keeps_its_unit_when_a_namesake_begins_in_another_epic() {
     let ended = lead.end();
     assert_eq!(workers(&yard).len(), 1, "{}", said(&ended));
     assert!(is_on_main(&yard, "whole-one.txt"), "{}", said(&ended));
+}
+
+/// A workspace with one epic, and an agent whose list says so, or leaves it out, or spells the agent otherwise.
+fn one_epic(list: &str, hook: &str) -> Yard {
+    let gate = "[gates]\ntest = \"test -e ready.txt\"\n";
+    yard(hook, gate, &[("crew.toml", list), ("epics/one/EPIC_README.md", "# Epic\n")])
+}
+
+#[test]
+fn agent_is_one_however_its_list_calls_it() {
+    let listed = agent("one");
+    for list in
+        [listed.clone(), listed.replace("epic = \"epics/one\"\n", ""), listed.replace("Secondary-A", "secondary-a")]
+    {
+        let yard = one_epic(&list, FINISHES);
+        if list.contains("secondary-a") {
+            yard.run(&["start", "crew:epics/one/Secondary-A", "--feature", "one-bells", "--by", "me"]);
+            yard.run(&["pause", "crew:epics/one/Secondary-A", "--reason", "for the crew"]);
+        }
+        let ended = yard.piton(&["run", "crew.toml", "--yes", "--retry"]);
+        assert!(ended.code == Some(4) && said(&ended).contains("gate test failed"), "{list}\n{}", said(&ended));
+        yard.workspace.write("ready.txt", "x\n");
+        yard.commit("ready");
+        let ended = yard.run(&["run", "crew:Secondary-A", "--retry"]);
+        assert!(is_on_main(&yard, "whole-one.txt"), "{list}\n{}", said(&ended));
+        assert_eq!(workers(&yard).len(), 1, "{list}\n{}", said(&ended));
+        let shown = yard.run(&["status"]).stdout;
+        assert!(!shown.contains("run 1") && !shown.contains("paused"), "{list}\n{shown}");
+    }
+}
+
+#[test]
+fn agent_without_an_epic_in_its_list_is_adopted_by_the_next_lead() {
+    let list = agent("one").replace("epic = \"epics/one\"\n", "");
+    let yard = one_epic(&list, &format!("keep ready; hold it\n{FINISHES}"));
+    let mut lead = yard.command(&["run", "crew.toml", "--yes"]).spawn().expect("it starts");
+    wait_for("the worker", || yard.outer("marks/held-it").exists(), || yard.piton(&["status"]).stdout);
+    lead.kill().expect("it can be killed");
+    lead.wait().expect("it ends");
+    let lead = yard.types(&["run", "crew.toml", "--yes"]);
+    let told = || fs::read_to_string(yard.workspace.path(".piton/run/runs/1/events.jsonl")).unwrap_or_default();
+    wait_for("the adoption", || told().contains("\"adopted\""), told);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    let ended = lead.end();
+    assert!(is_on_main(&yard, "whole-one.txt") && workers(&yard).len() == 1, "{}", said(&ended));
+}
+
+#[test]
+fn run_is_over_when_another_agent_did_its_work() {
+    let list = agent("one");
+    let yard = yard("keep half; exit 1", "", &[("crew.toml", &list)]);
+    assert_eq!(yard.piton(&["run", "crew.toml", "--yes"]).code, Some(4));
+    yard.run(&["takeover", "crew:Secondary-A", "--as", "Secondary-C"]);
+    set_hook(&yard, FINISHES);
+    yard.workspace.write("crew.toml", list.replace("Secondary-A", "Secondary-C"));
+    yard.commit("another agent");
+    let ended = yard.run(&["run", "crew.toml"]);
+    let shown = yard.run(&["status"]).stdout;
+    assert!(!shown.contains("run 1"), "{shown}{}", said(&ended));
 }

@@ -363,8 +363,7 @@ fn is_done_once(act: fn(&Yard)) {
     let hook = r#"keep "$step"; "$PITON" step "$PITON_UNIT" done "$step"; if [ "$step" = a ]; then hold a; fi; exit 0"#;
     let yard = yard(hook, "", &[("plans/p/plan.md", PLAN)]);
     let ended = meanwhile(&yard, &["run", "plan:p", "--yes"], "a", || {
-        // A sibling that records something makes the text another one than git has.
-        wait_for("its sibling", || is_on_main(&yard, "b.txt"), || yard.piton(&["status"]).stdout);
+        sibling_is_done(&yard);
         act(&yard);
     });
     assert_eq!(ended.code, Some(0), "{}", said(&ended));
@@ -379,4 +378,31 @@ fn task_whose_tick_is_discarded_before_its_worker_ends_is_done_once() {
 #[test]
 fn task_whose_tick_is_stashed_before_its_worker_ends_is_done_once() {
     is_done_once(|yard| drop(yard.git(&["stash", "-q"])));
+}
+
+#[test]
+fn box_that_its_user_opens_as_git_has_it_is_done_again_when_the_ticks_are_committed() {
+    let hook = r#"keep "$step"; "$PITON" step "$PITON_UNIT" done "$step"; if [ "$step" = a ]; then hold a; fi; exit 0"#;
+    let yard = yard(hook, "", &[("plans/p/plan.md", PLAN)]);
+    let count = || workers(&yard).iter().filter(|step| *step == "a").count();
+    let ended = meanwhile(&yard, &["run", "plan:p", "--yes"], "a", || {
+        sibling_is_done(&yard);
+        yard.workspace.write("plans/p/plan.md", PLAN);
+        yard.git(&["status"]);
+    });
+    let told = "it is ticked again; to have it done again, commit the plan with its ticks, and untick it then\n";
+    assert!(ended.code == Some(0) && said(&ended).contains(told), "{}", said(&ended));
+    assert_eq!(count(), 1);
+    yard.commit("with its ticks");
+    yard.workspace.write("plans/p/plan.md", yard.text("plans/p/plan.md").replace("[x] A", "[ ] A"));
+    yard.git(&["status"]);
+    let ended = yard.run(&["run", "plan:p", "--yes"]);
+    assert_eq!(count(), 2, "{}", said(&ended));
+}
+
+/// A sibling that records something makes the text another one than git has.
+fn sibling_is_done(yard: &Yard) {
+    let told = || fs::read_to_string(yard.workspace.path(".piton/run/runs/1/events.jsonl")).unwrap_or_default();
+    let is_done = || told().lines().any(|line| line.contains("\"event\":\"done\"") && line.contains("plan:p b"));
+    wait_for("its sibling", is_done, told);
 }

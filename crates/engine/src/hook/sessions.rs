@@ -7,7 +7,6 @@
 //! Nothing here is more than a hint. Only that a session is at work on its unit is made durable, once, because after a
 //! power cut that alone tells that its work was interrupted; the rest can be lost without harm.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use piton_model::{Dialect, Id, Time, UnitRef};
@@ -363,8 +362,8 @@ pub(crate) fn others(disk: &dyn Disk, own: &Id, now: Time) -> Vec<(Id, Session)>
 }
 
 /// Whether a session that no lead started is at work on a unit, by its process: it is bound to the unit, and has not ended.
-/// `handed_by` names sessions that handed the unit over.
-pub(crate) fn is_at_work(workspace: &Workspace, unit: &UnitRef, handed_by: &BTreeSet<String>, now: Time) -> bool {
+/// `is_handed` tells sessions that handed the unit over.
+pub(crate) fn is_at_work(workspace: &Workspace, unit: &UnitRef, is_handed: &dyn Fn(&str) -> bool, now: Time) -> bool {
     let Ok(target) = Target::find(workspace, unit, now) else { return false };
     let bound = Bound::of(&target);
     let is_at_it = |session: &Session| {
@@ -373,7 +372,7 @@ pub(crate) fn is_at_work(workspace: &Workspace, unit: &UnitRef, handed_by: &BTre
         session.ended.is_none() && !session.is_worker && lives && is_own
     };
     let mut all = list(&*workspace.disk, DIRECTORY, path_of).into_iter();
-    all.any(|(id, session)| is_at_it(&session) && !handed_by.contains(id.as_str()))
+    all.any(|(id, session)| is_at_it(&session) && !is_handed(id.as_str()))
 }
 
 /// All sessions that ended. Files of those that did so long ago are removed on the way.

@@ -154,6 +154,7 @@ impl Lead<'_> {
         let blockers = self.unit_of(at).map(|unit| unit.blockers).unwrap_or_default();
         let memory = self.memory.lane(&name);
         memory.follow_list(self.work.lanes[at].title.as_ref(), &self.work.lanes[at].start);
+        memory.listed.told.clone_from(&memory.listed.title);
         (memory.origin, memory.claiming) = (origin, None);
         memory.origin.attempt = claimed.ticket.attempt;
         memory.account = Some(account);

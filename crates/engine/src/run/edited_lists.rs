@@ -90,9 +90,10 @@ impl Lead<'_> {
     fn note_added(&mut self, lists: &Lists) {
         let has_list = self.run.wanted.is_empty() || self.run.wanted.iter().any(|wanted| wanted.list().is_some());
         let Some(before) = self.lists.as_ref().filter(|_| has_list) else { return };
-        let known: BTreeSet<String> = before.units().iter().map(UnitRef::to_string).collect();
+        let is_named = !self.run.wanted.is_empty();
+        let known: BTreeSet<String> = before.units(is_named).iter().map(UnitRef::to_string).collect();
         let has_lane = |unit: &String| self.work.lanes.iter().any(|work| work.unit_name == *unit);
-        let units = lists.units().into_iter().map(|unit| unit.to_string());
+        let units = lists.units(is_named).into_iter().map(|unit| unit.to_string());
         let added: Vec<String> = units.filter(|unit| !known.contains(unit) && !has_lane(unit)).collect();
         let new: Vec<&str> = added.iter().filter(|unit| !self.added.contains(unit)).map(String::as_str).collect();
         let text = format!("new in its list: {}; this run does not have it, the next one does it", new.join(", "));
@@ -152,18 +153,20 @@ impl Lead<'_> {
     fn tell_edit(&mut self, at: LaneAt, changed: &[&str]) {
         let changed = format!("changed in its list: {}", changed.join(", "));
         let is_asked = changed.contains("subtasks") || changed.contains("criteria");
-        let told = match self.work.fleet.lanes[at].state {
+        let lane = &self.work.fleet.lanes[at];
+        let is_last = lane.stages.last().is_none_or(|last| *last == lane.stage);
+        let open_again = |when: &str| {
+            let reopen = verbs::REOPEN.on(&self.work.lanes[at].unit_name);
+            reopen.to(format!("{changed}; {when}; when it is done, open it again")).to_string()
+        };
+        let told = match lane.state {
+            LaneState::Working(_) if is_last && !is_asked => {
+                open_again("its last worker is at work, and does not read that")
+            }
             LaneState::Working(_) => {
                 format!("{changed}; it counts from the next worker on; the running worker keeps what it has")
             }
-            LaneState::Closing(_) if !is_asked => {
-                let reopen = verbs::REOPEN.on(&self.work.lanes[at].unit_name);
-                reopen
-                    .to(format!(
-                        "{changed}; its work is complete, and no worker reads that; when it is done, open it again"
-                    ))
-                    .to_string()
-            }
+            LaneState::Closing(_) if !is_asked => open_again("its work is complete, and no worker reads that"),
             _ => format!("{changed}; it counts from now on"),
         };
         self.tell_lane(at, "listed", &told);

@@ -42,7 +42,11 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
         let row = rows.iter().find(|row| work.unit.means(row.dialect, &row.full_name));
         let known = memory.lanes.get(&lane.name).filter(|known| known.is_remembered());
         // A story is known by the state of all stories as well.
-        let is_gone = row.is_none() || work.dialect == Dialect::Pipeline && !is_there(workspace, &path_of(&work.id));
+        let has_lost = |row: &Row| {
+            let is_open_story = work.dialect == Dialect::Pipeline && row.state != State::Done;
+            is_open_story && !is_there(workspace, &path_of(&work.id))
+        };
+        let is_gone = row.is_none_or(has_lost);
         let repository = ground.map(|(repository, _)| repository);
         let gone = || without_document(workspace, repository, work, known?, run.as_ref(), now);
         let gone = if is_gone && work.step.is_none() { gone() } else { None };

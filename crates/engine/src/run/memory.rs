@@ -84,8 +84,10 @@ pub(super) struct Origin {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct ListedAs {
-    /// The newest title that a worker had, or was told.
+    /// The newest title that a lead followed.
     pub title: Option<String>,
+    /// The newest title that a worker got.
+    pub told: Option<String>,
     /// Each subtask that was listed, also those that are not any more.
     pub steps: BTreeSet<String>,
     /// The same of criteria.

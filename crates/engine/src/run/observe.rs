@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use piton_dialect::time::read as read_time;
 use piton_model::fleet::{Approval, Closing, End, FleetEvent, LaneAt, LaneState, StageResult, Standing};
 use piton_model::{Event, Time};
 use piton_store::journal::Entry;
@@ -85,6 +86,9 @@ impl Lead<'_> {
                 self.memory.lane(&name).deaths.push(text + &lacks);
             }
         }
+        if matches!(standing, Standing::Complete(_)) && self.is_open_box(at) {
+            self.tell_ticked_again(at, "its worker recorded it as done");
+        }
         self.queue.push_back(FleetEvent::WorkerExited { lane: at, end: judged, standing, words });
         Ok(())
     }
@@ -98,8 +102,11 @@ impl Lead<'_> {
         let _ = reading.finish();
         let seen = reading.seen();
         let (name, stage) = (self.work.fleet.lanes[at].name.clone(), self.work.fleet.lanes[at].stage);
+        // When a worker vanished is not known: what it recorded last was before that.
+        let last = || read_time(&self.events_of(&self.work.lanes[at].unit).pop()?.at).time();
+        let left = if end.exit == Exit::Vanished { last().unwrap_or(wall(end.at)) } else { wall(end.at) };
         let memory = self.memory.lane(&name);
-        memory.leave_stage(stage, wall(end.at));
+        memory.leave_stage(stage, left);
         if let Some(session) = &seen.session {
             memory.session = Some(session.clone());
         }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::lead::Lead;
 use super::memory::{LaneMemory, Memory, SavedState};
+use super::recover::is_beginning;
 use super::task_list::begun_with;
 use super::work::{LaneWork, Work};
 use crate::Workspace;
@@ -37,17 +38,22 @@ pub(super) fn is_other_work(work: &LaneWork, unit: &Unit, events: &[Entry]) -> b
     }
 }
 
-/// The title by which its workers knew a unit: what its list said when a lead last followed it, else what it began with.
-fn known_title(known: Option<&LaneMemory>, events: &[Entry]) -> Option<String> {
-    let began = events.iter().rfind(|entry| entry.event == "started")?;
-    let started = || began.data.get("title").and_then(Value::as_str).map(str::to_owned);
-    known.and_then(|known| known.listed.title.clone()).or_else(started)
+/// What is remembered of a unit's present life.
+fn of_this_life<'m>(known: Option<&'m LaneMemory>, events: &[Entry]) -> Option<&'m LaneMemory> {
+    let began = events.iter().rfind(|entry| is_beginning(entry)).map_or(0, |entry| entry.seq);
+    known.filter(|known| known.origin.began == began || began == 0)
 }
 
-/// Whether the list of a unit that was begun has another title than its workers knew.
+fn title_at_start(events: &[Entry]) -> Option<String> {
+    let began = events.iter().rfind(|entry| entry.event == "started")?;
+    began.data.get("title").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Whether the list of a unit that was begun has another title than when a lead last followed it, or than it began with.
 pub(super) fn is_retitled(work: &LaneWork, known: Option<&LaneMemory>, events: &[Entry]) -> bool {
     let has_begun = events.iter().any(|entry| entry.event == "started");
-    has_begun && known_title(known, events) != work.title
+    let followed = of_this_life(known, events).and_then(|known| known.listed.title.clone());
+    has_begun && followed.or_else(|| title_at_start(events)) != work.title
 }
 
 impl Lead<'_> {
@@ -128,7 +134,8 @@ pub(super) fn retitled(workspace: &Workspace, work: &Work, now: Time) -> Vec<(La
     let memory = Memory::load(workspace).unwrap_or_default();
     let hint = |(at, lane): (LaneAt, &LaneWork)| {
         let events = crate::log(workspace, &lane.unit, now).map(|log| log.log.events).unwrap_or_default();
-        let before = known_title(memory.lanes.get(&work.fleet.lanes[at].name), &events)?;
+        let known = of_this_life(memory.lanes.get(&work.fleet.lanes[at].name), &events);
+        let before = known.and_then(|known| known.listed.told.clone()).or_else(|| title_at_start(&events))?;
         let listed = lane.title.as_ref().filter(|listed| **listed != before)?;
         let what = format!("it is done as {before:?}, and its list has {listed:?}; if that is other work, begin it");
         Some((at, verbs::START.on(&lane.unit_name).to(what)))

@@ -293,7 +293,7 @@ impl Lead<'_> {
             let is_open = || self.unit_of(at).is_ok_and(|unit| box_state(&unit, Some(step)) == BoxState::Open);
             if is_done && is_open() && self.is_untick_of_git(at) {
                 self.finish_step(&work, step)?;
-                self.tell_lane(at, "plan", "git took its tick back, and its work is merged: its box is ticked again");
+                self.tell_ticked_again(at, "its work is merged");
             }
         }
         Ok(())

@@ -19,6 +19,7 @@ use super::lead::Lead;
 use super::memory::GroupMemory;
 use super::recover::is_beginning;
 use super::taken_back::is_seen;
+use crate::record::HOLDER_SESSION;
 use crate::{Workspace, record};
 
 impl Lead<'_> {
@@ -311,7 +312,11 @@ pub(super) fn left_to_session(
     handed_by: &BTreeSet<String>,
     now: Time,
 ) -> Option<String> {
-    let is_left = unit.state != State::Done && crate::hook::is_session_at_work(workspace, name, handed_by, now);
+    // A session that took the unit up again since has it.
+    let last = crate::log(workspace, name, now).ok().and_then(|log| log.log.events.into_iter().last());
+    let holder = last.and_then(|last| last.carried.get(HOLDER_SESSION)?.as_str().map(str::to_owned));
+    let is_handed = |session: &str| handed_by.contains(session) && holder.as_deref() != Some(session);
+    let is_left = unit.state != State::Done && crate::hook::is_session_at_work(workspace, name, &is_handed, now);
     is_left.then(|| format!("{LEFT_TO_SESSION} it, until it ends"))
 }
 

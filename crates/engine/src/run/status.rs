@@ -213,12 +213,16 @@ pub fn run_status(workspace: &Workspace, now: Time) -> Option<RunStatus> {
     Some(status_of(workspace, run, published, now))
 }
 
-/// Whether the user gave up all that is left of a run: a commit removed the documents.
+/// Whether the user gave up all that is left of a run: a commit removed the documents, or another agent took the work over
+/// and did it.
 fn is_given_up(workspace: &Workspace, run: &RunRecord, now: Time) -> bool {
     let units = run.units.iter().filter_map(|name| UnitRef::parse(name).ok());
     let is_done = |unit: &UnitRef| find(workspace, unit, now).is_ok_and(|found| found.unit.state == State::Done);
     let mut left = units.filter(|unit| !is_done(unit)).peekable();
-    let is_gone = |unit: UnitRef| lost(workspace, &unit, now).is_some_and(|lost| was_given_up(workspace, &lost));
+    let is_gone = |unit: UnitRef| {
+        lost(workspace, &unit, now).is_some_and(|lost| was_given_up(workspace, &lost))
+            || heir_of(workspace, &unit, now).is_some_and(|(_, heir)| heir.state == State::Done)
+    };
     left.peek().is_some() && left.all(is_gone)
 }
 

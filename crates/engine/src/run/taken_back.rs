@@ -70,16 +70,15 @@ pub(super) fn is_finished_and_away(
         }
 }
 
-/// Whether a list describes other work by a unit's name than its workers did: another feature, another title, none of its
-/// steps.
+/// Whether a list describes other work by a unit's name than its workers did: another feature, another title, more steps.
 fn is_another(work: &LaneWork, known: &LaneMemory, events: &[Entry]) -> bool {
     let Some(began) = events.iter().rfind(|entry| entry.event == "started") else { return false };
     match work.dialect {
         Dialect::Crew => began.data.get("feature").and_then(Value::as_str) != work.start.feature.as_deref(),
         Dialect::Task => {
             let (before, steps) = (begun_steps(Some(known), events), &work.start.steps);
-            let has_none = !steps.is_empty() && !steps.iter().any(|step| before.contains(step));
-            has_none || is_retitled(work, Some(known), events)
+            let has_more = steps.iter().any(|step| !before.contains(step));
+            has_more || is_retitled(work, Some(known), events)
         }
         Dialect::Pipeline | Dialect::Plan | Dialect::Build => is_retitled(work, Some(known), events),
     }
@@ -248,7 +247,7 @@ impl Lead<'_> {
             let is_plan = self.work.lanes[*at].dialect == Dialect::Plan;
             let step = self.work.lanes[*at].step.as_deref();
             let is_open = || self.unit_of(*at).is_ok_and(|unit| box_state(&unit, step) == BoxState::Open);
-            // The worker that recorded it may not have ended yet. Another one is at work on it again.
+            // The worker that recorded it may not have ended yet; the first box that is ticked makes the text another one.
             let has_left = || !self.live.contains_key(at) || self.recorded_done(*at).is_some();
             let is_closing = || self.was_complete(*at) && has_left();
             let is_done = is_plan && (matches!(lane.state, LaneState::Done | LaneState::Integrated) || is_closing());
@@ -259,9 +258,23 @@ impl Lead<'_> {
         for at in discarded {
             let work = self.work.lanes[at].clone();
             if self.finish_step(&work, work.step.as_deref().unwrap_or_default()).is_ok() {
-                self.tell_lane(at, "plan", "git took its tick back, and its work is kept: its box is ticked again");
+                self.tell_ticked_again(at, "its work is kept");
             }
         }
+    }
+
+    /// Whether a lane is a task of a plan, and its box is open.
+    pub(super) fn is_open_box(&self, at: LaneAt) -> bool {
+        let work = &self.work.lanes[at];
+        let is_open = || self.unit_of(at).is_ok_and(|unit| box_state(&unit, work.step.as_deref()) == BoxState::Open);
+        work.dialect == Dialect::Plan && work.step.is_some() && is_open()
+    }
+
+    /// Says that a box is ticked again that is open as git has it. Whether git or the user's editor opened it cannot always be
+    /// told, so the user is told how to open it.
+    pub(super) fn tell_ticked_again(&mut self, at: LaneAt, why: &str) {
+        let how = "to have it done again, commit the plan with its ticks, and untick it then";
+        self.tell_lane(at, "plan", &format!("its box is open as git has it, and {why}: it is ticked again; {how}"));
     }
 
     /// Whether the file with a box is as git wrote it, and the work of the box is where its lead put it.

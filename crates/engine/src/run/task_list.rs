@@ -5,8 +5,10 @@ use piton_model::hint::verbs;
 use piton_model::{Dialect, Event, GateJudgement, Hint, State, Step, StepMove, StepState, StepTo, Time, Unit};
 use piton_store::journal::Entry;
 
+use super::freed::LEAD;
 use super::lead::Lead;
 use super::memory::LaneMemory;
+use super::withdrawn::last_about;
 use super::work::{LaneWork, Work};
 use crate::Workspace;
 use crate::persons_word::is_claim;
@@ -96,7 +98,14 @@ fn missing_steps(work: &LaneWork, known: &Unit, events: &[Entry]) -> Vec<String>
     let (before, listed) = (begun_with(events, "steps"), &work.start.steps);
     let first = listed.iter().filter(|step| before.contains(step)).count() as u64;
     let counts_all = known.progress.total == 0 || known.progress.total >= first;
-    let is_there = |step: &String| known.steps.iter().any(|it| it.id == *step) || counts_all && before.contains(step);
+    // What a lead skipped, because it was out of the list, and what is in it again, is asked for.
+    let is_back = |step: &Step| {
+        let last = last_about(events, &step.id).filter(|_| step.state == StepState::Skipped);
+        last.is_some_and(|last| last.event == "step_skipped" && last.by == LEAD)
+    };
+    let is_known = |step: &String| known.steps.iter().any(|it| it.id == *step && !is_back(it));
+    let is_put_back = |step: &String| known.steps.iter().any(|it| it.id == *step && is_back(it));
+    let is_there = |step: &String| is_known(step) || counts_all && before.contains(step) && !is_put_back(step);
     // A task that is not divided is its own subtask. Where all others were taken out of the list, it is asked for.
     let is_divided = known.steps.is_empty() || known.steps.iter().any(|step| step.state != StepState::Skipped);
     let is_stand_in = |step: &String| is_divided && known.id.rsplit('/').next() == Some(step.as_str());

@@ -21,9 +21,11 @@ pub struct Agent {
 impl Agent {
     /// The agent as a list has it, when it is this unit. The list may know its epic, where the user left that out.
     pub fn as_unit(&self, unit: &UnitRef) -> Option<Agent> {
-        let listed = self.listed.as_unit(unit)?;
+        // Either may leave the epic out, and agents are known by names that fold.
         let has_epic = self.listed.parts.len() > unit.parts.len();
-        Some(Agent { wave: self.wave, listed: if has_epic { self.listed.clone() } else { listed } })
+        let parts = if has_epic { self.listed.parts.clone() } else { unit.parts.clone() };
+        let listed = Listed { parts, is_whole: unit.is_whole, ..self.listed.clone() };
+        self.unit().may_be(unit).then_some(Agent { wave: self.wave, listed })
     }
 
     /// The agent as a list has it, when this unit continues its work.
@@ -38,12 +40,17 @@ impl Agent {
 
     /// Whether this is the whole name of its unit.
     pub fn is_called(&self, unit: &UnitRef) -> bool {
-        self.listed.parts == unit.parts
+        self.listed.parts.len() == unit.parts.len() && self.unit().may_be(unit)
     }
 
     /// What the list says about it.
     pub fn into_listed(self) -> ListedUnit {
         self.listed.into_listed()
+    }
+
+    /// The agents that it waits for.
+    pub fn depends_on(&self) -> &[String] {
+        &self.listed.depends_on
     }
 
     /// Leaves out what agents wait for that is not among them.

@@ -7,6 +7,7 @@ use super::super::judges::with_command;
 use super::lists::ListedUnit;
 use super::{Draft, DraftLane, LaneWork};
 use crate::find::find_recorded;
+use crate::target::Target;
 
 /// A unit as somebody listed it.
 #[derive(Debug, Clone)]
@@ -81,13 +82,19 @@ impl Draft<'_> {
             known.parts.pop();
             known.parts.push(last.clone());
         }
-        // An agent is called by its whole epic: another epic may get an agent of its name.
-        let epic =
-            found.as_ref().filter(|_| dialect == Dialect::Crew).and_then(|found| found.full_name.rsplit_once('/'));
-        if let (Some((epic, _)), Some(known)) = (epic, &mut known) {
-            let last = if typed.parts.len() > 1 { typed.parts.last() } else { known.parts.last() };
+        // An agent is called by its whole epic: another epic may get an agent of its name. The epic may be left out.
+        let epic = match &found {
+            _ if dialect != Dialect::Crew => None,
+            Some(found) => found.full_name.rsplit_once('/').map(|(epic, _)| epic.to_owned()),
+            None if typed.parts.len() == 1 && !typed.is_whole => {
+                Some(Target::make(self.workspace, &typed, dialect).place.base).filter(|base| !base.is_empty())
+            }
+            None => None,
+        };
+        if let Some(epic) = epic {
+            let last = known.as_ref().unwrap_or(&typed).parts.last().cloned();
             let epic = epic.split('/').filter_map(|part| Id::parse(part).ok());
-            *known = UnitRef { parts: epic.chain(last.cloned()).collect(), is_whole: false, ..typed.clone() };
+            known = Some(UnitRef { parts: epic.chain(last).collect(), is_whole: false, ..typed.clone() });
         }
         let unit = known.unwrap_or(typed);
         let name = unit.to_string();

@@ -18,6 +18,8 @@ pub(in crate::run) struct Lists {
     pub files: Vec<(String, Vec<u8>)>,
     /// Those of the settings and the boards, behind those of files that the run names.
     stories: Vec<Story>,
+    /// How many of the stories are those of files that the run names.
+    named: usize,
     tasks: Vec<task::Task>,
     agents: Vec<crew::Agent>,
 }
@@ -56,7 +58,8 @@ impl Lists {
     }
 
     fn load(workspace: &Workspace, wanted: &[Wanted]) -> Result<Lists, BadFile> {
-        let mut lists = Lists { files: Vec::new(), stories: Vec::new(), tasks: Vec::new(), agents: Vec::new() };
+        let mut lists =
+            Lists { files: Vec::new(), stories: Vec::new(), named: 0, tasks: Vec::new(), agents: Vec::new() };
         for file in Lists::paths(wanted) {
             let read = match Path::new(&file).is_absolute() {
                 true => std::fs::read(&file).ok(),
@@ -72,7 +75,9 @@ impl Lists {
                     // A run of a file works from that file, also where the settings have an entry of the same id.
                     let is_named = wanted.iter().filter_map(Wanted::list).any(|named| named == file);
                     let place = if is_named { 0 } else { lists.stories.len() };
-                    lists.stories.splice(place..place, stories(&mut root)?);
+                    let own = stories(&mut root)?;
+                    lists.named += if is_named { own.len() } else { 0 };
+                    lists.stories.splice(place..place, own);
                     lists.tasks.extend(task::tasks(&mut root)?);
                     lists.agents.extend(crew::agents(&mut root)?);
                     root.finish()?;
@@ -107,23 +112,25 @@ impl Lists {
         }
     }
 
-    /// Whether a list names a story or a task.
+    /// Whether a list names a story, a task or an agent.
     pub fn names(&self, unit: &UnitRef) -> bool {
         match unit.dialect {
             Some(Dialect::Pipeline) => self.stories.iter().any(|story| unit.parts.last() == Some(&story.id)),
             Some(Dialect::Task) => self.tasks.iter().any(|task| task.as_unit(unit).is_some()),
-            Some(Dialect::Plan | Dialect::Build | Dialect::Crew) | None => false,
+            Some(Dialect::Crew) => self.agents.iter().any(|agent| agent.as_unit(unit).is_some()),
+            Some(Dialect::Plan | Dialect::Build) | None => false,
         }
     }
 
-    /// The units that are listed.
-    pub fn units(&self) -> Vec<UnitRef> {
+    /// The units that are listed: all of them, or those of files that the run names.
+    pub fn units(&self, is_named: bool) -> Vec<UnitRef> {
         let story = |story: &Story| UnitRef {
             dialect: Some(Dialect::Pipeline),
             parts: vec![story.id.clone()],
             is_whole: false,
         };
-        let stories = self.stories.iter().map(story);
+        let stories = if is_named { &self.stories[..self.named] } else { &self.stories[..] };
+        let stories = stories.iter().map(story);
         let tasks = self.tasks.iter().map(task::Task::unit);
         stories.chain(tasks).chain(self.agents.iter().map(crew::Agent::unit)).collect()
     }
@@ -135,7 +142,8 @@ impl Lists {
             parts.last() == Some(&name.as_str()) || parts.join("/") == *name || unit.to_string() == *name
         };
         let stories = self.stories.iter().flat_map(|story| &story.depends_on);
-        stories.chain(self.tasks.iter().flat_map(task::Task::depends_on)).any(is_it)
+        let tasks = self.tasks.iter().flat_map(task::Task::depends_on);
+        stories.chain(tasks).chain(self.agents.iter().flat_map(crew::Agent::depends_on)).any(is_it)
     }
 
     /// Whether the same files are there.
