@@ -1,5 +1,5 @@
 use clap::{ArgMatches, Args, ValueEnum};
-use piton_engine::{Trust, approve, gate_command, is_approved, record, run_evidence};
+use piton_engine::{Trust, approve, find_or_led, gate_command, is_approved, next_step, record, run_evidence};
 use piton_model::hint::verbs;
 use piton_model::{Event, Evidence, GateJudgement};
 
@@ -61,7 +61,21 @@ pub fn run(matches: &ArgMatches, args: GateArgs) -> Result<u8, Failure> {
         None => None,
     };
     let event = Event::GateJudged(GateJudgement { passed, names: args.names, step: args.step, evidence });
-    recording::run(matches, &args.writing, "gate", &event)
+    recording::run(matches, &args.writing, "gate", &event)?;
+    continue_run(matches, &args.writing.unit)
+}
+
+/// Names what continues the run of a unit whose gate a person judged.
+fn continue_run(matches: &ArgMatches, unit: &str) -> Result<u8, Failure> {
+    let context = Context::new(matches)?;
+    let wanted = recording::unit(unit)?;
+    let found = find_or_led(&context.workspace, &wanted, context.now).ok();
+    if let Some(found) = found.filter(|found| found.led.is_some() && !context.is_worker) {
+        let directory = std::env::current_dir().unwrap_or_else(|_| context.workspace.root().to_owned());
+        let next = next_step(&context.workspace, &found, &directory, context.now);
+        eprintln!("next: {}", crate::render::clean(&next.to_string()));
+    }
+    Ok(0)
 }
 
 /// Runs the command of each gate and records how it ended; the first one that fails is the last one that is run.

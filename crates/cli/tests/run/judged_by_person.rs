@@ -148,3 +148,22 @@ fn work_that_a_review_held_back_is_merged_when_the_review_is_overridden() {
     assert!(is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
     assert_eq!(begun(&yard), (1, 1), "only the merge is left: {}", said(&ended));
 }
+
+#[test]
+fn gate_that_a_person_refuses_goes_back_to_its_worker_by_what_is_printed() {
+    let plan = "# P\n\n## One\n<!-- CHECKPOINT: one -->\n- [ ] A <!-- TASK: a -->\n- [ ] Nice <!-- ACCEPT: nice -->\n";
+    let yard = yard("cat > \"$MARKS/told\"; date >> again.txt", "", &[("plans/p/plan.md", plan)]);
+    yard.workspace.write("piton.toml", yard.text("piton.toml").replace("reworks = 0", "reworks = 1"));
+    yard.commit("settings");
+    let ended = yard.piton(&["run", "plan:p", "--yes"]);
+    let next = "next: when it is not, for its worker: piton gate plan:p fail nice && piton run plan:p\n";
+    assert!(ended.code == Some(4) && ended.stdout.contains(next), "{}", said(&ended));
+    let refused = yard.run(&["gate", "plan:p", "fail", "nice"]);
+    assert!(refused.stderr.contains("next: continue the run: piton run plan:p --retry\n"), "{}", said(&refused));
+    let ended = yard.piton(&["run", "plan:p"]);
+    assert_eq!((ended.code, workers(&yard).len()), (Some(4), 2), "{}", said(&ended));
+    let told = std::fs::read_to_string(yard.outer("marks/told")).expect("a prompt");
+    assert!(told.contains("a person judged nice: not met"), "{told}");
+    yard.run(&["gate", "plan:p", "pass", "nice"]);
+    yard.run(&["run", "plan:p"]);
+}

@@ -19,7 +19,7 @@ use super::memory::{DIRECTORY, LaneMemory};
 use super::other_sources::way_back;
 use super::runs::{self, RunRecord};
 use super::status::waits;
-use super::ways::{Judging, WHEN_MET, brought_back, place_of_fix, ways_out};
+use super::ways::{WHEN_MET, brought_back, place_of_fix, ways_out};
 use super::{EndedLane, LaneView, RunEnd, RunError, View};
 
 /// How many stuck units the end of a run asks about by name.
@@ -277,12 +277,12 @@ impl Lead<'_> {
             is_all_told &= !ways.is_empty() || is_denied || self.is_paused_for(unit, waits);
             next.extend(ways);
         }
-        let judges = |it: &Judging| {
+        for it in self.judging() {
             let is_held = UnitRef::parse(&it.unit).is_ok_and(|unit| self.held_by_person(&unit).is_some());
             let options: &[&'static str] = if is_held { &["--retry"] } else { &[] };
-            it.command().to(WHEN_MET).then(self.command(options))
-        };
-        next.extend(self.judging().iter().map(judges));
+            next.push(it.command().to(WHEN_MET).then(self.command(options)));
+            next.push(it.refusal().to("when it is not, for its worker").then(self.command(options)));
+        }
         if !denied.is_empty() {
             next.push(super::denials::allow().to("allow what was denied").then(self.command(&["--retry"])));
         }

@@ -359,6 +359,7 @@ mod tests {
             ended: Some((Outcome::Stopped, Time::from_unix_seconds(3_000))),
             waiting: vec![Waiting::new("build:A", "Ground", "phase 0 Ground")],
             is_finished: false,
+            handed_by: BTreeSet::new(),
         }
     }
 

@@ -81,7 +81,7 @@ impl Lead<'_> {
             Some(StepState::Pending | StepState::Running | StepState::Failed) | None => {}
         }
         let is_paused = matches!(unit.state, State::Paused { .. });
-        let events = is_paused.then(|| self.events_of(&self.work.lanes[at].unit)).unwrap_or_default();
+        let events = if is_paused { self.events_of(&self.work.lanes[at].unit) } else { Vec::new() };
         if let Some((_, reason)) = person_pause(unit, &events) {
             return Standing::Halted { reason };
         }

@@ -45,6 +45,13 @@ impl Judging {
         self.step.iter().fold(judge, |judge, step| judge.with("--step", Arg::name(step, "STEP")))
     }
 
+    /// The command that says that it is not met: its worker is started again.
+    #[track_caller]
+    pub fn refusal(&self) -> Invocation {
+        let judge = verbs::GATE.on(&self.unit).word("fail").name(&self.gate, "NAME");
+        self.step.iter().fold(judge, |judge, step| judge.with("--step", Arg::name(step, "STEP")))
+    }
+
     /// Whether a unit's document has the gate in such a state.
     pub(super) fn is(&self, unit: &Unit, state: impl Fn(&GateState) -> bool) -> bool {
         let is_same = |name: &str| is_gate(unit.dialect, name, &self.gate);
