@@ -259,16 +259,31 @@ fn what_is_added_elsewhere_than_in_the_runs_file_is_not_named() {
 }
 
 #[test]
-fn subtask_that_a_tidied_task_gets_is_done() {
+fn subtask_that_a_tidied_task_gets_is_done_alone() {
     let yard = tasks(TWO, "", OBEYS);
     yard.run(&["run", "tasks.toml", "--yes"]);
     fs::remove_dir_all(yard.workspace.path("progress/checkpoints")).expect("it is there");
     list(&yard, &task("T1", THREE));
     let shown = yard.run(&["run", "tasks.toml", "--explain"]).stdout;
     assert!(!shown.contains("    is done\n"), "{shown}");
+    set_hook(&yard, &format!("date > \"$step.log\"\n{OBEYS}"));
     let ended = yard.run(&["run", "tasks.toml"]);
     let told = fs::read_to_string(yard.outer("marks/told-T1")).expect("a prompt");
-    assert!(told.contains("three"), "{told}{}", said(&ended));
+    assert!(told.contains("| - [ ] three\n") && !told.contains("| - [ ] one\n"), "{told}{}", said(&ended));
+}
+
+#[test]
+fn task_whose_document_is_in_the_stash_is_not_done_anew_for_a_subtask() {
+    let yard = tasks(TWO, "", OBEYS);
+    yard.workspace.write(".gitignore", ".piton/\n.worktrees/\n");
+    yard.commit("documents are committed");
+    yard.run(&["run", "tasks.toml", "--yes"]);
+    yard.git(&["stash", "-u", "-q"]);
+    yard.workspace.write("tasks.toml", task("T1", THREE));
+    yard.git(&["commit", "-qm", "three", "tasks.toml"]);
+    let ended = yard.run(&["run", "tasks.toml"]);
+    let told = "it is done without three of its list; bring its document back, and run it again";
+    assert!(said(&ended).contains(told) && workers(&yard).len() == 1, "{}", said(&ended));
 }
 
 #[test]

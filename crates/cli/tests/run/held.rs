@@ -436,6 +436,10 @@ fn a_plan_that_a_session_took_up_again_after_its_run_is_left_to_it() {
     };
     assert_eq!(by_session(&["run", "plan:p", "--yes"]).code, Some(4));
     assert_eq!(by_session(&["resume", "plan:p"]).code, Some(0));
+    // The session itself may hand it over again.
+    let ended = by_session(&["run", "plan:p", "--retry"]);
+    assert!(ended.code == Some(4) && !said(&ended).contains("another session"), "{}", said(&ended));
+    assert_eq!(by_session(&["resume", "plan:p"]).code, Some(0));
     set_hook(&yard, "");
     let ended = yard.piton(&["run", "plan:p"]);
     assert!(ended.code == Some(4) && said(&ended).contains("another session is at work"), "{}", said(&ended));

@@ -133,3 +133,24 @@ fn run_is_over_when_another_agent_did_its_work() {
     let shown = yard.run(&["status"]).stdout;
     assert!(!shown.contains("run 1"), "{shown}{}", said(&ended));
 }
+
+#[test]
+fn agent_that_is_spelt_otherwise_is_waited_for_merged_and_adopted() {
+    let two = agent("one").replace("Secondary-A", "Secondary-B") + "depends_on = [\"secondary-a\"]\n";
+    let list = agent("one").replace("Secondary-A", "secondary-a") + &two;
+    let hook = format!("case $step in *[Aa]) keep ready;; esac\n{FINISHES}");
+    let yard = one_epic(&list, &hook);
+    yard.run(&["start", "crew:epics/one/Secondary-A", "--feature", "one-bells", "--by", "me"]);
+    yard.run(&["pause", "crew:epics/one/Secondary-A", "--reason", "for the crew"]);
+    let ended = yard.run(&["run", "crew.toml", "--yes", "--retry"]);
+    assert!(is_on_main(&yard, "whole-one.txt") && workers(&yard).len() == 2, "{}", said(&ended));
+}
+
+#[test]
+fn agents_of_a_list_that_are_one_unit_are_refused() {
+    let list = format!("{}{}", agent("one").replace("epic = \"epics/one\"\n", ""), agent("one"));
+    let yard = one_epic(&list, FINISHES);
+    let ended = yard.piton(&["run", "crew.toml", "--yes"]);
+    let why = "Secondary-A and epics/one/Secondary-A of the list are one agent, crew:epics/one/Secondary-A";
+    assert!(ended.code == Some(2) && said(&ended).contains(why), "{}", said(&ended));
+}

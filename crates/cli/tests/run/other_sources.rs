@@ -159,6 +159,21 @@ fn every_door_names_the_stash_that_has_the_settings() {
     yard.run(&["run", "--yes", "--retry"]);
 }
 
+#[test]
+fn settings_in_an_older_stash_are_brought_back_as_printed() {
+    let yard = paused(false);
+    yard.git(&["stash", "-q"]);
+    yard.workspace.write("README.md", "another thought\n");
+    yard.git(&["stash", "-q"]);
+    let ended = yard.piton(&["run", "--yes"]);
+    let way = "git stash pop 'stash@{1}'";
+    assert!(ended.code == Some(2) && said(&ended).contains(way), "{}", said(&ended));
+    assert!(yard.run(&["status"]).stdout.contains(way));
+    yard.git(&["stash", "pop", "-q", "stash@{1}"]);
+    set_hook(&yard, "touch never.txt; git add -A");
+    yard.run(&["run", "--yes"]);
+}
+
 const ASKS: &str = r#"if [ "$step$PITON_STAGE" = S-12 ] && mkdir "$MARKS/asked" 2>/dev/null; then hold S-1; "$PITON" block "$PITON_UNIT" --message 'which port?'; exit 0; fi"#;
 
 #[test]

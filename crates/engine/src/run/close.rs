@@ -218,7 +218,10 @@ impl Lead<'_> {
         let found = crate::find(self.workspace, unit, self.time());
         // What its user paused it for is its reason.
         let is_paused = found.as_ref().is_ok_and(|found| matches!(found.unit.state, State::Paused { .. }));
-        if is_paused && self.held_by_person(unit).is_some() {
+        if let Some(held) = self.held_by_person(unit).filter(|_| is_paused) {
+            // A gate that failed meanwhile is told beside it.
+            let both = self.failed_gate(group).map(|_| format!("{held}; and {reason}"));
+            events.extend(both.map(|both| Event::Paused { reason: Some(both) }));
             return events;
         }
         if !is_failure && found.as_ref().is_ok_and(|found| found.unit.state.lifecycle() == Lifecycle::Blocked) {

@@ -120,6 +120,8 @@ impl Lead<'_> {
         if work.dialect == Dialect::Task {
             work.start.title.clone_from(&work.title);
         }
+        let known = self.memory.lanes.get(&self.work.fleet.lanes[at].name);
+        work.start.steps.retain(|step| known.is_none_or(|known| !known.listed.done_before.contains(step)));
         work.start.replaces = old.start.replaces;
         if let Some(story) = &listed.story {
             work.brief.clone_from(&story.brief);

@@ -273,8 +273,7 @@ impl Shared {
         (request, run): (&RunRequest, Option<&RunRecord>),
         now: Time,
     ) -> BTreeMap<String, Shared> {
-        let mut handed_by = run.map(|run| run.handed_by.clone()).unwrap_or_default();
-        handed_by.extend(request.session.clone());
+        let handed_by = run.map(|run| run.handed_by.clone()).unwrap_or_default();
         let of = |wanted: &UnitRef| {
             let unit = crate::find(workspace, wanted, now).ok()?.unit;
             let row = rows.iter().find(|row| wanted.means(row.dialect, &row.full_name));
@@ -282,7 +281,7 @@ impl Shared {
             let events = crate::log(workspace, wanted, now).map(|log| log.log.events).unwrap_or_default();
             let is_approved = |paused: u64| approvals::approved_after(workspace, &wanted.to_string(), paused);
             let pause = person_pause(&unit, &events).filter(|(paused, _)| !is_approved(*paused));
-            let session = left_to_session(workspace, wanted, &unit, &handed_by, now);
+            let session = left_to_session(workspace, wanted, &unit, (&handed_by, request.session.as_ref()), now);
             Some(Shared { unit, liveness, pause: session.or(pause.map(|(_, reason)| reason)), events })
         };
         let mut all = BTreeMap::new();

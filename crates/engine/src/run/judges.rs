@@ -9,7 +9,7 @@ use piton_supervisor::quoted;
 
 use super::lead::Lead;
 use super::merging::Key;
-use super::other_sources::way_back;
+use super::other_sources::is_elsewhere;
 use super::settings::{SETTINGS, Settings};
 use super::task_list::removed_criteria;
 use super::work::{Work, gates_by_phase};
@@ -270,7 +270,7 @@ impl Lead<'_> {
     pub(super) fn judge_by_changed(&self, gates: &str) -> String {
         let mut text = format!("gates changed during the run: {gates}; ");
         let base = self.memory.run.base.as_ref();
-        if let Some(base) = base.filter(|_| way_back(self.workspace, &self.run).is_some()) {
+        if let Some(base) = base.filter(|_| is_elsewhere(self.workspace, &self.run)) {
             // A lead reads its settings from what is checked out.
             text += &format!("check {base} out: git checkout {}; then ", quoted(base));
         }

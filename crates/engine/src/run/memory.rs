@@ -92,6 +92,8 @@ pub(super) struct ListedAs {
     pub steps: BTreeSet<String>,
     /// The same of criteria.
     pub criteria: BTreeSet<String>,
+    /// Subtasks that were done in an earlier life, whose document was tidied away.
+    pub done_before: BTreeSet<String>,
 }
 
 /// What is remembered of a lane.

@@ -16,7 +16,7 @@ pub(super) fn refuse(workspace: &Workspace, request: &RunRequest) -> Result<(), 
     let Some(run) = meant(workspace, request) else { return Ok(()) };
     let root = workspace.root();
     let number = run.number;
-    match first_refused(workspace, &run)?.filter(|it| !(request.retry && it.why == Refused::PutByGit)) {
+    match first_refused(workspace, &run)?.filter(|it| !(request.retry && matches!(it.why, Refused::PutByGit { .. }))) {
         Some(Other { path, base, why: Refused::Elsewhere { branch } }) => {
             let here = branch.as_deref().unwrap_or("no branch");
             let why =
@@ -25,15 +25,27 @@ pub(super) fn refuse(workspace: &Workspace, request: &RunRequest) -> Result<(), 
             let hint = command.to(format!("check it out: git checkout {}; then continue", quoted(&base)));
             Err(unusable(why, hint).into())
         }
-        Some(Other { path, why: Refused::PutByGit, .. }) => {
+        Some(Other { path, why: Refused::PutByGit { stash }, .. }) => {
             let why = format!(
                 "run {number} was led by another {path}, which is in the stash; git put an earlier version in its place"
             );
-            let hint = "bring yours back: git stash pop; with --retry the run continues with what is there";
+            let back = popped(&stash);
+            let hint = format!("bring yours back: {back}; with --retry the run continues with what is there");
             Err(unusable(why, hint).into())
         }
         None => Ok(()),
     }
+}
+
+/// How a stash is brought back.
+fn popped(stash: &str) -> String {
+    if stash == "stash@{0}" { "git stash pop".to_owned() } else { format!("git stash pop {}", quoted(stash)) }
+}
+
+/// The same on another branch than its base.
+pub(super) fn is_elsewhere(workspace: &Workspace, run: &RunRecord) -> bool {
+    let other = first_refused(workspace, run).ok().flatten();
+    other.is_some_and(|other| matches!(other.why, Refused::Elsewhere { .. }))
 }
 
 /// What its user does first about a run that would be refused on the branch that is checked out.
@@ -43,7 +55,7 @@ pub(super) fn way_back(workspace: &Workspace, run: &RunRecord) -> Option<Way> {
         Refused::Elsewhere { .. } => {
             format!("{path} is another on {base}, which is not checked out: git checkout {}", quoted(&base))
         }
-        Refused::PutByGit => format!("{path} is in the stash: git stash pop"),
+        Refused::PutByGit { stash } => format!("{path} is in the stash: {}", popped(&stash)),
     };
     Some(Way::Fetch { words })
 }
@@ -51,7 +63,7 @@ pub(super) fn way_back(workspace: &Workspace, run: &RunRecord) -> Option<Way> {
 /// A file of a run in whose place git put an earlier version.
 pub(super) fn put_by_git(workspace: &Workspace, run: &RunRecord) -> Option<String> {
     let other = first_refused(workspace, run).ok()??;
-    (other.why == Refused::PutByGit).then_some(other.path)
+    matches!(other.why, Refused::PutByGit { .. }).then_some(other.path)
 }
 
 /// A file that steered a run, with something else in its place.
@@ -106,8 +118,11 @@ enum Refused {
         /// Its name.
         branch: Option<String>,
     },
-    /// git put an earlier version there.
-    PutByGit,
+    /// git put an earlier version there, and this stash has the run's.
+    PutByGit {
+        /// As git takes its name.
+        stash: String,
+    },
 }
 
 fn refused(known: &Source, now: Option<&[u8]>, history: &InRepository<'_>) -> Result<Option<Refused>, GitError> {
@@ -119,5 +134,7 @@ fn refused(known: &Source, now: Option<&[u8]>, history: &InRepository<'_>) -> Re
         return Ok(is_other.then_some(Refused::Elsewhere { branch }));
     }
     let is_put = judge(known, now, on_base.as_deref(), history)? == Found::PutByGit;
-    Ok(is_put.then_some(Refused::PutByGit))
+    let text = known.text.as_deref().filter(|_| is_put);
+    let stash = text.map_or(Ok(None), |text| history.repository.stash_with(&history.path, text))?;
+    Ok(stash.map(|stash| Refused::PutByGit { stash }))
 }

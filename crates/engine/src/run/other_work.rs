@@ -135,7 +135,8 @@ pub(super) fn retitled(workspace: &Workspace, work: &Work, now: Time) -> Vec<(La
     let hint = |(at, lane): (LaneAt, &LaneWork)| {
         let events = crate::log(workspace, &lane.unit, now).map(|log| log.log.events).unwrap_or_default();
         let known = of_this_life(memory.lanes.get(&work.fleet.lanes[at].name), &events);
-        let before = known.and_then(|known| known.listed.told.clone()).or_else(|| title_at_start(&events))?;
+        let told = known.and_then(|known| known.listed.told.clone().or_else(|| known.listed.title.clone()));
+        let before = told.or_else(|| title_at_start(&events))?;
         let listed = lane.title.as_ref().filter(|listed| **listed != before)?;
         let what = format!("it is done as {before:?}, and its list has {listed:?}; if that is other work, begin it");
         Some((at, verbs::START.on(&lane.unit_name).to(what)))

@@ -10,6 +10,7 @@ use super::by_hand::{LeftBy, begun_by_person};
 use super::lead::{Lead, steady};
 use super::memory::{Origin, SavedState, adopted};
 use super::other_work::is_retitled;
+use super::taken_back::added_steps;
 use super::{RunError, RunRequest};
 
 /// Whether an event begins a unit anew.
@@ -114,6 +115,11 @@ impl Lead<'_> {
         let is_renamed = || is_retitled(&self.work.lanes[at], Some(known), &events);
         let is_board = self.work.lanes[at].dialect == Dialect::Pipeline && (self.run.leads <= 1 || is_renamed());
         let is_archived = is_gone && is_board && !self.is_in_stash(&self.document_of(at));
+        // A task whose document was tidied away is begun anew for what its list got since.
+        let is_task = self.work.lanes[at].dialect == Dialect::Task;
+        let is_more = is_task && is_gone && !is_kept && known.state == SavedState::Done;
+        let is_same = is_more && !is_renamed() && self.is_merge_on_base(at);
+        let added = if is_same { added_steps(&self.work.lanes[at], known, &events) } else { Vec::new() };
         // A question stays one in the next attempt.
         let is_asked = match &known.state {
             SavedState::Paused { reason } => self.open_question(at, reason).is_some(),
@@ -126,6 +132,10 @@ impl Lead<'_> {
         }
         if !is_same_life || is_gone {
             lane.begin_anew();
+            if !added.is_empty() {
+                let listed = &self.work.lanes[at].start.steps;
+                lane.listed.done_before = listed.iter().filter(|step| !added.contains(step)).cloned().collect();
+            }
         } else if !is_same_attempt && is_asked {
             lane.origin = now;
         } else if !is_same_attempt {
@@ -133,7 +143,10 @@ impl Lead<'_> {
         } else if claiming == Some(now.attempt) {
             lane.origin = now;
         }
-        self.memory.lane(&name).claiming = None;
+        let lane = self.memory.lane(&name);
+        lane.claiming = None;
+        // What an earlier life did is not asked for again.
+        self.work.lanes[at].start.steps.retain(|step| !lane.listed.done_before.contains(step));
     }
 
     pub(super) fn is_document_gone(&self, at: LaneAt) -> bool {

@@ -227,7 +227,13 @@ impl Lead<'_> {
         }
         let is_paused = matches!(found.unit.state, State::Paused { .. });
         let events = self.events_of(unit);
-        let session = left_to_session(self.workspace, unit, &found.unit, &self.run.handed_by, self.time());
+        let session = left_to_session(
+            self.workspace,
+            unit,
+            &found.unit,
+            (&self.run.handed_by, request.session.as_ref()),
+            self.time(),
+        );
         let taken = taken_by_session(&found.unit, found.judgement.liveness, &events)
             .or(session)
             .or_else(|| self.paused_by_person(unit, &found.unit, &events));
@@ -309,13 +315,15 @@ pub(super) fn left_to_session(
     workspace: &Workspace,
     name: &UnitRef,
     unit: &Unit,
-    handed_by: &BTreeSet<String>,
+    (handed_by, asks): (&BTreeSet<String>, Option<&String>),
     now: Time,
 ) -> Option<String> {
     // A session that took the unit up again since has it.
     let last = crate::log(workspace, name, now).ok().and_then(|log| log.log.events.into_iter().last());
     let holder = last.and_then(|last| last.carried.get(HOLDER_SESSION)?.as_str().map(str::to_owned));
-    let is_handed = |session: &str| handed_by.contains(session) && holder.as_deref() != Some(session);
+    let is_asking = |session: &str| asks.is_some_and(|asks| asks == session);
+    let is_handed =
+        |session: &str| is_asking(session) || handed_by.contains(session) && holder.as_deref() != Some(session);
     let is_left = unit.state != State::Done && crate::hook::is_session_at_work(workspace, name, &is_handed, now);
     is_left.then(|| format!("{LEFT_TO_SESSION} it, until it ends"))
 }

@@ -53,8 +53,8 @@ pub(super) trait History {
     fn on_head(&self) -> Result<Option<Vec<u8>>, GitError>;
     /// Whether nothing was written to the file since git wrote it or looked at it.
     fn is_written_by_git(&self) -> Result<bool, GitError>;
-    /// Whether the file is in the newest stash.
-    fn is_stashed(&self) -> Result<bool, GitError>;
+    /// Whether a stash has the file with this content.
+    fn is_stashed(&self, content: &[u8]) -> Result<bool, GitError>;
 }
 
 /// Judges what is in the place of a file now, with the file as the base has it now.
@@ -80,13 +80,14 @@ pub(super) fn judge(
         });
     }
     let is_as_before = now == on_base && now == before;
+    let is_stashed = || text.map_or(Ok(false), |text| history.is_stashed(text));
     Ok(match now {
         _ if now == text => Found::Same,
         // An edit that was made and discarded while this lead is at work.
         _ if now == known.began.as_deref() => Found::Changed(now.map(<[u8]>::to_vec)),
         // Who discards an edit takes it back, in an editor or with git. What is in the stash is wanted again.
-        Some(_) if is_as_before && history.is_written_by_git()? && history.is_stashed()? => Found::PutByGit,
-        None if is_as_before && history.is_stashed()? => Found::PutByGit,
+        Some(_) if is_as_before && history.is_written_by_git()? && is_stashed()? => Found::PutByGit,
+        None if is_as_before && is_stashed()? => Found::PutByGit,
         _ => Found::Changed(now.map(<[u8]>::to_vec)),
     })
 }
@@ -143,8 +144,8 @@ impl History for InRepository<'_> {
         self.repository.is_written_by_git(&self.path)
     }
 
-    fn is_stashed(&self) -> Result<bool, GitError> {
-        Ok(self.repository.stashed_since(&self.path, 0)?.is_some())
+    fn is_stashed(&self, content: &[u8]) -> Result<bool, GitError> {
+        Ok(self.repository.stash_with(&self.path, content)?.is_some())
     }
 }
 

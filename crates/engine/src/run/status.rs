@@ -16,7 +16,7 @@ use super::denials;
 use super::freed::is_changed;
 use super::gates::refused_by_person;
 use super::left_work::{continued_by, heir_of};
-use super::memory::MEMORY;
+use super::memory::{MEMORY, Memory};
 use super::other_sources::way_back;
 use super::recover_groups::taken_by_session;
 use super::runs::{self, RunRecord, Wanted};
@@ -219,9 +219,14 @@ fn is_given_up(workspace: &Workspace, run: &RunRecord, now: Time) -> bool {
     let units = run.units.iter().filter_map(|name| UnitRef::parse(name).ok());
     let is_done = |unit: &UnitRef| find(workspace, unit, now).is_ok_and(|found| found.unit.state == State::Done);
     let mut left = units.filter(|unit| !is_done(unit)).peekable();
+    // What the one before left on its branch is asked about.
+    let memory = Memory::load(workspace).unwrap_or_default();
+    let is_left = |unit: &UnitRef| {
+        memory.lanes.get(&unit.to_string()).is_some_and(|known| known.branch.is_some() && known.merged.is_none())
+    };
     let is_gone = |unit: UnitRef| {
         lost(workspace, &unit, now).is_some_and(|lost| was_given_up(workspace, &lost))
-            || heir_of(workspace, &unit, now).is_some_and(|(_, heir)| heir.state == State::Done)
+            || heir_of(workspace, &unit, now).is_some_and(|(_, heir)| heir.state == State::Done) && !is_left(&unit)
     };
     left.peek().is_some() && left.all(is_gone)
 }

@@ -65,22 +65,27 @@ pub(super) fn is_finished_and_away(
         && is_finished(events)
         && match work.dialect {
             Dialect::Pipeline => documents().any(|document| is_kept(&document.path)),
+            // What its list got since is done as soon as its document is back.
+            Dialect::Task if !added_steps(work, known, events).is_empty() => {
+                documents().any(|document| is_kept(&document.path))
+            }
             Dialect::Task | Dialect::Crew => true,
             Dialect::Plan | Dialect::Build => false,
         }
 }
 
-/// Whether a list describes other work by a unit's name than its workers did: another feature, another title, more steps.
+/// The subtasks that the list of a task got since its workers had it.
+pub(super) fn added_steps(work: &LaneWork, known: &LaneMemory, events: &[Entry]) -> Vec<String> {
+    let before = begun_steps(Some(known), events);
+    work.start.steps.iter().filter(|step| !before.contains(step)).cloned().collect()
+}
+
+/// Whether a list describes other work by a unit's name than its workers did: another feature, another title.
 fn is_another(work: &LaneWork, known: &LaneMemory, events: &[Entry]) -> bool {
     let Some(began) = events.iter().rfind(|entry| entry.event == "started") else { return false };
     match work.dialect {
         Dialect::Crew => began.data.get("feature").and_then(Value::as_str) != work.start.feature.as_deref(),
-        Dialect::Task => {
-            let (before, steps) = (begun_steps(Some(known), events), &work.start.steps);
-            let has_more = steps.iter().any(|step| !before.contains(step));
-            has_more || is_retitled(work, Some(known), events)
-        }
-        Dialect::Pipeline | Dialect::Plan | Dialect::Build => is_retitled(work, Some(known), events),
+        Dialect::Task | Dialect::Pipeline | Dialect::Plan | Dialect::Build => is_retitled(work, Some(known), events),
     }
 }
 

@@ -7,7 +7,8 @@ use piton_store::journal::Entry;
 
 use super::freed::LEAD;
 use super::lead::Lead;
-use super::memory::LaneMemory;
+use super::memory::{LaneMemory, Memory};
+use super::taken_back::added_steps;
 use super::withdrawn::last_about;
 use super::work::{LaneWork, Work};
 use crate::Workspace;
@@ -138,9 +139,19 @@ fn missing_criteria(work: &LaneWork, known: &Unit) -> Vec<String> {
 
 /// Tasks that are done, and whose lists have subtasks or criteria that they do not have.
 pub(super) fn added_to_done(workspace: &Workspace, work: &Work, now: Time) -> Vec<(LaneAt, Hint)> {
-    let added = |(at, work): (LaneAt, &LaneWork)| {
-        let unit = crate::find(workspace, &work.unit, now).ok()?.unit;
-        let events = crate::log(workspace, &work.unit, now).map(|log| log.log.events).unwrap_or_default();
+    let memory = Memory::load(workspace).unwrap_or_default();
+    let added = |(at, own): (LaneAt, &LaneWork)| {
+        let events = crate::log(workspace, &own.unit, now).map(|log| log.log.events).unwrap_or_default();
+        let Ok(found) = crate::find(workspace, &own.unit, now) else {
+            let known = memory.lanes.get(&work.fleet.lanes[at].name)?;
+            let added = added_steps(own, known, &events);
+            let text = format!(
+                "it is done without {} of its list; bring its document back, and run it again",
+                added.join(", ")
+            );
+            return (!added.is_empty()).then(|| (at, Hint::from(text)));
+        };
+        let (unit, work) = (found.unit, own);
         let steps = missing_steps(work, &unit, &events).into_iter().map(|step| format!("the subtask {step:?}"));
         let criteria = missing_criteria(work, &unit).into_iter().map(|name| format!("the criterion {name:?}"));
         let new: Vec<String> = steps.chain(criteria).collect();

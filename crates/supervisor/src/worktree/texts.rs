@@ -8,6 +8,9 @@ use super::list::git_directory;
 use super::merge::full;
 use crate::git::{GitError, split};
 
+/// How many stashes are looked at, the newest first.
+const MOST_STASHES: &str = "50";
+
 /// How often, and how far apart, the lock of an index is looked at before a file is judged without its end.
 const LOOKS_AT_LOCK: u32 = 50;
 const LOOK_AT_LOCK: Duration = Duration::from_millis(20);
@@ -29,6 +32,24 @@ impl Repository {
         // What git did not track is in the third parent.
         let untracked = text("refs/stash^3")?;
         Ok(untracked.is_success().then_some(untracked.out))
+    }
+
+    /// The stash that has a file with this content, as git takes its name. The path is relative to the repository's root.
+    pub fn stash_with(&self, path: &str, content: &[u8]) -> Result<Option<String>, GitError> {
+        let said = self.git().ask(&["log", "--walk-reflogs", "--format=%H", "-n", MOST_STASHES, "refs/stash", "--"])?;
+        if !said.is_success() {
+            return Ok(None);
+        }
+        for (place, commit) in said.text().lines().enumerate() {
+            // What git did not track is in the third parent.
+            for commit in [commit.to_owned(), format!("{commit}^3")] {
+                let kept = self.git().ask(&["cat-file", "blob", &format!("{commit}:{path}")])?;
+                if kept.is_success() && kept.out == content {
+                    return Ok(Some(format!("stash@{{{place}}}")));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// A file as the commit that is checked out has it, and when it was last committed, in seconds since 1970. The path is

@@ -24,7 +24,7 @@ impl History for Git {
         Ok(self.is_written_by_git)
     }
 
-    fn is_stashed(&self) -> Result<bool, GitError> {
+    fn is_stashed(&self, _: &[u8]) -> Result<bool, GitError> {
         Ok(self.is_stashed)
     }
 }

@@ -1,11 +1,13 @@
 //! A crew: agents with a feature each, that work in parallel and meet at a sync point.
 
+use std::collections::BTreeMap;
+
 use piton_model::fleet::{Approval, Lane};
 use piton_model::{Dialect, Id, Start, UnitRef};
 
 use super::super::section::{BadFile, Section};
 use super::lists::ListedUnit;
-use super::{Draft, GroupWork, Listed, WorkError, id, new_phase, phase_gate};
+use super::{Draft, GroupWork, Listed, WorkError, id, new_phase, phase_gate, unusable};
 use crate::find::find_recorded;
 
 /// The name of the gate that ends a crew's run: everybody is at the sync point.
@@ -22,7 +24,7 @@ impl Agent {
     /// The agent as a list has it, when it is this unit. The list may know its epic, where the user left that out.
     pub fn as_unit(&self, unit: &UnitRef) -> Option<Agent> {
         // Either may leave the epic out, and agents are known by names that fold.
-        let has_epic = self.listed.parts.len() > unit.parts.len();
+        let has_epic = self.listed.parts.len() >= unit.parts.len();
         let parts = if has_epic { self.listed.parts.clone() } else { unit.parts.clone() };
         let listed = Listed { parts, is_whole: unit.is_whole, ..self.listed.clone() };
         self.unit().may_be(unit).then_some(Agent { wave: self.wave, listed })
@@ -119,6 +121,7 @@ impl Draft<'_> {
             let work = GroupWork { dialect: Dialect::Crew, unit: None, gates: Vec::new(), spec: None };
             self.add_group(&name, phases.collect(), work);
         }
+        let mut names = BTreeMap::new();
         for agent in agents {
             let epic = epic_of(&agent.listed.parts);
             let name = if epic.is_empty() { "crew".to_owned() } else { format!("crew:{epic}") };
@@ -132,7 +135,13 @@ impl Draft<'_> {
             };
             // The same agent may work in two epics: files are named after both.
             let file = self.with_epic(&agent.listed).iter().map(String::as_str).collect::<Vec<_>>().join("-");
-            self.add_listed(Dialect::Crew, agent.listed, lane, file);
+            let parts = agent.listed.parts.clone();
+            let name = self.add_listed(Dialect::Crew, agent.listed, lane, file);
+            if let Some(other) = names.insert(name.clone(), parts.clone()).filter(|other| *other != parts) {
+                let text = |parts: &[Id]| parts.iter().map(Id::as_str).collect::<Vec<_>>().join("/");
+                let why = format!("{} and {} of the list are one agent, {name}", text(&other), text(&parts));
+                return Err(unusable(why, "list it once, or say the epic of each"));
+            }
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use piton_model::fleet::{Lane, LaneState};
 use piton_model::{Dialect, Id, Lifecycle, Start, UnitRef};
 
 use super::super::judges::with_command;
+use super::super::memory::Memory;
 use super::lists::ListedUnit;
 use super::{Draft, DraftLane, LaneWork};
 use crate::find::find_recorded;
@@ -70,7 +71,8 @@ impl Listed {
 
 impl Draft<'_> {
     /// Adds a lane that is a whole unit. Others wait for it by the last part of its name; files are named after `file`.
-    pub(super) fn add_listed(&mut self, dialect: Dialect, listed: Listed, lane: Lane, file: String) {
+    /// Returns the name of the unit.
+    pub(super) fn add_listed(&mut self, dialect: Dialect, listed: Listed, lane: Lane, file: String) -> String {
         let typed = UnitRef { dialect: Some(dialect), parts: listed.parts, is_whole: listed.is_whole };
         let found = find_recorded(self.workspace, &typed, self.now).ok();
         // A unit that has namesakes is one of them for good, whatever others come and go.
@@ -92,11 +94,17 @@ impl Draft<'_> {
             None => None,
         };
         if let Some(epic) = epic {
-            let last = known.as_ref().unwrap_or(&typed).parts.last().cloned();
+            // The list may spell the agent otherwise than its checkpoint. Where it says the epic, it is how the user calls it.
+            let is_named = typed.parts.len() > 1;
+            let last = known.as_ref().filter(|_| !is_named).unwrap_or(&typed).parts.last().cloned();
             let epic = epic.split('/').filter_map(|part| Id::parse(part).ok());
             known = Some(UnitRef { parts: epic.chain(last).collect(), is_whole: false, ..typed.clone() });
         }
+        let key = typed.parts.last().map_or(String::new(), Id::to_string);
         let unit = known.unwrap_or(typed);
+        // What leads know of an agent they know by the name that it had first.
+        let remembered = if dialect == Dialect::Crew { self.remembered_agent(&unit) } else { None };
+        let unit = remembered.unwrap_or(unit);
         let name = unit.to_string();
         let found = found.map(|found| found.unit);
         let is_done = found.as_ref().is_some_and(|unit| unit.state.lifecycle() == Lifecycle::Done);
@@ -114,7 +122,6 @@ impl Draft<'_> {
             Dialect::Task => Start { title: title.clone(), ..listed.start },
             Dialect::Pipeline | Dialect::Plan | Dialect::Build | Dialect::Crew => listed.start,
         };
-        let key = unit.parts.last().map_or(String::new(), Id::to_string);
         let state = if is_done { LaneState::Done } else { LaneState::Queued };
         let lane = Lane { name: name.clone(), state, gates, ..lane };
         let work = LaneWork {
@@ -130,6 +137,16 @@ impl Draft<'_> {
             start,
             worker: None,
         };
+        let name = work.unit_name.clone();
         self.add_lane(DraftLane { lane, work, after: listed.depends_on, key });
+        name
+    }
+
+    /// The name by which a lead knows an agent already.
+    fn remembered_agent(&self, unit: &UnitRef) -> Option<UnitRef> {
+        let lanes = Memory::load(self.workspace).map(|memory| memory.lanes).unwrap_or_default();
+        let mut known = lanes.into_keys().filter_map(|name| UnitRef::parse(&name).ok());
+        let is_it = |known: &UnitRef| known.dialect == unit.dialect && known.parts.len() == unit.parts.len();
+        known.find(|known| is_it(known) && known.is_whole == unit.is_whole && known.may_be(unit))
     }
 }
