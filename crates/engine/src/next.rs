@@ -8,7 +8,7 @@ use piton_model::{
     UnitRef,
 };
 
-use crate::run::{RunState, place_of_unit, status_of_run};
+use crate::run::{RunState, RunStatus, place_of_unit, run_status, status_of_run};
 use crate::why::{asks_person, claims_complete};
 use crate::{Found, Workspace, preview};
 
@@ -26,6 +26,14 @@ pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: pi
     }
     if found.led.as_ref().is_some_and(piton_model::Led::is_held) {
         return verbs::RUN.call().to("watch the run");
+    }
+    // Who resumed a build approved its phase, and has the unit: its run goes on with it.
+    let is_of = |run: &RunStatus| run.state != RunState::Led && run.is_approved && run.run.units.contains(name);
+    if found.led.is_none()
+        && found.unit.dialect == Dialect::Build
+        && let Some(run) = run_status(workspace, now).filter(is_of)
+    {
+        return run.continuation("approved; continue it", root, directory);
     }
     match lifecycle {
         Lifecycle::Done => return verbs::STATUS.on(name).to("see what was done"),

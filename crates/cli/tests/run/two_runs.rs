@@ -130,6 +130,8 @@ fn a_build_that_a_person_resumes_has_its_next_phase_approved() {
             let shown = yard.run(words).stdout;
             assert!(!shown.contains("waits for approval") && !shown.contains("piton approve"), "{words:?}: {shown}");
         }
+        let why = yard.run(&["why", "build:PRD-071"]).stdout;
+        assert!(why.contains(&format!(": piton run {SPEC}\n")), "{why}");
         let ended = yard.piton(&["run", SPEC]);
         assert_eq!(ended.code, Some(0), "{}", said(&ended));
         assert!(is_on_main(&yard, "WS2.txt"), "{}", said(&ended));
