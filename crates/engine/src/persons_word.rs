@@ -135,7 +135,8 @@ fn is_last_about(events: &[Entry], at: usize, key: &str, name: &str) -> bool {
 /// The pause or block of a person that nothing continued since.
 pub(crate) fn standing_hold(events: &[Entry]) -> Option<&Entry> {
     let holds = |entry: &Entry| matches!(entry.event.as_str(), "paused" | "blocked" | "failed");
-    let at = events.iter().rposition(holds).filter(|at| is_by_person(&events[*at]))?;
+    // What a lead or a worker recorded beside it takes nothing away.
+    let at = events.iter().rposition(|entry| holds(entry) && is_by_person(entry))?;
     let continues = |entry: &Entry| match entry.event.as_str() {
         "started" | "resumed" | "unblocked" | "restarted" | "reopened" | "taken_over" | "rolled_back"
         | "step_begun" => !entry.data.contains_key(TICKET),

@@ -270,6 +270,16 @@ fn subtask_that_a_tidied_task_gets_is_done_alone() {
     let ended = yard.run(&["run", "tasks.toml"]);
     let told = fs::read_to_string(yard.outer("marks/told-T1")).expect("a prompt");
     assert!(told.contains("| - [ ] three\n") && !told.contains("| - [ ] one\n"), "{told}{}", said(&ended));
+    // It stays done, whatever happens to its document.
+    for _ in 0..2 {
+        let before = workers(&yard).len();
+        for words in [&["run", "tasks.toml", "--explain"][..], &["run", "tasks.toml"]] {
+            let shown = said(&yard.run(words));
+            assert!(!shown.contains("done without"), "{words:?}: {shown}");
+        }
+        assert_eq!(workers(&yard).len(), before);
+        let _ = fs::remove_dir_all(yard.workspace.path("progress/checkpoints"));
+    }
 }
 
 #[test]
@@ -282,7 +292,7 @@ fn task_whose_document_is_in_the_stash_is_not_done_anew_for_a_subtask() {
     yard.workspace.write("tasks.toml", task("T1", THREE));
     yard.git(&["commit", "-qm", "three", "tasks.toml"]);
     let ended = yard.run(&["run", "tasks.toml"]);
-    let told = "it is done without three of its list; bring its document back, and run it again";
+    let told = "it is done without three of its list; bring its document back: git stash pop, and run it again";
     assert!(said(&ended).contains(told) && workers(&yard).len() == 1, "{}", said(&ended));
 }
 

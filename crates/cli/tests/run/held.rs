@@ -447,3 +447,25 @@ fn a_plan_that_a_session_took_up_again_after_its_run_is_left_to_it() {
     let ended = yard.run(&["run", "plan:p"]);
     assert!(is_on_main(&yard, "b.txt"), "{}", said(&ended));
 }
+
+#[test]
+fn a_plan_that_its_user_pauses_while_its_gate_fails_is_not_merged_before_they_resume_it() {
+    let yard = yard("", "", &[("plans/p/plan.md", PLAN)]);
+    let marks = yard.outer("marks").display().to_string();
+    let gate = format!("touch {marks}/gate; while [ ! -e {marks}/go ]; do sleep 0.02; done; test -e {marks}/ready");
+    yard.workspace.write("piton.toml", format!("{}[gates]\nnice = \"{gate}\"\n", yard.text("piton.toml")));
+    yard.commit("a gate");
+    let lead = yard.types(&["run", "plan:p", "--yes"]);
+    wait_for("the gate", || yard.outer("marks/gate").exists(), || yard.piton(&["status"]).stdout);
+    yard.run(&["pause", "plan:p", "--reason", "wait for me"]);
+    fs::write(yard.outer("marks/go"), "").expect("it can be written");
+    lead.ends_with(4);
+    let shown = yard.run(&["why", "plan:p"]).stdout;
+    assert!(shown.contains("wait for me") && shown.contains("gate nice failed"), "{shown}");
+    fs::write(yard.outer("marks/ready"), "").expect("it can be written");
+    yard.run(&["gate", "plan:p", "pass", "nice"]);
+    let ended = yard.piton(&["run", "plan:p"]);
+    assert!(ended.code == Some(4) && !is_on_main(&yard, "a.txt"), "{}", said(&ended));
+    let ended = yard.run(&["run", "plan:p", "--retry"]);
+    assert!(is_on_main(&yard, "a.txt"), "{}", said(&ended));
+}

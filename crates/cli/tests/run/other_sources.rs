@@ -160,6 +160,18 @@ fn every_door_names_the_stash_that_has_the_settings() {
 }
 
 #[test]
+fn settings_that_were_edited_before_they_were_stashed_are_brought_back() {
+    let yard = paused(false);
+    yard.workspace.write("piton.toml", format!("{}# a thought\n", yard.text("piton.toml")));
+    yard.git(&["stash", "-q"]);
+    let ended = yard.piton(&["run", "--yes"]);
+    assert!(ended.code == Some(2) && said(&ended).contains("git stash pop"), "{}", said(&ended));
+    yard.git(&["stash", "pop", "-q"]);
+    set_hook(&yard, "touch never.txt; git add -A");
+    yard.run(&["run", "--yes"]);
+}
+
+#[test]
 fn settings_in_an_older_stash_are_brought_back_as_printed() {
     let yard = paused(false);
     yard.git(&["stash", "-q"]);

@@ -26,7 +26,8 @@ const FINISHED_BY_HAND: &str = "it was finished by hand, and its branch";
 /// Why a unit waits, when a person paused or blocked it last and it was not continued since, with the number of that event.
 pub(crate) fn person_pause(unit: &Unit, events: &[Entry]) -> Option<(u64, String)> {
     let holds = |entry: &Entry| matches!(entry.event.as_str(), "paused" | "blocked" | "failed");
-    let at = events.iter().rposition(holds).filter(|at| is_by_person(&events[*at]))?;
+    // What a lead recorded beside it takes nothing away.
+    let at = events.iter().rposition(|entry| holds(entry) && is_by_person(entry))?;
     let continues = |entry: &Entry| {
         matches!(entry.event.as_str(), "resumed" | "unblocked" | "restarted" | "reopened" | "taken_over" | "step_begun")
     };

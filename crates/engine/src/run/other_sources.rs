@@ -81,7 +81,8 @@ fn first_refused(workspace: &Workspace, run: &RunRecord) -> Result<Option<Other>
     for (path, known) in kept::load(&*workspace.disk, &run.directory()) {
         let now = workspace.disk.read(&path).ok().map(|content| content.bytes);
         let inside = repository.inside().join(&path).display().to_string();
-        let history = InRepository { repository: &repository, base, path: inside };
+        let since = run.lead_since.unix_seconds();
+        let history = InRepository { repository: &repository, base, path: inside, since };
         if let Some(why) = refused(&known, now.as_deref(), &history).map_err(RunError::Git)? {
             return Ok(Some(Other { path, base: base.clone(), why }));
         }
@@ -135,6 +136,6 @@ fn refused(known: &Source, now: Option<&[u8]>, history: &InRepository<'_>) -> Re
     }
     let is_put = judge(known, now, on_base.as_deref(), history)? == Found::PutByGit;
     let text = known.text.as_deref().filter(|_| is_put);
-    let stash = text.map_or(Ok(None), |text| history.repository.stash_with(&history.path, text))?;
+    let stash = text.map_or(Ok(None), |text| history.repository.stash_with(&history.path, text, history.since))?;
     Ok(stash.map(|stash| Refused::PutByGit { stash }))
 }

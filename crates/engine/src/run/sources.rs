@@ -98,6 +98,8 @@ pub(super) struct InRepository<'r> {
     pub base: &'r str,
     /// Relative to the repository's root.
     pub path: String,
+    /// When the run's last lead began, in seconds since 1970.
+    pub since: i64,
 }
 
 impl InRepository<'_> {
@@ -145,7 +147,7 @@ impl History for InRepository<'_> {
     }
 
     fn is_stashed(&self, content: &[u8]) -> Result<bool, GitError> {
-        Ok(self.repository.stash_with(&self.path, content)?.is_some())
+        Ok(self.repository.stash_with(&self.path, content, self.since)?.is_some())
     }
 }
 
@@ -231,7 +233,8 @@ impl Lead<'_> {
 
     fn history_of(&self, path: &str) -> Option<InRepository<'_>> {
         let (repository, base) = (self.repository.as_ref()?, self.memory.run.base.as_ref()?);
-        Some(InRepository { repository, base, path: repository.inside().join(path).display().to_string() })
+        let path = repository.inside().join(path).display().to_string();
+        Some(InRepository { repository, base, path, since: self.run.lead_since.unix_seconds() })
     }
 }
 

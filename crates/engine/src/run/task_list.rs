@@ -4,6 +4,7 @@ use piton_model::fleet::{LaneAt, LaneState};
 use piton_model::hint::verbs;
 use piton_model::{Dialect, Event, GateJudgement, Hint, State, Step, StepMove, StepState, StepTo, Time, Unit};
 use piton_store::journal::Entry;
+use piton_supervisor::{Repository, quoted};
 
 use super::freed::LEAD;
 use super::lead::Lead;
@@ -140,18 +141,23 @@ fn missing_criteria(work: &LaneWork, known: &Unit) -> Vec<String> {
 /// Tasks that are done, and whose lists have subtasks or criteria that they do not have.
 pub(super) fn added_to_done(workspace: &Workspace, work: &Work, now: Time) -> Vec<(LaneAt, Hint)> {
     let memory = Memory::load(workspace).unwrap_or_default();
-    let added = |(at, own): (LaneAt, &LaneWork)| {
-        let events = crate::log(workspace, &own.unit, now).map(|log| log.log.events).unwrap_or_default();
+    let added = |(at, listed): (LaneAt, &LaneWork)| {
+        let events = crate::log(workspace, &listed.unit, now).map(|log| log.log.events).unwrap_or_default();
+        let known = memory.lanes.get(&work.fleet.lanes[at].name);
+        let mut own = listed.clone();
+        own.start.steps.retain(|step| known.is_none_or(|known| !known.listed.done_before.contains(step)));
         let Ok(found) = crate::find(workspace, &own.unit, now) else {
-            let known = memory.lanes.get(&work.fleet.lanes[at].name)?;
-            let added = added_steps(own, known, &events);
+            let added = added_steps(&own, known?, &events);
+            let documents = events.last().into_iter().flat_map(|last| &last.documents);
+            let back = documents.filter_map(|document| brought_back(workspace, &document.path)).next();
+            let back = back.map_or_else(String::new, |back| format!(": {back}"));
             let text = format!(
-                "it is done without {} of its list; bring its document back, and run it again",
+                "it is done without {} of its list; bring its document back{back}, and run it again",
                 added.join(", ")
             );
             return (!added.is_empty()).then(|| (at, Hint::from(text)));
         };
-        let (unit, work) = (found.unit, own);
+        let (unit, work) = (found.unit, &own);
         let steps = missing_steps(work, &unit, &events).into_iter().map(|step| format!("the subtask {step:?}"));
         let criteria = missing_criteria(work, &unit).into_iter().map(|name| format!("the criterion {name:?}"));
         let new: Vec<String> = steps.chain(criteria).collect();
@@ -168,9 +174,19 @@ pub(super) fn added_to_done(workspace: &Workspace, work: &Work, now: Time) -> Ve
     work.lanes.iter().enumerate().filter(is_done).filter_map(added).collect()
 }
 
+/// How git brings a document back that is away: from the newest stash, or from the commit that is checked out.
+fn brought_back(workspace: &Workspace, path: &str) -> Option<String> {
+    let repository = Repository::find(workspace.root()).ok().flatten()?;
+    let inside = repository.inside().join(path).display().to_string();
+    if repository.stashed_since(&inside, 0).ok().flatten().is_some() {
+        return Some("git stash pop".to_owned());
+    }
+    repository.committed(&inside).ok().flatten().map(|_| format!("git checkout -- {}", quoted(path)))
+}
+
 /// The subtasks that the lists of a task had since it began.
 pub(super) fn begun_steps(known: Option<&LaneMemory>, events: &[Entry]) -> Vec<String> {
-    let listed = known.into_iter().flat_map(|known| known.listed.steps.iter().cloned());
+    let listed = known.into_iter().flat_map(|known| known.listed.steps.union(&known.listed.done_before).cloned());
     begun_with(events, "steps").into_iter().chain(listed).collect()
 }
 

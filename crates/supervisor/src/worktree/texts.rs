@@ -34,22 +34,37 @@ impl Repository {
         Ok(untracked.is_success().then_some(untracked.out))
     }
 
-    /// The stash that has a file with this content, as git takes its name. The path is relative to the repository's root.
-    pub fn stash_with(&self, path: &str, content: &[u8]) -> Result<Option<String>, GitError> {
-        let said = self.git().ask(&["log", "--walk-reflogs", "--format=%H", "-n", MOST_STASHES, "refs/stash", "--"])?;
+    /// The stash that has a file with this content, as git takes its name; else the newest that put a change of the file away
+    /// since a moment, in seconds since 1970. The path is relative to the repository's root.
+    pub fn stash_with(&self, path: &str, content: &[u8], since: i64) -> Result<Option<String>, GitError> {
+        let said =
+            self.git().ask(&["log", "--walk-reflogs", "--format=%H %ct", "-n", MOST_STASHES, "refs/stash", "--"])?;
         if !said.is_success() {
             return Ok(None);
         }
-        for (place, commit) in said.text().lines().enumerate() {
+        let text = |commit: &str| -> Result<Option<Vec<u8>>, GitError> {
+            let kept = self.git().ask(&["cat-file", "blob", &format!("{commit}:{path}")])?;
+            Ok(kept.is_success().then_some(kept.out))
+        };
+        let mut newest = None;
+        for (place, line) in said.text().lines().enumerate() {
+            let Some((commit, made)) = line.split_once(' ') else { continue };
+            let (kept, before) = (text(commit)?, text(&format!("{commit}^1"))?);
             // What git did not track is in the third parent.
-            for commit in [commit.to_owned(), format!("{commit}^3")] {
-                let kept = self.git().ask(&["cat-file", "blob", &format!("{commit}:{path}")])?;
-                if kept.is_success() && kept.out == content {
-                    return Ok(Some(format!("stash@{{{place}}}")));
+            let kept = match kept.filter(|kept| before.as_ref() != Some(kept)) {
+                Some(kept) => Some(kept),
+                None => text(&format!("{commit}^3"))?,
+            };
+            let name = format!("stash@{{{place}}}");
+            match kept {
+                Some(kept) if kept == content => return Ok(Some(name)),
+                Some(_) if made.parse::<i64>().is_ok_and(|made| made >= since) => {
+                    newest.get_or_insert(name);
                 }
+                _ => {}
             }
         }
-        Ok(None)
+        Ok(newest)
     }
 
     /// A file as the commit that is checked out has it, and when it was last committed, in seconds since 1970. The path is
