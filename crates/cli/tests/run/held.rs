@@ -469,3 +469,15 @@ fn a_plan_that_its_user_pauses_while_its_gate_fails_is_not_merged_before_they_re
     let ended = yard.run(&["run", "plan:p", "--retry"]);
     assert!(is_on_main(&yard, "a.txt"), "{}", said(&ended));
 }
+
+#[test]
+fn a_pause_of_an_earlier_life_holds_no_worker() {
+    let tasks = "[[tasks]]\nagent = \"copy\"\nid = \"T1\"\ntitle = \"one\"\nsubtasks = [\"one\", \"two\"]\n";
+    let asks = r#""$PITON" block "$PITON_UNIT" --message 'which?'; "$PITON" unblock "$PITON_UNIT" --message 'that one' || exit 1"#;
+    let yard = yard(asks, "", &[("tasks.toml", tasks)]);
+    yard.run(&["start", "task:copy/T1", "--step", "one", "--step", "two"]);
+    yard.run(&["pause", "task:copy/T1", "--reason", "later"]);
+    fs::remove_dir_all(yard.workspace.path("progress")).expect("it is there");
+    let ended = yard.run(&["run", "tasks.toml", "--yes"]);
+    assert!(is_on_main(&yard, "T1.txt"), "{}", said(&ended));
+}

@@ -29,7 +29,17 @@ pub(crate) fn person_pause(unit: &Unit, events: &[Entry]) -> Option<(u64, String
     // What a lead recorded beside it takes nothing away.
     let at = events.iter().rposition(|entry| holds(entry) && is_by_person(entry))?;
     let continues = |entry: &Entry| {
-        matches!(entry.event.as_str(), "resumed" | "unblocked" | "restarted" | "reopened" | "taken_over" | "step_begun")
+        matches!(
+            entry.event.as_str(),
+            "started"
+                | "resumed"
+                | "unblocked"
+                | "restarted"
+                | "reopened"
+                | "taken_over"
+                | "rolled_back"
+                | "step_begun"
+        )
     };
     if events[at..].iter().any(continues) {
         return None;
