@@ -97,10 +97,13 @@ fn refused_agent_of_another_clone_is_held_until_its_branch_is_fetched() {
 fn refused_agent_of_another_clone_is_begun_again_as_printed() {
     let yard = refused_agent();
     clone_without_branches(&yard);
-    assert_eq!(yard.piton(&CREW_RUN).code, Some(4));
+    let ended = yard.piton(&CREW_RUN);
+    assert_eq!(ended.code, Some(4), "{}", said(&ended));
     set_hook(&yard, FINISHES);
-    // As it is printed.
-    yard.run(&["reopen", "crew:Secondary-A"]);
+    let printed = said(&ended);
+    let unit =
+        printed.split("or do the feature again: piton reopen ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    yard.run(&["reopen", unit.expect("it is printed")]);
     let ended = yard.run(&["run", "crew.toml", "--retry"]);
     assert!(is_on_main(&yard, "Secondary-A.txt"), "{}", said(&ended));
 }
