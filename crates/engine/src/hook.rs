@@ -121,9 +121,8 @@ impl Hook<'_> {
         }
         match Desk::open(&*self.workspace.disk, &self.payload.session) {
             Ok(mut desk) => {
-                let is_worker = self.around.unit.is_some() && self.around.attempt.is_some();
                 let session = &mut desk.session;
-                session.is_worker = is_worker;
+                session.is_worker = self.is_worker();
                 if session.process.is_none() {
                     session.process = self.around.process.and_then(process::mark);
                 }

@@ -27,7 +27,7 @@ pub fn next_step(workspace: &Workspace, found: &Found, directory: &Path, now: pi
     if found.led.as_ref().is_some_and(piton_model::Led::is_held) {
         return verbs::RUN.call().to("watch the run");
     }
-    // Who resumed a build approved its phase, and has the unit: its run goes on with it.
+    // A person who resumes a build approves its phase; the run continues the build.
     let is_of = |run: &RunStatus| run.state != RunState::Led && run.is_approved && run.run.units.contains(name);
     if found.led.is_none()
         && found.unit.dialect == Dialect::Build

@@ -70,7 +70,7 @@ impl Hook<'_> {
     }
 
     /// Whether a lead started this session for a unit, with a prompt.
-    fn is_worker(&self) -> bool {
+    pub(super) fn is_worker(&self) -> bool {
         self.around.unit.is_some() && self.around.attempt.is_some()
     }
 

@@ -216,10 +216,10 @@ impl Lead<'_> {
         let mut events = Vec::new();
         let is_build = self.work.groups[group].dialect == Dialect::Build;
         let found = crate::find(self.workspace, unit, self.time());
-        // What its user paused it for is its reason.
+        // The user's own pause keeps its reason.
         let is_paused = found.as_ref().is_ok_and(|found| matches!(found.unit.state, State::Paused { .. }));
         if let Some(held) = self.held_by_person(unit).filter(|_| is_paused) {
-            // A gate that failed meanwhile is told beside it.
+            // The reason also names a gate that failed meanwhile.
             let both = self.failed_gate(group).map(|_| format!("{held}; and {reason}"));
             events.extend(both.map(|both| Event::Paused { reason: Some(both) }));
             return events;

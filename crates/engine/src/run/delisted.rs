@@ -1,4 +1,4 @@
-//! A story or a task that the user takes out of its list before its first worker started gets no worker.
+//! A story, a task or an agent that the user takes out of its list before its first worker started gets no worker.
 
 use piton_dialect::pipeline::{KnownStory, layout};
 use piton_model::fleet::{FleetEvent, LaneAt, LaneState};

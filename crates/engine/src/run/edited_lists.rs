@@ -153,8 +153,8 @@ impl Lead<'_> {
     }
 
     fn tell_edit(&mut self, at: LaneAt, changed: &[&str]) {
+        let is_asked = changed.contains(&"subtasks") || changed.contains(&"criteria");
         let changed = format!("changed in its list: {}", changed.join(", "));
-        let is_asked = changed.contains("subtasks") || changed.contains("criteria");
         let lane = &self.work.fleet.lanes[at];
         let is_last = lane.stages.last().is_none_or(|last| *last == lane.stage);
         let open_again = |when: &str| {

@@ -44,7 +44,7 @@ pub fn foresee(workspace: &Workspace, plan: &mut RunPlan, request: &RunRequest, 
         // A story is known by the state of all stories as well.
         let has_lost = |row: &Row| {
             let is_open_story = work.dialect == Dialect::Pipeline && row.state != State::Done;
-            is_open_story && !is_there(workspace, &path_of(&work.id))
+            is_open_story && !matches!(workspace.disk.stamp(&path_of(&work.id)), Ok(Some(_)))
         };
         let is_gone = row.is_none_or(has_lost);
         let repository = ground.map(|(repository, _)| repository);
@@ -359,10 +359,6 @@ fn of_unit(row: &Row, known: &LaneMemory, is_retry: bool) -> Option<LaneState> {
     let reason = held_because(&row.state, &row.blockers).filter(|_| !may_retry)?;
     // What the lead paused it for says more.
     Some(paused(known).unwrap_or(LaneState::Paused { reason }))
-}
-
-fn is_there(workspace: &Workspace, path: &str) -> bool {
-    matches!(workspace.disk.stamp(path), Ok(Some(_)))
 }
 
 fn paused(known: &LaneMemory) -> Option<LaneState> {

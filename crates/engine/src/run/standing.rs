@@ -242,7 +242,7 @@ fn unmet(unit: &Unit, criterion: &str) -> String {
     format!("the criterion {criterion:?} is not met{NO_COMMAND}[gates] {} = \"COMMAND\"; {judge}", toml_key(criterion))
 }
 
-/// How what a person may do about a change begins that is missing.
+/// How the hint begins that names a person's way out when a change is missing.
 const NO_CHANGE: &str = "when nothing is to be changed, record it yourself";
 
 /// What is missing, for the next worker: the settings are the user's, and so is their word.

@@ -219,9 +219,9 @@ fn is_given_up(workspace: &Workspace, run: &RunRecord, now: Time) -> bool {
     let units = run.units.iter().filter_map(|name| UnitRef::parse(name).ok());
     let is_done = |unit: &UnitRef| find(workspace, unit, now).is_ok_and(|found| found.unit.state == State::Done);
     let mut left = units.filter(|unit| !is_done(unit)).peekable();
-    // What the one before left on its branch is asked about.
-    let memory = Memory::load(workspace).unwrap_or_default();
+    // The run asks about commits that the earlier agent left on its branch.
     let is_left = |unit: &UnitRef| {
+        let memory = Memory::load(workspace).unwrap_or_default();
         memory.lanes.get(&unit.to_string()).is_some_and(|known| known.branch.is_some() && known.merged.is_none())
     };
     let is_gone = |unit: UnitRef| {

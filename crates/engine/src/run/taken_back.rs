@@ -250,13 +250,13 @@ impl Lead<'_> {
             let lane = &self.work.fleet.lanes[*at];
             let done = self.done_since(*at);
             let is_plan = self.work.lanes[*at].dialect == Dialect::Plan;
-            let step = self.work.lanes[*at].step.as_deref();
-            let is_open = || self.unit_of(*at).is_ok_and(|unit| box_state(&unit, step) == BoxState::Open);
             // The worker that recorded it may not have ended yet; the first box that is ticked makes the text another one.
             let has_left = || !self.live.contains_key(at) || self.recorded_done(*at).is_some();
             let is_closing = || self.was_complete(*at) && has_left();
             let is_done = is_plan && (matches!(lane.state, LaneState::Done | LaneState::Integrated) || is_closing());
-            done.is_some_and(|done| is_done && is_open() && !self.is_stashed(*at) && self.is_discarded(*at, done))
+            done.is_some_and(|done| {
+                is_done && self.is_open_box(*at) && !self.is_stashed(*at) && self.is_discarded(*at, done)
+            })
         };
         // The first tick makes the text another one than git has.
         let discarded: Vec<LaneAt> = (0..self.work.lanes.len()).filter(is_discarded).collect();
@@ -275,8 +275,8 @@ impl Lead<'_> {
         work.dialect == Dialect::Plan && work.step.is_some() && is_open()
     }
 
-    /// Says that a box is ticked again that is open as git has it. Whether git or the user's editor opened it cannot always be
-    /// told, so the user is told how to open it.
+    /// Reports that the lead ticks a box again that is open as git has it. The lead cannot always tell git from the user's
+    /// editor here, so the message names the way to have the task done again.
     pub(super) fn tell_ticked_again(&mut self, at: LaneAt, why: &str) {
         let how = "to have it done again, commit the plan with its ticks, and untick it then";
         self.tell_lane(at, "plan", &format!("its box is open as git has it, and {why}: it is ticked again; {how}"));

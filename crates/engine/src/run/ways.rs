@@ -41,14 +41,18 @@ impl Judging {
     /// The command that says that it is met.
     #[track_caller]
     pub fn command(&self) -> Invocation {
-        let judge = verbs::GATE.on(&self.unit).word("pass").name(&self.gate, "NAME");
-        self.step.iter().fold(judge, |judge, step| judge.with("--step", Arg::name(step, "STEP")))
+        self.verdict("pass")
     }
 
-    /// The command that says that it is not met: its worker is started again.
+    /// The command that says that it is not met: the lead starts its worker again.
     #[track_caller]
     pub fn refusal(&self) -> Invocation {
-        let judge = verbs::GATE.on(&self.unit).word("fail").name(&self.gate, "NAME");
+        self.verdict("fail")
+    }
+
+    #[track_caller]
+    fn verdict(&self, word: &'static str) -> Invocation {
+        let judge = verbs::GATE.on(&self.unit).word(word).name(&self.gate, "NAME");
         self.step.iter().fold(judge, |judge, step| judge.with("--step", Arg::name(step, "STEP")))
     }
 

@@ -113,7 +113,7 @@ impl Draft<'_> {
             let group = self.add_group("tasks", vec![new_phase("tasks", Vec::new(), Approval::NotNeeded)], work);
             let file = task.listed.parts.iter().map(Id::as_str).collect::<Vec<_>>().join("-");
             let lane = Lane { priority: task.priority, ..Lane::new(String::new(), group) };
-            let _ = self.add_listed(Dialect::Task, task.listed, lane, file);
+            self.add_listed(Dialect::Task, task.listed, lane, file);
         }
         Ok(())
     }
